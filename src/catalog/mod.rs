@@ -1,0 +1,1 @@
+//! What changes with the world outside: rows of `catalog/*.yaml`, embedded, parsed when first used.

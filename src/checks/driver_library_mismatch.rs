@@ -1,0 +1,49 @@
+//! The loaded kernel module and the user library are of different versions.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "driver-library-mismatch",
+    group: Group::Driver,
+    applies: Applies::Gpu,
+    summary: "the loaded kernel module and the driver's user library are one version",
+    explain: "\
+## What it checks
+Compares the version of the loaded kernel module (`/proc/driver/nvidia/version`) with that of the user
+library that programs load (`libcuda.so.1`, `libnvidia-ml.so.1`).
+
+## Why it matters
+The two speak a private interface that changes with every release. After an upgrade without a reboot the new
+library meets the old module: `nvidia-smi` says \"Failed to initialize NVML: Driver/library version mismatch\",
+CUDA answers with error 803, and every container that starts now fails too. What runs already goes on.
+
+## How to fix it
+Reboot, so that the kernel loads the module that was installed with the library. Where that must wait, and
+nothing uses the GPU, unload and load the modules by hand. If the versions still differ afterwards, the
+module was not built for the running kernel (see `driver-module-not-built`) or two drivers are installed.
+
+## Sources
+- NVIDIA driver README, \"Installing the driver\": kernel module and user-space components must match
+- https://docs.nvidia.com/deploy/cuda-compatibility/ (error 803)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let module = facts.driver.module.require("the driver is not loaded")?;
+    let library = facts.driver.library.require("the driver's user library is not installed")?;
+    if module.version == *library {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "the loaded kernel module is {}, the user library {library}; they must be one version, or nothing new \
+         can use the GPU",
+        module.version
+    );
+    let fix = Fix::reboot("The module of the new version is loaded at the next boot.", &["sudo reboot"]);
+    Ok(Verdict::error(says, fix)
+        .because(format!("loaded module {} (/proc/driver/nvidia/version)", module.version))
+        .because(format!("user library {library} (libcuda.so.1)")))
+}

@@ -1,0 +1,110 @@
+//! The checks: what can be wrong with a machine. One file a check, named after the fault.
+//!
+//! A check never reads: it judges [`Facts`]. The list is [`CHECKS`]; its order is the order of the report.
+
+mod check;
+mod driver_library_mismatch;
+pub mod list;
+
+pub use check::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+pub use list::CHECKS;
+
+use crate::facts::{Fact, Facts, Role};
+
+/// One check's verdict on one machine.
+#[derive(Debug, Clone)]
+pub struct CheckResult {
+    /// The check.
+    pub check: &'static Check,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// Runs `checks` on one machine.
+pub fn judge(checks: &[&'static Check], facts: &Facts) -> Vec<CheckResult> {
+    checks.iter().map(|check| CheckResult { check, verdict: judge_one(check, facts) }).collect()
+}
+
+/// Runs one check: first whether it applies to this machine at all, then its own judgement.
+pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
+    match applies(check, facts) {
+        Ok(()) => match (check.judge)(facts) {
+            Ok(verdict) | Err(verdict) => verdict,
+        },
+        Err(verdict) => verdict,
+    }
+}
+
+fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {
+    let role = facts.role();
+    match (check.applies, &role) {
+        (Applies::Host | Applies::GpuHost, Fact::Known(Role::Container)) => {
+            return Err(Verdict::NotApplicable("belongs to the host, and this is a container".into()));
+        }
+        (Applies::Container, Fact::Known(Role::GpuNode | Role::BuildHost)) => {
+            return Err(Verdict::NotApplicable("this is not a container".into()));
+        }
+        (Applies::Host | Applies::GpuHost | Applies::Container, Fact::Unknown(why)) => {
+            return Err(Verdict::Unknown(why.clone()));
+        }
+        _ => {}
+    }
+    if matches!(check.applies, Applies::Gpu | Applies::GpuHost) {
+        match facts.has_gpu() {
+            Fact::Known(true) => {}
+            Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
+            _ => return Err(Verdict::NotApplicable("no NVIDIA GPU on this machine".into())),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_in_the_list_under_its_own_name() {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/src/checks");
+        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
+        let files: BTreeSet<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
+            .filter(|name| !["mod", "check", "list"].contains(&name.as_str()))
+            .collect();
+        let ids: BTreeSet<String> = CHECKS.iter().map(|check| check.id.to_owned()).collect();
+        assert_eq!(files, ids, "files of src/checks on the left, ids of CHECKS on the right");
+        assert_eq!(ids.len(), CHECKS.len(), "an id stands twice");
+    }
+
+    #[test]
+    fn every_check_is_whole() {
+        for check in CHECKS {
+            let id = check.id;
+            assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
+            assert!(
+                !check.summary.is_empty() && !check.summary.ends_with('.') && check.summary.len() <= 90,
+                "{id}: summary"
+            );
+            let mut at = 0;
+            for heading in
+                ["## What it checks\n", "## Why it matters\n", "## How to fix it\n", "## Sources\n"]
+            {
+                let found = check.explain[at..].find(heading);
+                at += found.unwrap_or_else(|| panic!("{id}: {heading:?} is missing or out of order"));
+            }
+            assert!(
+                !check.explain.lines().any(|line| line.len() > 110),
+                "{id}: a line of explain is too long"
+            );
+        }
+    }
+
+    #[test]
+    fn the_list_is_in_the_order_of_the_groups() {
+        let order: Vec<usize> = CHECKS.iter().map(|check| check.group as usize).collect();
+        assert!(order.is_sorted(), "CHECKS must stand group by group in the order of Group");
+    }
+}

@@ -1,0 +1,1 @@
+//! One real container, to see whether the GPU arrives inside.

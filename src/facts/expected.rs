@@ -1,0 +1,141 @@
+//! What the user said that a machine should be: `--expect gpus=8,driver>=550`.
+
+use std::str::FromStr;
+
+use pep440_rs::{Version, VersionSpecifiers};
+
+/// What a machine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Builds images, runs no GPU work.
+    BuildHost,
+    /// Has GPUs and runs containers on them.
+    GpuNode,
+    /// A container that runs GPU work.
+    Container,
+}
+
+impl Role {
+    /// As it is written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::BuildHost => "build-host",
+            Role::GpuNode => "gpu-node",
+            Role::Container => "container",
+        }
+    }
+}
+
+/// Expectations, none by default.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expected {
+    /// `gpus=8`.
+    pub gpus: Option<u32>,
+    /// `driver>=550`: compared number by number.
+    pub driver: Option<VersionSpecifiers>,
+    /// `cuda=12.4`: the CUDA version of the driver.
+    pub cuda: Option<VersionSpecifiers>,
+    /// `nccl>=2.20`: every NCCL that a program would load.
+    pub nccl: Option<VersionSpecifiers>,
+    /// `rdma=true`.
+    pub rdma: Option<bool>,
+    /// `role=gpu-node`.
+    pub role: Option<Role>,
+}
+
+/// The keys, for messages.
+pub const KEYS: &[&str] = &["gpus", "driver", "cuda", "nccl", "rdma", "role"];
+
+impl Expected {
+    /// Adds one `KEY=VALUE` or `KEY>=VALUE`.
+    pub fn add(&mut self, text: &str) -> Result<(), String> {
+        let at = text
+            .find(['=', '<', '>', '!', '~'])
+            .ok_or_else(|| format!("{text:?} is not KEY=VALUE; the keys are {}", KEYS.join(", ")))?;
+        let (key, rest) = (text[..at].trim(), text[at..].trim());
+        let value = rest.trim_start_matches('=').trim();
+        match key {
+            "gpus" => {
+                self.gpus = Some(value.parse().map_err(|_| format!("gpus: {value:?} is not a number"))?)
+            }
+            "driver" => self.driver = Some(specifiers(key, rest)?),
+            "cuda" => self.cuda = Some(specifiers(key, rest)?),
+            "nccl" => self.nccl = Some(specifiers(key, rest)?),
+            "rdma" => {
+                self.rdma =
+                    Some(value.parse().map_err(|_| format!("rdma: {value:?} is neither true nor false"))?)
+            }
+            "role" => self.role = Some(role(value)?),
+            _ => {
+                let near = KEYS
+                    .iter()
+                    .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
+                let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+                return Err(format!("{key:?} cannot be expected{near}; the keys are {}", KEYS.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn role(value: &str) -> Result<Role, String> {
+    [Role::BuildHost, Role::GpuNode, Role::Container]
+        .into_iter()
+        .find(|role| role.name() == value)
+        .ok_or_else(|| format!("role: {value:?} is none of build-host, gpu-node, container"))
+}
+
+/// `=12.4` means 12.4 and every patch release of it; the other operators are those of PEP 440.
+fn specifiers(key: &str, text: &str) -> Result<VersionSpecifiers, String> {
+    let text = match text.strip_prefix('=') {
+        Some(value) if !value.starts_with('=') => format!("=={}.*", value.trim().trim_end_matches(".*")),
+        _ => text.to_owned(),
+    };
+    VersionSpecifiers::from_str(&text)
+        .map_err(|error| format!("{key}: {text:?} is not a version range: {error}"))
+}
+
+/// Whether a dotted version of any length (a driver's `550.144.03`, CUDA's `12.4`) lies in a range.
+pub fn contains(range: &VersionSpecifiers, version: &str) -> Option<bool> {
+    Version::from_str(version).ok().map(|version| range.contains(&version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expect(text: &str) -> Result<Expected, String> {
+        let mut expected = Expected::default();
+        expected.add(text).map(|()| expected)
+    }
+
+    #[test]
+    fn expectations_are_read() {
+        assert_eq!(expect("gpus=8").unwrap().gpus, Some(8));
+        assert_eq!(expect("rdma=true").unwrap().rdma, Some(true));
+        assert_eq!(expect("role=gpu-node").unwrap().role, Some(Role::GpuNode));
+        let driver = expect("driver>=550").unwrap().driver.unwrap();
+        assert_eq!(contains(&driver, "550.144.03"), Some(true));
+        assert_eq!(contains(&driver, "535.183.01"), Some(false));
+        let cuda = expect("cuda=12.4").unwrap().cuda.unwrap();
+        assert_eq!(contains(&cuda, "12.4.1"), Some(true));
+        assert_eq!(contains(&cuda, "12.4"), Some(true));
+        assert_eq!(contains(&cuda, "12.5"), Some(false));
+    }
+
+    #[test]
+    fn wrong_expectations_say_what_would_be_right() {
+        let cases = [
+            ("gpus", "is not KEY=VALUE"),
+            ("gpu=8", "did you mean gpus?"),
+            ("gpus=eight", "is not a number"),
+            ("rdma=yes", "neither true nor false"),
+            ("role=worker", "none of build-host, gpu-node, container"),
+            ("driver>=new", "is not a version range"),
+        ];
+        for (text, says) in cases {
+            let error = expect(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

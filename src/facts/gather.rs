@@ -1,0 +1,122 @@
+//! Gathering all groups side by side, under one deadline.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use super::{
+    Expected, Facts, clock, cuda, docker, driver, environment, fabric, gpu, kernel_log, libraries, limits,
+    modules, network, pci, python, rdma, system, toolkit,
+};
+use crate::host::Host;
+use crate::host::record::{Recorder, Replay};
+
+/// Gathers everything from a machine until `deadline`.
+///
+/// Each group has a thread. When one is held by the kernel beyond the deadline (a dead file server), the group is gathered
+/// again from what had been answered by then; only what hung, and what would have been asked after it, is unknown.
+pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
+    fn start<T: Send + 'static>(host: &Recorder, gather: fn(&dyn Host) -> T) -> Receiver<T> {
+        let (sender, receiver) = channel();
+        let host = host.clone();
+        // A thread that cannot be started or that panics drops the sender: the group is then gathered as after a deadline.
+        let _ = std::thread::Builder::new().name("gather".into()).spawn(move || sender.send(gather(&host)));
+        receiver
+    }
+    fn finish<T>(
+        receiver: &Receiver<T>,
+        host: &Recorder,
+        deadline: Instant,
+        gather: fn(&dyn Host) -> T,
+    ) -> T {
+        let left = deadline.saturating_duration_since(Instant::now());
+        receiver.recv_timeout(left).unwrap_or_else(|_| {
+            let reason = "it did not answer before envdoc's deadline (--timeout)";
+            gather(&Replay::new(host.readings(), reason))
+        })
+    }
+    // Slow ones first: programs and engines answer while files are read.
+    let gpu = start(host, gpu::gather);
+    let docker = start(host, docker::gather);
+    let fabric = start(host, fabric::gather);
+    let driver = start(host, driver::gather);
+    let kernel_log = start(host, kernel_log::gather);
+    let python = start(host, python::gather);
+    let files = start(host, file_groups);
+    let files = finish(&files, host, deadline, file_groups);
+    Facts {
+        expected,
+        system: files.system,
+        clock: files.clock,
+        pci: files.pci,
+        modules: files.modules,
+        cuda: files.cuda,
+        libraries: files.libraries,
+        toolkit: files.toolkit,
+        network: files.network,
+        rdma: files.rdma,
+        limits: files.limits,
+        environment: files.environment,
+        driver: finish(&driver, host, deadline, driver::gather),
+        gpu: finish(&gpu, host, deadline, gpu::gather),
+        fabric: finish(&fabric, host, deadline, fabric::gather),
+        kernel_log: finish(&kernel_log, host, deadline, kernel_log::gather),
+        docker: finish(&docker, host, deadline, docker::gather),
+        python: finish(&python, host, deadline, python::gather),
+    }
+}
+
+/// Gathers everything from a host that cannot hang: a recorded one.
+pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
+    let files = file_groups(host);
+    Facts {
+        expected,
+        system: files.system,
+        clock: files.clock,
+        pci: files.pci,
+        modules: files.modules,
+        cuda: files.cuda,
+        libraries: files.libraries,
+        toolkit: files.toolkit,
+        network: files.network,
+        rdma: files.rdma,
+        limits: files.limits,
+        environment: files.environment,
+        driver: driver::gather(host),
+        gpu: gpu::gather(host),
+        fabric: fabric::gather(host),
+        kernel_log: kernel_log::gather(host),
+        docker: docker::gather(host),
+        python: python::gather(host),
+    }
+}
+
+/// The groups that only read small files: a thread for each would cost more than it saves.
+struct FileGroups {
+    system: system::System,
+    clock: clock::Clock,
+    pci: pci::Pci,
+    modules: modules::Modules,
+    cuda: cuda::Cuda,
+    libraries: libraries::Libraries,
+    toolkit: toolkit::Toolkit,
+    network: network::Network,
+    rdma: rdma::Rdma,
+    limits: limits::Limits,
+    environment: environment::Environment,
+}
+
+fn file_groups(host: &dyn Host) -> FileGroups {
+    FileGroups {
+        system: system::gather(host),
+        clock: clock::gather(host),
+        pci: pci::gather(host),
+        modules: modules::gather(host),
+        cuda: cuda::gather(host),
+        libraries: libraries::gather(host),
+        toolkit: toolkit::gather(host),
+        network: network::gather(host),
+        rdma: rdma::gather(host),
+        limits: limits::gather(host),
+        environment: environment::gather(host),
+    }
+}

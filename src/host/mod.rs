@@ -1,0 +1,209 @@
+//! The only door to the machine: what can be asked, and what comes back.
+//!
+//! Everything envdoc learns of a machine is an [`Ask`] answered by a [`Reading`]. [`live`] asks the real
+//! machine, [`record`] keeps every answer, [`snapshot`] is the file of kept answers and replays them,
+//! [`redact`] takes out of a snapshot what names people and machines.
+
+pub mod live;
+mod process;
+pub mod record;
+pub mod redact;
+pub mod snapshot;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// One question to a machine. Its text (`Display`) is the key under which a snapshot keeps the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask<'a> {
+    /// The text of a file. Devices, pipes and sockets are never opened (`/dev/kmsg` is: see [`live`]).
+    Read(&'a str),
+    /// The names in a directory, sorted, one a line.
+    List(&'a str),
+    /// Those names in a directory that begin with one of the prefixes, sorted, one a line.
+    Find(&'a str, &'a [&'a str]),
+    /// What stands at a path, links followed: a [`Stat`] as JSON.
+    Stat(&'a str),
+    /// The file system a path lies on: a [`Space`] as JSON.
+    Space(&'a str),
+    /// The full path of a program on PATH.
+    Program(&'a str),
+    /// A program's exit status and output. The deadline is an upper bound, not part of the key.
+    Run(&'a [&'a str], Duration),
+    /// The variables of envdoc's own environment that matter to it (`live::VARIABLES`), `NAME=VALUE` a line.
+    Environment,
+    /// A GET to a container engine: endpoint (`unix:///var/run/docker.sock`, `tcp://…`) and path (`/info`).
+    Engine(&'a str, &'a str),
+    /// Seconds since 1970-01-01 UTC.
+    Clock,
+}
+
+impl fmt::Display for Ask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ask::Read(path) => write!(f, "read {path}"),
+            Ask::List(dir) => write!(f, "list {dir}"),
+            Ask::Find(dir, prefixes) => write!(f, "find {dir} {}", prefixes.join(" ")),
+            Ask::Stat(path) => write!(f, "stat {path}"),
+            Ask::Space(path) => write!(f, "space {path}"),
+            Ask::Program(name) => write!(f, "program {name}"),
+            Ask::Run(argv, _) => write!(f, "run {}", argv.join(" ")),
+            Ask::Environment => write!(f, "environment"),
+            Ask::Engine(endpoint, path) => write!(f, "engine {endpoint} {path}"),
+            Ask::Clock => write!(f, "clock"),
+        }
+    }
+}
+
+/// What came back. `Failed` is neither presence nor absence: nothing may be concluded from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Reading {
+    /// Text, with invalid UTF-8 replaced.
+    Text(String),
+    /// A program ended by itself. `status` is null when a signal ended it.
+    Ran {
+        /// Exit status; null when a signal ended the program.
+        status: Option<i32>,
+        /// Standard output.
+        #[serde(default)]
+        stdout: String,
+        /// Standard error.
+        #[serde(default)]
+        stderr: String,
+    },
+    /// There is no such file, program or socket.
+    Absent,
+    /// envdoc could not look; the reason, and what would help.
+    Failed(String),
+}
+
+/// What stands at a path (links followed).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// `file`, `directory`, `socket`, `pipe`, `character-device`, `block-device` or `other`.
+    pub kind: String,
+    /// Permission bits in octal, `0660`.
+    pub mode: String,
+    /// Owner's user id.
+    pub uid: u32,
+    /// Owner's group id.
+    pub gid: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last modification, seconds since 1970.
+    pub mtime: i64,
+    /// The path with every link followed.
+    pub path: String,
+}
+
+/// The file system that a path lies on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    /// Size in bytes.
+    pub total: u64,
+    /// Bytes that an ordinary user may still write.
+    pub available: u64,
+}
+
+/// A machine, live or recorded. All questions are safe to ask from several threads.
+pub trait Host: Send + Sync {
+    /// Answers one question. Never panics; never blocks beyond the machine's own deadline, except for
+    /// reads that the kernel itself holds (a dead NFS server), for which gathering has its own.
+    fn ask(&self, ask: Ask<'_>) -> Reading;
+
+    /// [`Ask::Read`].
+    fn read(&self, path: &str) -> Reading {
+        self.ask(Ask::Read(path))
+    }
+    /// [`Ask::List`].
+    fn list(&self, dir: &str) -> Reading {
+        self.ask(Ask::List(dir))
+    }
+    /// [`Ask::Find`].
+    fn find(&self, dir: &str, prefixes: &[&str]) -> Reading {
+        self.ask(Ask::Find(dir, prefixes))
+    }
+    /// [`Ask::Stat`].
+    fn stat(&self, path: &str) -> Reading {
+        self.ask(Ask::Stat(path))
+    }
+    /// [`Ask::Space`].
+    fn space(&self, path: &str) -> Reading {
+        self.ask(Ask::Space(path))
+    }
+    /// [`Ask::Program`].
+    fn program(&self, name: &str) -> Reading {
+        self.ask(Ask::Program(name))
+    }
+    /// [`Ask::Run`].
+    fn run(&self, argv: &[&str], deadline: Duration) -> Reading {
+        self.ask(Ask::Run(argv, deadline))
+    }
+    /// [`Ask::Environment`].
+    fn environment(&self) -> Reading {
+        self.ask(Ask::Environment)
+    }
+    /// [`Ask::Engine`].
+    fn engine(&self, endpoint: &str, path: &str) -> Reading {
+        self.ask(Ask::Engine(endpoint, path))
+    }
+    /// [`Ask::Clock`].
+    fn clock(&self) -> Reading {
+        self.ask(Ask::Clock)
+    }
+}
+
+/// The start of the reason that [`live`] gives when rights are missing; reports add the way out from it.
+pub const DENIED: &str = "permission denied";
+
+impl Reading {
+    /// The text of a file, a list or the like. `Absent` stays absent, everything else is unknown.
+    pub fn text(self) -> crate::facts::Fact<String> {
+        use crate::facts::Fact;
+        match self {
+            Reading::Text(text) => Fact::Known(text),
+            Reading::Absent => Fact::Absent,
+            Reading::Failed(why) => Fact::Unknown(why),
+            Reading::Ran { .. } => {
+                Fact::Unknown("a program's output where a file's text was expected".into())
+            }
+        }
+    }
+
+    /// The standard output of a program that ended with status 0; any other end is unknown and says how it ended.
+    pub fn stdout(self) -> crate::facts::Fact<String> {
+        use crate::facts::Fact;
+        match self {
+            Reading::Ran { status: Some(0), stdout, .. } => Fact::Known(stdout),
+            Reading::Ran { status, stdout, stderr } => {
+                let said =
+                    [stderr.trim(), stdout.trim()].into_iter().find(|s| !s.is_empty()).unwrap_or("nothing");
+                let said: String = said.chars().take(300).collect();
+                match status {
+                    Some(status) => Fact::Unknown(format!("it ended with status {status} and said: {said}")),
+                    None => Fact::Unknown(format!("a signal ended it; it said: {said}")),
+                }
+            }
+            Reading::Absent => Fact::Absent,
+            Reading::Failed(why) => Fact::Unknown(why),
+            Reading::Text(_) => Fact::Unknown("a file's text where a program's output was expected".into()),
+        }
+    }
+
+    /// The lines of a text reading, empty ones left out.
+    pub fn lines(self) -> crate::facts::Fact<Vec<String>> {
+        self.text().map(|text| text.lines().filter(|l| !l.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The JSON that `Stat`, `Space` and the engine answer in.
+    pub fn json<T: serde::de::DeserializeOwned>(self) -> crate::facts::Fact<T> {
+        use crate::facts::Fact;
+        self.text().and_then(|text| match serde_json::from_str(&text) {
+            Ok(value) => Fact::Known(value),
+            Err(error) => Fact::Unknown(format!("the answer is not the JSON that was expected: {error}")),
+        })
+    }
+}

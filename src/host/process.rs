@@ -1,0 +1,199 @@
+//! Running a program under a deadline, with bounded output, and without being held by what it leaves behind.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::{DENIED, Reading};
+
+/// The most that is kept of a program's output, in bytes; more than that is refused, not cut.
+const OUTPUT_MAX: usize = 16 << 20;
+
+/// Runs `argv` (no shell, no input, `LC_ALL=C`) until `deadline` and kills its process group then.
+pub fn run(argv: &[&str], deadline: Instant, limit: Duration) -> Reading {
+    let [program, arguments @ ..] = argv else {
+        return Reading::Failed("no program was named".into());
+    };
+    #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C").process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Reading::Absent,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Reading::Failed(format!("{DENIED}: {program} may not be run"));
+        }
+        Err(error) => return Reading::Failed(format!("{program} could not be started: {error}")),
+    };
+    let reading = collect(&mut child, program, deadline, limit);
+    if matches!(reading, Reading::Failed(_)) {
+        end(&mut child);
+    }
+    reading
+}
+
+fn collect(child: &mut Child, program: &str, deadline: Instant, limit: Duration) -> Reading {
+    let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
+        return Reading::Failed(format!("{program} gave no pipes"));
+    };
+    for pipe in [out.as_fd(), err.as_fd()] {
+        if let Err(error) = rustix::io::ioctl_fionbio(pipe, true) {
+            return Reading::Failed(format!("the pipe of {program} could not be set up: {error}"));
+        }
+    }
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (mut out_open, mut err_open) = (true, true);
+    let mut ended = None;
+    while out_open || err_open {
+        if stdout.len() + stderr.len() > OUTPUT_MAX {
+            return Reading::Failed(format!("{program} printed more than {} MiB", OUTPUT_MAX >> 20));
+        }
+        let now = Instant::now();
+        if now >= deadline {
+            let seconds = limit.as_secs_f32();
+            return Reading::Failed(format!(
+                "`{program}` did not answer within {seconds:.1} s and was stopped"
+            ));
+        }
+        // What the program left running may hold the pipe open for ever: once the program itself has
+        // ended, only what is there already is taken.
+        let wait =
+            if ended.is_some() { Duration::ZERO } else { (deadline - now).min(Duration::from_millis(20)) };
+        let readable = wait_readable(&out, out_open, &err, err_open, wait);
+        if readable.0 {
+            out_open = take(&mut out, &mut stdout);
+        }
+        if readable.1 {
+            err_open = take(&mut err, &mut stderr);
+        }
+        if ended.is_some() && !readable.0 && !readable.1 {
+            break;
+        }
+        if ended.is_none() {
+            ended = child.try_wait().ok().flatten();
+        }
+    }
+    while ended.is_none() {
+        if Instant::now() >= deadline {
+            return Reading::Failed(format!("`{program}` closed its output but did not end"));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+        ended = child.try_wait().ok().flatten();
+    }
+    Reading::Ran {
+        status: ended.and_then(|status| status.code()),
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    }
+}
+
+fn wait_readable(
+    out: &impl AsFd,
+    out_open: bool,
+    err: &impl AsFd,
+    err_open: bool,
+    wait: Duration,
+) -> (bool, bool) {
+    let flags = |open| if open { PollFlags::IN } else { PollFlags::empty() };
+    let mut fds = [PollFd::new(out, flags(out_open)), PollFd::new(err, flags(err_open))];
+    let timeout = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+    if poll(&mut fds, Some(&timeout)).is_err() {
+        return (false, false);
+    }
+    let ready = |fd: &PollFd<'_>, open| {
+        open && fd.revents().intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR)
+    };
+    (ready(&fds[0], out_open), ready(&fds[1], err_open))
+}
+
+/// Takes one chunk; false when the pipe is at its end.
+fn take(pipe: &mut impl Read, into: &mut Vec<u8>) -> bool {
+    let mut chunk = [0; 64 << 10];
+    match pipe.read(&mut chunk) {
+        Ok(0) => false,
+        Ok(count) => {
+            into.extend_from_slice(&chunk[..count]);
+            true
+        }
+        Err(error) => {
+            matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted)
+        }
+    }
+}
+
+/// Kills the program and its children. A process in uninterruptible sleep cannot be reaped and is left to init.
+fn end(child: &mut Child) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+    for _ in 0..20 {
+        if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn within(argv: &[&str], milliseconds: u64) -> Reading {
+        let limit = Duration::from_millis(milliseconds);
+        run(argv, Instant::now() + limit, limit)
+    }
+
+    #[test]
+    fn status_and_both_outputs_are_kept() {
+        let reading = within(&["sh", "-c", "echo out; echo err >&2; exit 3"], 5000);
+        let expected = Reading::Ran { status: Some(3), stdout: "out\n".into(), stderr: "err\n".into() };
+        assert_eq!(reading, expected);
+    }
+
+    #[test]
+    fn a_missing_program_is_absent() {
+        assert_eq!(within(&["envdoc-no-such-program"], 1000), Reading::Absent);
+    }
+
+    #[test]
+    fn a_hanging_program_is_stopped_with_its_children() {
+        let started = Instant::now();
+        let reading = within(&["sh", "-c", "sleep 77 & sleep 77"], 200);
+        assert!(
+            matches!(&reading, Reading::Failed(why) if why.contains("did not answer within 0.2 s")),
+            "{reading:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_program_that_leaves_a_child_behind_does_not_hold_envdoc() {
+        let started = Instant::now();
+        let reading = within(&["sh", "-c", "echo done; sleep 5 & exit 0"], 4000);
+        assert!(
+            matches!(&reading, Reading::Ran { status: Some(0), stdout, .. } if stdout == "done\n"),
+            "{reading:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn endless_output_is_refused() {
+        let reading = within(&["sh", "-c", "yes envdoc"], 20_000);
+        assert!(
+            matches!(&reading, Reading::Failed(why) if why.contains("printed more than 16 MiB")),
+            "{reading:?}"
+        );
+    }
+
+    #[test]
+    fn invalid_utf8_is_replaced() {
+        let reading = within(&["printf", "a\\377b"], 5000);
+        assert!(matches!(&reading, Reading::Ran { stdout, .. } if stdout == "a\u{fffd}b"), "{reading:?}");
+    }
+}

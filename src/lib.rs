@@ -1,0 +1,10 @@
+//! envdoc: a container image builder and environment doctor for GPU servers.
+//!
+//! A machine is read through [`host`], becomes [`facts`], is judged by [`checks`] with the knowledge of [`catalog`], and the
+//! verdicts are written by [`report`]. [`cli`] puts the verbs together.
+
+pub mod catalog;
+pub mod checks;
+pub mod engine;
+pub mod facts;
+pub mod host;
