@@ -1,1 +1,3 @@
+//! The envdoc program.
+
 fn main() {}

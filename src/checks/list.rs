@@ -1,11 +1,21 @@
-//! The list of checks, in the order of the report: group by group.
+//! The list of checks, in the order of the report: group by group, the most fundamental fault first.
 
-use super::Check;
-
-use super::driver_library_mismatch;
+use super::*;
 
 /// Every check.
 pub const CHECKS: &[&Check] = &[
+    // system
+    // pci
     // driver
     &driver_library_mismatch::CHECK,
+    // gpu
+    // fabric
+    // cuda
+    // nccl
+    // docker
+    // toolkit
+    // network
+    // rdma
+    // python
+    // environment
 ];

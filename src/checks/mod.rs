@@ -3,8 +3,9 @@
 //! A check never reads: it judges [`Facts`]. The list is [`CHECKS`]; its order is the order of the report.
 
 mod check;
-mod driver_library_mismatch;
 pub mod list;
+
+mod driver_library_mismatch;
 
 pub use check::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 pub use list::CHECKS;
