@@ -18,6 +18,7 @@ pub mod libraries;
 pub mod limits;
 pub mod modules;
 pub mod network;
+pub mod packages;
 pub mod pci;
 pub mod python;
 pub mod rdma;
