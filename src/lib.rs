@@ -5,6 +5,9 @@
 
 pub mod catalog;
 pub mod checks;
+pub mod cli;
 pub mod engine;
+pub mod error;
 pub mod facts;
 pub mod host;
+pub mod report;

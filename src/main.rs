@@ -1,3 +1,17 @@
-//! The envdoc program.
+//! The envdoc program: parse, run, print the error with its hints, choose the exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use envdoc::cli::Cli;
+use envdoc::report::screen;
+
+fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            screen::error(&error);
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
+}

@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
@@ -272,10 +271,17 @@ fn environment() -> Reading {
         .filter(|(name, _)| {
             VARIABLES.iter().any(|known| name == known || (known.ends_with('_') && name.starts_with(known)))
         })
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|(name, value)| if secret(&name) { format!("{name}=***") } else { format!("{name}={value}") })
         .collect();
     lines.sort_unstable();
     Reading::Text(lines.join("\n"))
+}
+
+/// Whether a variable holds a credential; such a value is never read into envdoc, redacted or not.
+fn secret(name: &str) -> bool {
+    ["TOKEN", "PASSWORD", "SECRET", "CREDENTIAL", "APIKEY", "API_KEY"]
+        .iter()
+        .any(|word| name.to_ascii_uppercase().contains(word))
 }
 
 /// Records of the kernel's ring buffer that name a GPU, its driver, an NVSwitch, an RDMA adapter, a PCIe error or a
@@ -321,11 +327,6 @@ fn kernel_log(mut device: File) -> io::Result<Reading> {
         }
     }
     Ok(Reading::Text(text))
-}
-
-/// Whether `path` exists, for arguments given on the command line.
-pub fn exists(path: &Path) -> bool {
-    path.exists()
 }
 
 #[cfg(test)]

@@ -1,0 +1,167 @@
+//! `envdoc check`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use crate::checks::{self, CHECKS, Check, CheckResult, Group};
+use crate::error::{Error, Kind};
+use crate::facts::{Expected, Fact, Facts, gather};
+use crate::host::record::Recorder;
+use crate::host::snapshot::Snapshot;
+use crate::report::{self, Summary, screen};
+
+/// Look at this machine and say what is wrong with it.
+///
+/// Exit code 0: nothing at or above --fail-on; 1: findings; 2: envdoc could not do its work; 3: with --strict, something could not be looked at.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Judge a recorded machine (made with `envdoc snapshot`) instead of this one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"])]
+    from: Option<PathBuf>,
+
+    /// Examine the file system below DIR (an image's, a chroot's) instead of this machine's.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Run only these checks or groups of checks.
+    #[arg(long, value_name = "GROUP|ID", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Leave these checks or groups out.
+    #[arg(long, value_name = "ID", value_delimiter = ',', env = "ENVDOC_IGNORE")]
+    ignore: Vec<String>,
+
+    /// Say what this machine should be: gpus=8, driver>=550, cuda=12.4, nccl>=2.20, rdma=true, role=build-host|gpu-node|container.
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', env = "ENVDOC_EXPECT")]
+    expect: Vec<String>,
+
+    /// The least severe finding that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+
+    /// Exit with 3 when nothing was found but something could not be looked at.
+    #[arg(long)]
+    strict: bool,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Show evidence, and what passed or does not apply.
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Seconds that looking may take in all; what has not answered by then is unknown.
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
+    timeout: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Errors only.
+    Error,
+    /// Errors and warnings.
+    Warning,
+    /// Always exit with 0 when the check could be made.
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines; stable keys, schema in docs/schemas/check.json.
+    Json,
+    /// JUnit XML for CI systems.
+    Junit,
+    /// GitHub Actions annotations.
+    Github,
+    /// For an issue or a wiki.
+    Markdown,
+}
+
+impl Args {
+    /// Gathers, judges, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        let chosen = choose(&self.only, &self.ignore)?;
+        let facts = self.facts(expected(&self.expect)?)?;
+        let results = checks::judge(&chosen, &facts);
+        screen::print(&self.report(&facts, &results)?)?;
+        Ok(self.exit_code(&Summary::of(&results)))
+    }
+
+    fn facts(&self, expected: Expected) -> Result<Facts, Error> {
+        if let Some(file) = &self.from {
+            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected));
+        }
+        let deadline = Instant::now() + self.timeout;
+        let host = super::live(self.root.as_deref(), deadline)?;
+        Ok(gather::live(&Recorder::new(Arc::new(host)), deadline, expected))
+    }
+
+    fn report(&self, facts: &Facts, results: &[CheckResult]) -> Result<String, Error> {
+        let machine = report::machine::lines(facts);
+        match self.format {
+            Format::Text => {
+                let layout = report::text::Layout {
+                    width: screen::width(),
+                    unicode: screen::unicode(),
+                    verbose: self.verbose,
+                    root: facts.system.uid == Fact::Known(0),
+                };
+                Ok(report::text::report(&machine, results, layout))
+            }
+            Format::Json => report::json::text(&report::json::report(results)),
+            Format::Junit => report::junit::report(results),
+            Format::Github => Ok(report::github::report(results)),
+            Format::Markdown => Ok(report::markdown::report(&machine, results)),
+        }
+    }
+
+    fn exit_code(&self, summary: &Summary) -> u8 {
+        let findings = match self.fail_on {
+            FailOn::Error => summary.error,
+            FailOn::Warning => summary.error + summary.warning,
+            FailOn::Never => 0,
+        };
+        match findings {
+            0 if self.strict && summary.unknown > 0 => 3,
+            0 => 0,
+            _ => 1,
+        }
+    }
+}
+
+fn expected(texts: &[String]) -> Result<Expected, Error> {
+    let mut expected = Expected::default();
+    for text in texts.iter().filter(|text| !text.is_empty()) {
+        expected.add(text).map_err(|error| {
+            Error::new(Kind::Usage, format!("--expect {error}"))
+                .hint("for example: --expect 'gpus=8,driver>=550'")
+        })?;
+    }
+    Ok(expected)
+}
+
+fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Check>, Error> {
+    let names = |name: &str, check: &Check| check.id == name || check.group.id() == name;
+    for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
+        if !name.is_empty() && !CHECKS.iter().any(|check| names(name, check)) {
+            let known = CHECKS.iter().map(|check| check.id).chain(Group::ALL.iter().map(|group| group.id()));
+            let error = Error::new(Kind::Usage, format!("{option}: there is no check or group {name:?}"));
+            let error = match super::nearest(name, known) {
+                Some(near) => error.hint(format!("did you mean {near}?")),
+                None => error,
+            };
+            return Err(error.hint("`envdoc checks` lists them all"));
+        }
+    }
+    let wanted = |check: &&&'static Check| {
+        (only.iter().all(String::is_empty) || only.iter().any(|name| names(name, check)))
+            && !ignore.iter().any(|name| names(name, check))
+    };
+    Ok(CHECKS.iter().filter(wanted).copied().collect())
+}

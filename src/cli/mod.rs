@@ -1,0 +1,66 @@
+//! The command line: one file a verb, its arguments and its `run`.
+
+mod check;
+mod checks;
+mod explain;
+mod snapshot;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{Error, Kind};
+use crate::host::live::Live;
+
+/// Environment doctor for GPU servers.
+///
+/// Says what this machine is, what is wrong with it, and what to type next: driver, CUDA, NCCL, container toolkit, Docker, network and
+/// Python stack. Never reports "fine" where it could not look.
+#[derive(Debug, Parser)]
+#[command(name = "envdoc", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Args),
+    Snapshot(snapshot::Args),
+    Explain(explain::Args),
+    Checks(checks::Args),
+}
+
+impl Cli {
+    /// Runs the command; the exit code is documented in docs/exit-codes.md.
+    pub fn run(self) -> Result<u8, Error> {
+        match self.command {
+            Command::Check(args) => args.run(),
+            Command::Snapshot(args) => args.run(),
+            Command::Explain(args) => args.run(),
+            Command::Checks(args) => args.run(),
+        }
+    }
+}
+
+/// The machine itself, or the file system below a directory.
+fn live(root: Option<&std::path::Path>, deadline: std::time::Instant) -> Result<Live, Error> {
+    let Some(root) = root else { return Ok(Live::new(deadline)) };
+    Live::below(&root.to_string_lossy(), deadline).map_err(|error| {
+        Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
+            .hint("--root wants a directory")
+    })
+}
+
+/// A number of seconds, greater than zero: `2`, `0.5`.
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() && seconds <= 3600.0 => Ok(duration),
+        _ => Err("must be greater than 0 and at most 3600".into()),
+    }
+}
+
+/// The nearest of some names to one that was typed wrong.
+fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let scored = names.map(|name| (strsim::jaro_winkler(typed, name), name));
+    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}

@@ -1,0 +1,65 @@
+//! `envdoc snapshot`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::facts::{Expected, gather};
+use crate::host::record::Recorder;
+use crate::host::snapshot::Snapshot;
+use crate::report::{file, json, screen};
+
+/// Record everything that `envdoc check` reads on this machine, for `--from` and for bug reports.
+///
+/// Host names, addresses, serial numbers, UUIDs and users are replaced by stand-ins.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write to FILE instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace FILE if it exists.
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Keep names, addresses, serial numbers and the like as they are.
+    #[arg(long)]
+    no_redact: bool,
+
+    /// Record the file system below DIR instead of this machine's.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// Seconds that looking may take in all.
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
+    timeout: Duration,
+}
+
+impl Args {
+    /// Gathers and writes.
+    pub fn run(self) -> Result<u8, Error> {
+        let deadline = Instant::now() + self.timeout;
+        let host = super::live(self.root.as_deref(), deadline)?;
+        let recorder = Recorder::new(Arc::new(host));
+        gather::live(&recorder, deadline, Expected::default());
+        let mut snapshot = Snapshot::of(recorder.readings());
+        if !self.no_redact {
+            snapshot = crate::host::redact::redact(snapshot);
+        }
+        let text = json::text(&snapshot)?;
+        match &self.output {
+            None => screen::print(&text)?,
+            Some(path) => {
+                file::write(path, &text, self.force)?;
+                let kept = if self.no_redact { "as they are" } else { "replaced by stand-ins" };
+                screen::note(&format!(
+                    "{} readings written to {}; names, addresses and serial numbers are {kept}",
+                    snapshot.readings.len(),
+                    path.display()
+                ));
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,53 @@
+//! Files: written whole or not at all, and never over somebody else's.
+#![expect(clippy::disallowed_methods, reason = "the one place that writes files")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Kind};
+
+/// Writes `text` to `path` by way of a file beside it. An existing file stays unless `force` is set.
+pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(Error::new(Kind::File, format!("{} exists already", path.display()))
+            .hint("use --force to replace it, or another name"));
+    }
+    let beside = beside(path);
+    let result = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
+    result.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))
+    })
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_file_stays_unless_forced_and_nothing_is_left_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.json");
+        write(&path, "one", false).unwrap();
+        let error = write(&path, "two", false).unwrap_err();
+        assert!(error.message.contains("exists already") && !error.hints.is_empty());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        write(&path, "two", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert!(write(&dir.path().join("none/out.json"), "x", false).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,80 @@
+//! What the machine is, in two or three lines.
+
+use crate::facts::{Fact, Facts, Role};
+
+/// Lines such as `Ubuntu 22.04.5 LTS · Linux 5.15.0 · x86_64` and `8 × NVIDIA H100 80GB HBM3 · driver 550.90.07 · CUDA 12.4`.
+pub fn lines(facts: &Facts) -> Vec<String> {
+    [system(facts), gpus(facts), engine(facts)].into_iter().flatten().collect()
+}
+
+fn system(facts: &Facts) -> Option<String> {
+    let system = &facts.system;
+    let mut parts = Vec::new();
+    parts.extend(system.os.known().map(|os| os.pretty_name.clone()));
+    parts.extend(system.kernel.known().map(|kernel| format!("Linux {kernel}")));
+    parts.extend(system.architecture.known().cloned());
+    parts.extend(system.wsl.known().map(|wsl| format!("WSL{}", wsl.version)));
+    parts.extend(
+        system.virtualisation.known().filter(|_| system.wsl == Fact::Absent).map(|v| format!("on {v}")),
+    );
+    parts.extend(system.container.known().map(|container| format!("inside a container ({container})")));
+    match facts.role() {
+        Fact::Known(Role::BuildHost) => parts.push("no NVIDIA GPU: a build host".into()),
+        Fact::Known(_) => {}
+        _ => parts.push("role unknown".into()),
+    }
+    join(parts)
+}
+
+fn gpus(facts: &Facts) -> Option<String> {
+    if facts.has_gpu() == Fact::Known(false) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    match facts.gpu.list.known() {
+        Some(gpus) => parts.extend(count(gpus.iter().map(|gpu| gpu.name.as_str()))),
+        None => match facts.pci.gpus().count() {
+            0 => {}
+            count => {
+                parts.push(format!("{count} NVIDIA GPU{} on the bus", if count == 1 { "" } else { "s" }))
+            }
+        },
+    }
+    match &facts.driver.module {
+        Fact::Known(module) => {
+            parts.push(format!("driver {}{}", module.version, if module.open { " (open)" } else { "" }));
+        }
+        _ => match &facts.gpu.driver {
+            Fact::Known(version) => parts.push(format!("driver {version}")),
+            Fact::Absent => parts.push("no driver".into()),
+            Fact::Unknown(_) => parts.push("driver unknown".into()),
+        },
+    }
+    parts.extend(facts.gpu.cuda.known().map(|cuda| format!("CUDA {cuda}")));
+    join(parts)
+}
+
+fn engine(facts: &Facts) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Fact::Known(version) = facts.docker.info_text(&["ServerVersion"]) {
+        parts.push(format!("Docker {version}"));
+    }
+    parts.extend(facts.toolkit.version.known().map(|version| format!("container toolkit {version}")));
+    join(parts)
+}
+
+/// `8 × NVIDIA H100 80GB HBM3`, unlike ones one after the other.
+fn count<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    counts.into_iter().map(|(name, count)| format!("{count} × {name}")).collect()
+}
+
+fn join(parts: Vec<String>) -> Option<String> {
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}

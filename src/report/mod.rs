@@ -1,0 +1,86 @@
+//! Writing: one file a format, and the two ways out ([`screen`] and [`file`]).
+
+pub mod explain;
+pub mod file;
+pub mod github;
+pub mod json;
+pub mod junit;
+pub mod machine;
+pub mod markdown;
+pub mod screen;
+pub mod text;
+
+use crate::checks::{CheckResult, Group, Severity, Verdict};
+
+/// The status words of JSON and of the text report.
+pub fn status(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::NotApplicable(_) => "not-applicable",
+        Verdict::Unknown(_) => "unknown",
+        Verdict::Finding { severity: Severity::Warning, .. } => "warning",
+        Verdict::Finding { severity: Severity::Error, .. } => "error",
+    }
+}
+
+/// How many results have each status.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct Summary {
+    /// Looked, and it is well.
+    pub pass: usize,
+    /// Findings at warning level.
+    pub warning: usize,
+    /// Findings at error level.
+    pub error: usize,
+    /// Could not look.
+    pub unknown: usize,
+    /// Means nothing on this machine.
+    pub not_applicable: usize,
+}
+
+impl Summary {
+    /// Counts.
+    pub fn of<'r>(results: impl IntoIterator<Item = &'r CheckResult>) -> Summary {
+        let mut summary = Summary::default();
+        for result in results {
+            match &result.verdict {
+                Verdict::Pass => summary.pass += 1,
+                Verdict::NotApplicable(_) => summary.not_applicable += 1,
+                Verdict::Unknown(_) => summary.unknown += 1,
+                Verdict::Finding { severity: Severity::Warning, .. } => summary.warning += 1,
+                Verdict::Finding { severity: Severity::Error, .. } => summary.error += 1,
+            }
+        }
+        summary
+    }
+
+    /// `1 error, 2 warnings, 3 unknown, 54 passed`: what is zero is left out.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        let mut add = |count: usize, one: &str, many: &str| match count {
+            0 => {}
+            1 => words.push(format!("1 {one}")),
+            _ => words.push(format!("{count} {many}")),
+        };
+        add(self.error, "error", "errors");
+        add(self.warning, "warning", "warnings");
+        add(self.unknown, "unknown", "unknown");
+        add(self.pass, "passed", "passed");
+        words.join(", ")
+    }
+}
+
+/// Results of one group, in order.
+pub fn of_group(results: &[CheckResult], group: Group) -> Vec<&CheckResult> {
+    results.iter().filter(|result| result.check.group == group).collect()
+}
+
+/// "permission denied" with the way out, other reasons as they are.
+pub fn reason(why: &str, root: bool) -> String {
+    match why.contains(crate::host::DENIED) {
+        true if !root => format!("{why} (run with sudo to see it)"),
+        _ => why.to_owned(),
+    }
+}

@@ -1,0 +1,66 @@
+//! Standard output and standard error: the only place that writes to them.
+
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::error::{Error, Kind};
+
+/// The widest a report gets, in columns.
+pub const WIDTH_MAX: usize = 100;
+/// The narrowest a report is wrapped to.
+const WIDTH_MIN: usize = 40;
+
+/// Prints a result. Colours are taken out where they are not wanted (pipe, `NO_COLOR`).
+pub fn print(text: &str) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
+}
+
+/// Says on standard error what is going on, or what was done.
+pub fn note(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Prints an error and its hints.
+pub fn error(error: &Error) {
+    if error.kind == Kind::BrokenPipe {
+        return;
+    }
+    let (red, cyan) = (colour(AnsiColor::Red).bold(), colour(AnsiColor::Cyan).bold());
+    let mut stderr = anstream::stderr().lock();
+    let _ = writeln!(stderr, "{red}error{red:#}: {}", error.message);
+    for hint in &error.hints {
+        let _ = writeln!(stderr, "{cyan}hint{cyan:#}: {hint}");
+    }
+}
+
+/// A foreground colour.
+pub fn colour(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(colour.into()))
+}
+
+/// Columns to wrap to: the terminal's, at most [`WIDTH_MAX`].
+pub fn width() -> usize {
+    let columns = std::io::stdout()
+        .is_terminal()
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten()
+        .map_or(WIDTH_MAX, |size| usize::from(size.ws_col));
+    if columns == 0 { WIDTH_MAX } else { columns.clamp(WIDTH_MIN, WIDTH_MAX) }
+}
+
+/// Whether the locale lets more than ASCII through: `LC_ALL`, else `LC_CTYPE`, else `LANG` names UTF-8. A pipe is given what a
+/// terminal of the same locale would be.
+pub fn unicode() -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the locale is a matter of this terminal, not of the examined machine"
+    )]
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}

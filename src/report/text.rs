@@ -1,0 +1,229 @@
+//! The report for people: one line a healthy group, and for each problem what is, what should be, why, and what to type.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::screen::colour;
+use super::{Summary, json, of_group, reason};
+use crate::checks::{CheckResult, FixClass, Group, Severity, Verdict};
+
+/// How the report is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// Columns to wrap to.
+    pub width: usize,
+    /// Whether more than ASCII may be used.
+    pub unicode: bool,
+    /// Evidence, passed and not applicable checks too.
+    pub verbose: bool,
+    /// Whether envdoc runs as root: then "run with sudo" would be no help.
+    pub root: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    NotApplicable,
+    Pass,
+    Unknown,
+    Warning,
+    Error,
+}
+
+impl Mark {
+    fn of(verdict: &Verdict) -> Mark {
+        match verdict {
+            Verdict::Pass => Mark::Pass,
+            Verdict::NotApplicable(_) => Mark::NotApplicable,
+            Verdict::Unknown(_) => Mark::Unknown,
+            Verdict::Finding { severity: Severity::Warning, .. } => Mark::Warning,
+            Verdict::Finding { severity: Severity::Error, .. } => Mark::Error,
+        }
+    }
+
+    fn sign(self, unicode: bool) -> &'static str {
+        match (self, unicode) {
+            (Mark::Pass, true) => "✓",
+            (Mark::Pass, false) => "+",
+            (Mark::Error, true) => "✗",
+            (Mark::Error, false) => "x",
+            (Mark::Warning, _) => "!",
+            (Mark::Unknown, _) => "?",
+            (Mark::NotApplicable, _) => "-",
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Mark::Pass => colour(AnsiColor::Green),
+            Mark::Error => colour(AnsiColor::Red).bold(),
+            Mark::Warning => colour(AnsiColor::Yellow).bold(),
+            Mark::Unknown => colour(AnsiColor::Magenta).bold(),
+            Mark::NotApplicable => Style::new().dimmed(),
+        }
+    }
+}
+
+/// The whole report, with ANSI colours in it.
+pub fn report(machine: &[String], results: &[CheckResult], layout: Layout) -> String {
+    let mut text = String::new();
+    for line in machine {
+        let line = if layout.unicode { line.clone() } else { line.replace('·', "|").replace('×', "x") };
+        wrapped(&mut text, &line, "", "  ", layout);
+    }
+    if !machine.is_empty() {
+        text.push('\n');
+    }
+    let mut quiet = Vec::new();
+    for &group in Group::ALL {
+        let results = of_group(results, group);
+        match results.iter().map(|result| Mark::of(&result.verdict)).max() {
+            None => {}
+            Some(Mark::NotApplicable) if !layout.verbose => quiet.push((group, results)),
+            Some(mark) => group_lines(&mut text, group, mark, &results, layout),
+        }
+    }
+    if !quiet.is_empty() {
+        not_applicable(&mut text, &quiet, layout);
+    }
+    let _ = write!(text, "\n{}", summary(results, layout));
+    text
+}
+
+fn group_lines(text: &mut String, group: Group, mark: Mark, results: &[&CheckResult], layout: Layout) {
+    let summary = Summary::of(results.iter().copied());
+    let words = if mark == Mark::NotApplicable { "not applicable".to_owned() } else { summary.words() };
+    let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+    let _ = writeln!(text, "{style}{sign}{style:#} {:<18} {words}", group.title());
+    for result in results {
+        if let Verdict::Finding { .. } = result.verdict {
+            finding(text, result, layout);
+        }
+    }
+    unknowns(text, results, layout);
+    if layout.verbose {
+        for result in results {
+            let mark = Mark::of(&result.verdict);
+            let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+            match &result.verdict {
+                Verdict::Pass => {
+                    let line = format!("{}: {}", result.check.id, result.check.summary);
+                    wrapped(text, &line, &format!("    {style}{sign}{style:#} "), "      ", layout);
+                }
+                Verdict::NotApplicable(why) => {
+                    let line = format!("{}: not applicable: {why}", result.check.id);
+                    wrapped(text, &line, &format!("    {style}{sign}{style:#} "), "      ", layout);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn finding(text: &mut String, result: &CheckResult, layout: Layout) {
+    let Verdict::Finding { says, evidence, fix, severity } = &result.verdict else { return };
+    let mark = Mark::of(&result.verdict);
+    let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+    let word = if *severity == Severity::Error { "error" } else { "warning" };
+    let _ = writeln!(text, "    {style}{sign} {word}: {}{style:#}", result.check.id);
+    wrapped(text, says, "      ", "      ", layout);
+    if layout.verbose {
+        for line in evidence {
+            wrapped(text, line, "      | ", "      | ", layout);
+        }
+    }
+    let class = match fix.class {
+        FixClass::Safe => String::new(),
+        class => format!(" ({})", consequence(class)),
+    };
+    if !fix.text.is_empty() || !class.is_empty() {
+        wrapped(text, &format!("fix{class}: {}", fix.text), "      ", "      ", layout);
+    }
+    // Commands are never wrapped: they are to be copied.
+    let bold = Style::new().bold();
+    for command in fix.commands.iter().flat_map(|command| command.lines()) {
+        let _ = writeln!(text, "        {bold}{command}{bold:#}");
+    }
+}
+
+fn consequence(class: FixClass) -> &'static str {
+    match class {
+        FixClass::Safe => json::class(class),
+        FixClass::Disruptive => "disturbs what runs",
+        FixClass::Reboot => "needs a reboot",
+    }
+}
+
+/// Checks that could not look, those with one reason together.
+fn unknowns(text: &mut String, results: &[&CheckResult], layout: Layout) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for result in results {
+        if let Verdict::Unknown(why) = &result.verdict {
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, ids)) => ids.push(result.check.id),
+                None => reasons.push((why, vec![result.check.id])),
+            }
+        }
+    }
+    let style = Mark::Unknown.style();
+    for (why, ids) in reasons {
+        let start = format!("    {style}?{style:#} ");
+        wrapped(text, &format!("could not look: {}", reason(why, layout.root)), &start, "      ", layout);
+        let names = match ids.as_slice() {
+            [first, second, rest @ ..] if rest.len() > 2 && !layout.verbose => {
+                format!("{first}, {second} and {} more", rest.len())
+            }
+            all => all.join(", "),
+        };
+        wrapped(text, &names, "      ", "      ", layout);
+    }
+}
+
+fn not_applicable(text: &mut String, quiet: &[(Group, Vec<&CheckResult>)], layout: Layout) {
+    let titles: Vec<&str> = quiet.iter().map(|(group, _)| group.title()).collect();
+    let mut reasons = quiet.iter().flat_map(|(_, results)| results).map(|result| &result.verdict);
+    let first = reasons.clone().next();
+    let why = match first {
+        Some(Verdict::NotApplicable(why)) if reasons.all(|verdict| Some(verdict) == first) => {
+            format!(" ({why})")
+        }
+        _ => String::new(),
+    };
+    let (style, sign) = (Mark::NotApplicable.style(), Mark::NotApplicable.sign(layout.unicode));
+    let line = format!("not applicable: {}{why}", titles.join(", "));
+    wrapped(text, &line, &format!("{style}{sign}{style:#} "), "  ", layout);
+}
+
+fn summary(results: &[CheckResult], layout: Layout) -> String {
+    let summary = Summary::of(results);
+    let mark = results.iter().map(|result| Mark::of(&result.verdict)).max().unwrap_or(Mark::NotApplicable);
+    let (style, bold) = (mark.style(), Style::new().bold());
+    let word = match mark {
+        Mark::Error => "problems found",
+        Mark::Warning => "works, with warnings",
+        Mark::Unknown => "nothing wrong was seen, but not everything could be seen",
+        Mark::Pass => "healthy",
+        Mark::NotApplicable => "nothing to check here",
+    };
+    let counts = [summary.words(), format!("{} not applicable", summary.not_applicable)];
+    let counts: Vec<&str> = counts.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
+    let more = if layout.verbose || !matches!(mark, Mark::Error | Mark::Warning) {
+        String::new()
+    } else {
+        "more on each: envdoc explain ID, or --verbose\n".to_owned()
+    };
+    format!("{style}{word}{style:#}: {bold}{}{bold:#}\n{more}", counts.join(", "))
+}
+
+/// Wraps text behind a start that may hold colours, which count for no columns.
+fn wrapped(text: &mut String, line: &str, start: &str, indent: &str, layout: Layout) {
+    let plain = anstream::adapter::strip_str(start).to_string();
+    let blank = " ".repeat(plain.chars().count());
+    let options = textwrap::Options::new(layout.width)
+        .initial_indent(&blank)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let filled = textwrap::fill(line, options);
+    let _ = writeln!(text, "{start}{}", filled.get(blank.len()..).unwrap_or_default());
+}
