@@ -1,1 +1,17 @@
-//! What changes with the world outside: rows of `catalog/*.yaml`, embedded, parsed when first used.
+//! What changes with the world outside: typed rows of `catalog/*.yaml`, embedded in the program.
+//!
+//! Every file is `{checked, sources, rows}`. A row's `source` holds keys of `sources` or plain text, several parted by `; `;
+//! reading replaces the keys. `checked` is the day on which the row was held against its source; a row without its own has the
+//! file's. What a source did not tell is left out of the row and is `None` here: it means "not known", never "no".
+
+pub mod cuda;
+pub mod deepspeed;
+pub mod drivers;
+mod file;
+pub mod gpus;
+pub mod nccl;
+pub mod toolkit;
+pub mod torch;
+pub mod variables;
+pub mod version;
+pub mod xids;

@@ -1,0 +1,160 @@
+//! CUDA toolkits, the drivers they need, and the GPU architectures they know.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+use super::version::Version;
+
+/// One toolkit release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `12.4.1`.
+    pub toolkit: String,
+    /// The driver that comes with it and that its full features need (Linux, x86_64).
+    pub driver_min: Option<String>,
+    /// The driver that minor-version compatibility needs at least: the same for every release of the major.
+    pub driver_min_minor_compat: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// What holds for all releases of a major version.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Major {
+    /// 11, 12, 13.
+    pub major: u32,
+    /// The oldest driver on which programs of this major run (without PTX of a newer minor).
+    pub driver_min: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// One compute capability.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Architecture {
+    /// `Hopper`.
+    pub architecture: String,
+    /// `9.0`.
+    pub compute_capability: String,
+    /// The first toolkit that compiles for it.
+    pub first_toolkit: Option<String>,
+    /// The last toolkit that compiles for it; `None` where none is known to be the last.
+    pub last_toolkit: Option<String>,
+    /// The last driver branch that drives it; `None` where none is known to be the last.
+    pub last_driver_branch: Option<u32>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// On which older driver branches a toolkit's `cuda-compat` package works (data-centre cards).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForwardCompatibility {
+    /// `12.4`.
+    pub toolkit: String,
+    /// The branches that the label of the `nvidia/cuda` images accepts for data-centre cards.
+    pub driver_branches: Vec<u32>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, Major, Architecture, ForwardCompatibility);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    checked: String,
+    sources: Sources,
+    rows: Vec<Release>,
+    majors: Vec<Major>,
+    architectures: Vec<Architecture>,
+    forward_compatibility: Vec<ForwardCompatibility>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("cuda.yaml", include_str!("../../catalog/cuda.yaml"));
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        file::complete(&mut file.majors, &file.checked, &file.sources);
+        file::complete(&mut file.architectures, &file.checked, &file.sources);
+        file::complete(&mut file.forward_compatibility, &file.checked, &file.sources);
+        file
+    })
+}
+
+/// All toolkit releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// All major versions.
+pub fn majors() -> &'static [Major] {
+    &file().majors
+}
+
+/// All architectures, oldest first.
+pub fn architectures() -> &'static [Architecture] {
+    &file().architectures
+}
+
+/// All rows on forward compatibility.
+pub fn forward_compatibilities() -> &'static [ForwardCompatibility] {
+    &file().forward_compatibility
+}
+
+/// The toolkit release with this full version (`12.4.1`).
+pub fn release(toolkit: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.toolkit == toolkit)
+}
+
+/// The first release of a minor version (`12.4`); a full version is taken by its first two numbers.
+pub fn minor(toolkit: &str) -> Option<&'static Release> {
+    let wanted = Version::parse(toolkit)?;
+    if wanted.numbers().len() < 2 {
+        return None;
+    }
+    all()
+        .iter()
+        .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
+}
+
+/// The oldest driver on which programs of this CUDA major run by minor-version compatibility.
+pub fn major_driver_min(major: u32) -> Option<&'static str> {
+    majors().iter().find(|row| row.major == major).map(|row| row.driver_min.as_str())
+}
+
+/// What is known of a compute capability.
+pub fn architecture((major, minor): (u32, u32)) -> Option<&'static Architecture> {
+    let wanted = format!("{major}.{minor}");
+    architectures().iter().find(|row| row.compute_capability == wanted)
+}
+
+/// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not known.
+pub fn forward(toolkit: &str) -> Option<&'static ForwardCompatibility> {
+    let wanted = Version::parse(toolkit)?.minor();
+    forward_compatibilities()
+        .iter()
+        .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted))
+}

@@ -1,0 +1,53 @@
+//! NVIDIA's Linux driver branches.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// One driver branch, named by the first number of its releases.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Branch {
+    /// 535, 550, 580 …
+    pub branch: u32,
+    /// The CUDA version that the driver supports and `nvidia-smi` prints.
+    pub cuda: Option<String>,
+    /// `LTSB` (long term), `PB` (production) or `NFB` (new features).
+    pub kind: Option<String>,
+    /// Date of its first release.
+    pub first_release: Option<String>,
+    /// The last day of support that any source names: after it the branch is over by all of them.
+    pub end_of_life: Option<String>,
+    /// An earlier end that another source names, day or month: between the two its support is disputed.
+    pub end_of_life_disputed: Option<String>,
+    /// The oldest GPU architecture that it drives.
+    pub oldest_architecture: Option<String>,
+    /// Newest release known.
+    pub latest: Option<String>,
+    /// The day of that release.
+    pub latest_date: Option<String>,
+    /// The day on which it was the newest.
+    pub latest_as_of: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Branch);
+
+/// All branches, oldest first.
+pub fn all() -> &'static [Branch] {
+    static ROWS: OnceLock<Vec<Branch>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("drivers.yaml", include_str!("../../catalog/drivers.yaml")))
+}
+
+/// The branch with this number; `None` means that the catalog does not know it.
+pub fn branch(number: u32) -> Option<&'static Branch> {
+    all().iter().find(|row| row.branch == number)
+}

@@ -1,0 +1,67 @@
+//! Reading one catalog file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// A row that names its source.
+pub(super) trait Row {
+    /// The row's source and the day on which it was checked.
+    fn provenance(&mut self) -> (&mut String, &mut String);
+}
+
+/// Implements [`Row`] for rows with the fields `source` and `checked`.
+macro_rules! rows {
+    ($($row:ty),+ $(,)?) => {$(
+        impl $crate::catalog::file::Row for $row {
+            fn provenance(&mut self) -> (&mut String, &mut String) {
+                (&mut self.source, &mut self.checked)
+            }
+        }
+    )+};
+}
+pub(super) use rows;
+
+/// A file with one table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table<R> {
+    checked: String,
+    #[serde(default)]
+    sources: Sources,
+    rows: Vec<R>,
+}
+
+/// Sources that many rows share, by a short key.
+pub(super) type Sources = BTreeMap<String, String>;
+
+/// The rows of a file with one table.
+pub(super) fn table<R: Row + DeserializeOwned>(name: &str, text: &str) -> Vec<R> {
+    let mut table: Table<R> = parse(name, text);
+    complete(&mut table.rows, &table.checked, &table.sources);
+    table.rows
+}
+
+/// Parses an embedded file.
+///
+/// # Panics
+/// When the file is not what its type says. The files are part of the program and a test reads each of them.
+pub(super) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> T {
+    match serde_yaml::from_str(text) {
+        Ok(file) => file,
+        Err(error) => panic!("catalog/{name}: {error}"),
+    }
+}
+
+/// Writes sources out in full and fills in the day.
+pub(super) fn complete<R: Row>(rows: &mut [R], day: &str, sources: &Sources) {
+    for row in rows {
+        let (source, checked) = row.provenance();
+        if checked.is_empty() {
+            day.clone_into(checked);
+        }
+        let parts: Vec<&str> =
+            source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
+        *source = parts.join("; ");
+    }
+}

@@ -1,0 +1,49 @@
+//! NCCL releases.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// One NCCL release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `2.21.5`.
+    pub version: String,
+    /// The day of its tag.
+    pub released: Option<String>,
+    /// What changed that matters here.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// A documented fault of this release that a later one mends.
+    pub known_bad: Option<String>,
+    /// The release that mends it.
+    pub fixed_in: Option<String>,
+    /// Whether ranks of different versions stop at init with a message; before, they may hang.
+    pub checks_versions: Option<bool>,
+    /// Compute capabilities that its makefile names, over all CUDA versions.
+    pub architectures: Option<Vec<String>>,
+    /// CUDA majors for which PyPI has wheels (`nvidia-nccl-cu12`).
+    #[serde(default)]
+    pub pypi_cuda_majors: Vec<u32>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release);
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("nccl.yaml", include_str!("../../catalog/nccl.yaml")))
+}
+
+/// The release with this version.
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}

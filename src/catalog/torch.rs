@@ -1,0 +1,95 @@
+//! PyTorch releases and their CUDA builds (Linux, x86_64).
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// One torch release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `2.5.1`.
+    pub version: String,
+    /// The day of its release.
+    pub released: Option<String>,
+    /// The build that `pip install torch` gives: `cu124`.
+    pub pypi_build: Option<String>,
+    /// That build's CUDA: `12.4`.
+    pub pypi_cuda: Option<String>,
+    /// The torchvision of the same release.
+    pub torchvision: Option<String>,
+    /// The torchaudio of the same release.
+    pub torchaudio: Option<String>,
+    /// The triton that the PyPI build requires; may be a range such as `~=3.7.1`.
+    pub triton: Option<String>,
+    /// The NCCL that the PyPI build requires.
+    pub nccl: Option<String>,
+    /// The cuDNN that the PyPI build requires.
+    pub cudnn: Option<String>,
+    /// The Pythons that it declares: `>=3.9`.
+    pub requires_python: Option<String>,
+    /// The Pythons (`3.12`, `3.13t`) for which wheels exist on PyPI.
+    pub pythons: Option<Vec<String>>,
+    /// The glibc that its wheels need.
+    pub glibc_min: Option<String>,
+    /// Whether the PyPI build uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
+    /// False where builds besides those listed may exist.
+    pub builds_complete: bool,
+    /// Its CUDA builds.
+    pub builds: Vec<Build>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// One CUDA build of a release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// `cu121`.
+    pub build: String,
+    /// `12.1`.
+    pub cuda: Option<String>,
+    /// The compute capabilities that it has machine code for; `None` where nobody looked.
+    pub architectures: Option<Vec<String>>,
+    /// The compute capabilities that it has PTX for; empty where it was looked for and is not there.
+    pub ptx: Option<Vec<String>>,
+    /// The NCCL that it requires or carries.
+    pub nccl: Option<String>,
+    /// The cuDNN that it requires or carries.
+    pub cudnn: Option<String>,
+    /// Whether it uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
+    /// True where the release matrix names it; false where it was only seen on the wheel index.
+    pub in_release_matrix: Option<bool>,
+    /// Where this was read, where not in the sources of the release.
+    pub source: Option<String>,
+}
+
+file::rows!(Release);
+
+impl Release {
+    /// The build with this name (`cu121`); `None` where the release has none, or where it is not known
+    /// (see `builds_complete`).
+    pub fn build(&self, name: &str) -> Option<&Build> {
+        self.builds.iter().find(|build| build.build == name)
+    }
+}
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("torch.yaml", include_str!("../../catalog/torch.yaml")))
+}
+
+/// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}

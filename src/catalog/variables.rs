@@ -1,0 +1,95 @@
+//! Environment variables of the stack.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// Whether a variable is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// By the newest release known.
+    Current,
+    /// It is, and another one is to be used.
+    Deprecated,
+    /// Only by older releases.
+    Removed,
+    /// By no release ever: the name stands in tutorials only.
+    NotRead,
+}
+
+/// One environment variable.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// `NCCL_SOCKET_IFNAME`.
+    pub name: String,
+    /// Who reads it: `nccl`, `pytorch`, `cuda`, …; `none` for names that nothing reads.
+    pub owner: String,
+    /// Whether it is read.
+    #[serde(default = "current")]
+    pub status: Status,
+    /// Whether its owner documents it.
+    #[serde(default)]
+    pub documented: bool,
+    /// The first release of the owner that reads it.
+    pub since: Option<String>,
+    /// The last release in which it was seen.
+    pub last_seen: Option<String>,
+    /// What to use in its place.
+    pub deprecated_by: Option<String>,
+    /// `int`, `bool`, `enum`, `list`, `path` …
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The values it takes.
+    pub allowed: Option<String>,
+    /// What holds when it is not set.
+    pub default: Option<String>,
+    /// What it does.
+    pub meaning: Option<String>,
+    /// What goes wrong when it is set.
+    pub risk: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+fn current() -> Status {
+    Status::Current
+}
+
+file::rows!(Variable);
+
+/// All variables, by name.
+pub fn all() -> &'static [Variable] {
+    static ROWS: OnceLock<Vec<Variable>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("variables.yaml", include_str!("../../catalog/variables.yaml")))
+}
+
+/// The variable with this name.
+pub fn variable(name: &str) -> Option<&'static Variable> {
+    all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &all()[place])
+}
+
+/// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by letters changed,
+/// when it is near enough to be a slip.
+pub fn nearest(name: &str) -> Option<&'static Variable> {
+    let limit = match name.len() {
+        0..=5 => return None,
+        6..=11 => 1,
+        12..=19 => 2,
+        _ => 3,
+    };
+    all()
+        .iter()
+        .filter(|row| matches!(row.status, Status::Current | Status::Deprecated) && row.name != name)
+        .filter(|row| row.name.len().abs_diff(name.len()) <= limit)
+        .map(|row| (strsim::damerau_levenshtein(name, &row.name), row))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, row)| (*distance, !row.documented))
+        .map(|(_, row)| row)
+}
