@@ -11,6 +11,8 @@ pub enum Kind {
     File,
     /// The container engine could not be used.
     Engine,
+    /// Ctrl-C.
+    Interrupted,
     /// Standard output was closed by its reader: not an error to anybody.
     BrokenPipe,
 }
@@ -20,6 +22,7 @@ impl Kind {
     pub fn exit_code(self) -> u8 {
         match self {
             Kind::Usage | Kind::File | Kind::Engine => 2,
+            Kind::Interrupted => 130,
             Kind::BrokenPipe => 0,
         }
     }

@@ -13,7 +13,9 @@ pub const CHECKS: &[&Check] = &[
     // cuda
     // nccl
     // docker
+    &live_container_fails::CHECK,
     // toolkit
+    &live_gpu_missing::CHECK,
     // network
     // rdma
     // python

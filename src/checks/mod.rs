@@ -6,6 +6,8 @@ mod check;
 pub mod list;
 
 mod driver_library_mismatch;
+mod live_container_fails;
+mod live_gpu_missing;
 
 pub use check::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 pub use list::CHECKS;

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::checks::{self, CHECKS, Check, CheckResult, Group};
+use crate::engine::live;
 use crate::error::{Error, Kind};
-use crate::facts::{Expected, Fact, Facts, gather};
+use crate::facts::live::Live;
+use crate::facts::{self, Expected, Fact, Facts, gather};
 use crate::host::record::Recorder;
 use crate::host::snapshot::Snapshot;
 use crate::report::{self, Summary, screen};
@@ -54,10 +56,21 @@ pub struct Args {
     #[arg(long, short)]
     verbose: bool,
 
+    /// Also start one real container through the engine and look from inside whether the GPUs arrived.
+    #[arg(long, conflicts_with_all = ["from", "root"])]
+    live: bool,
+
+    /// The image for --live; it must be here already. Without it the smallest one that can be used.
+    #[arg(long, value_name = "IMAGE", requires = "live")]
+    image: Option<String>,
+
     /// Seconds that looking may take in all; what has not answered by then is unknown.
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
     timeout: Duration,
 }
+
+/// The longest one step of `--live` may take; generous, because a machine without persistence mode initialises its GPUs first.
+const LIVE_STEP: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
@@ -87,7 +100,10 @@ impl Args {
     /// Gathers, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
         let chosen = choose(&self.only, &self.ignore)?;
-        let facts = self.facts(expected(&self.expect)?)?;
+        let mut facts = self.facts(expected(&self.expect)?)?;
+        if self.live {
+            facts.live = self.look_inside(&facts)?;
+        }
         let results = checks::judge(&chosen, &facts);
         screen::print(&self.report(&facts, &results)?)?;
         Ok(self.exit_code(&Summary::of(&results)))
@@ -100,6 +116,29 @@ impl Args {
         let deadline = Instant::now() + self.timeout;
         let host = super::live(self.root.as_deref(), deadline)?;
         Ok(gather::live(&Recorder::new(Arc::new(host)), deadline, expected))
+    }
+
+    fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
+        if let Fact::Unknown(why) = &facts.docker.info {
+            return Ok(Fact::Unknown(format!("no container was started: the engine cannot be asked: {why}")));
+        }
+        let Fact::Known(endpoint) = facts.docker.endpoint.as_ref() else {
+            return Ok(Fact::Unknown("no container was started: there is no engine here".into()));
+        };
+        let gpus = facts.has_gpu() == Fact::Known(true);
+        let request = live::Request {
+            endpoint: endpoint.url.clone(),
+            image: self.image.clone(),
+            gpus,
+            step: LIVE_STEP,
+        };
+        screen::note("starting a container to look from inside (--live) ...");
+        match live::look(&request) {
+            Err(live::NotTried::Interrupted) => {
+                Err(Error::new(Kind::Interrupted, "interrupted; the container was removed"))
+            }
+            answer => Ok(facts::live::of(answer, gpus)),
+        }
     }
 
     fn report(&self, facts: &Facts, results: &[CheckResult]) -> Result<String, Error> {

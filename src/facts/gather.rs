@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use super::{
-    Expected, Facts, clock, cuda, docker, driver, environment, fabric, gpu, kernel_log, libraries, limits,
-    modules, network, pci, python, rdma, system, toolkit,
+    Expected, Fact, Facts, clock, cuda, docker, driver, environment, fabric, gpu, kernel_log, libraries,
+    limits, modules, network, pci, python, rdma, system, toolkit,
 };
 use crate::host::Host;
 use crate::host::record::{Recorder, Replay};
@@ -45,6 +45,7 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     let files = finish(&files, host, deadline, file_groups);
     Facts {
         expected,
+        live: Fact::Absent,
         system: files.system,
         clock: files.clock,
         pci: files.pci,
@@ -70,6 +71,7 @@ pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
     let files = file_groups(host);
     Facts {
         expected,
+        live: Fact::Absent,
         system: files.system,
         clock: files.clock,
         pci: files.pci,

@@ -16,6 +16,7 @@ pub mod gpu;
 pub mod kernel_log;
 pub mod libraries;
 pub mod limits;
+pub mod live;
 pub mod modules;
 pub mod network;
 pub mod packages;
@@ -67,6 +68,8 @@ pub struct Facts {
     pub python: python::Python,
     /// Environment variables, proxies, pip and uv configuration.
     pub environment: environment::Environment,
+    /// A real container; absent without `--live`.
+    pub live: Fact<live::Live>,
 }
 
 impl Facts {

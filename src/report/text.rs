@@ -205,7 +205,11 @@ fn summary(results: &[CheckResult], layout: Layout) -> String {
         Mark::Pass => "healthy",
         Mark::NotApplicable => "nothing to check here",
     };
-    let counts = [summary.words(), format!("{} not applicable", summary.not_applicable)];
+    let idle = match summary.not_applicable {
+        0 => String::new(),
+        count => format!("{count} not applicable"),
+    };
+    let counts = [summary.words(), idle];
     let counts: Vec<&str> = counts.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
     let more = if layout.verbose || !matches!(mark, Mark::Error | Mark::Warning) {
         String::new()

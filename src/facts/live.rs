@@ -1,0 +1,45 @@
+//! What a real container of this machine's engine showed (`check --live`).
+
+use super::{Expected, Fact, Facts, gather};
+use crate::engine::live::{Answer, Failure, NotTried};
+use crate::host::Host;
+use crate::host::record::Replay;
+use crate::host::snapshot::Snapshot;
+
+/// The attempt with one container.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The image that it was made of.
+    pub image: String,
+    /// Whether GPUs were asked for.
+    pub gpus: bool,
+    /// What envdoc saw inside, or where the attempt stopped.
+    pub inside: Result<Box<Facts>, Failure>,
+}
+
+/// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without `--live`.
+pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(NotTried::Interrupted) => return Fact::Unknown("interrupted".into()),
+        Err(NotTried::Because(why)) => return Fact::Unknown(format!("no container was started: {why}")),
+    };
+    let inside = answer.outcome.and_then(|text| match serde_json::from_str::<Snapshot>(&text) {
+        Ok(snapshot) => Ok(Box::new(facts(&snapshot.host()))),
+        Err(error) => Err(Failure {
+            step: "reading what envdoc said inside",
+            says: format!("not a snapshot: {error}"),
+            of_container: false,
+        }),
+    });
+    Fact::Known(Live { image: answer.image, gpus, inside })
+}
+
+fn facts(host: &dyn Host) -> Facts {
+    gather::recorded(host, Expected { role: Some(super::Role::Container), ..Expected::default() })
+}
+
+/// An empty machine, of which nothing is known; for tests of checks that look at a few facts only.
+pub fn nothing_known(why: &str) -> Facts {
+    gather::recorded(&Replay::new(Default::default(), why), Expected::default())
+}
