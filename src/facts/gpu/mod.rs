@@ -1,0 +1,220 @@
+//! What `nvidia-smi -q -x` and `nvidia-smi --query-gpu` say of each GPU.
+//!
+//! `nvidia-smi` is only run where there is something for it to talk to: driver's device nodes, `/dev/dxg`, or an NVIDIA
+//! GPU on the PCI bus.
+
+mod nvlink;
+mod smi;
+
+use std::time::Duration;
+
+use super::driver::DriverVersion;
+use super::{Fact, pci};
+use crate::host::{Host, Reading};
+
+pub use nvlink::links;
+pub use smi::{Answer, answer};
+
+/// A machine with eight GPUs and without persistence mode needs this long to wake them all.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Where `nvidia-smi` lies when it is not on PATH: WSL2, driver containers of Kubernetes, images of cloud providers.
+const ELSEWHERE: &[&str] =
+    &["/usr/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi"];
+/// What [`crate::host::live`] and gathering say of a program that was stopped at its deadline.
+const HUNG: &str = "did not answer";
+
+/// The GPUs as the driver sees them.
+#[derive(Debug, Clone)]
+pub struct Gpus {
+    /// One entry a GPU, in the driver's order: `nvidia-smi -q -x`. Absent when there is no `nvidia-smi`. Unknown when it hung
+    /// or failed, with what it said.
+    pub list: Fact<Vec<Gpu>>,
+    /// The driver version that `nvidia-smi` reports (`driver_version`; from 610 on `kmd_version`).
+    pub driver: Fact<DriverVersion>,
+    /// The highest CUDA version of the driver, `12.4` (`cuda_version`; from 610 on `cuda_umd_version`).
+    pub cuda: Fact<String>,
+    /// How `nvidia-smi -q -x` failed, if it did.
+    pub failure: Option<Failure>,
+    /// Lines beside the XML, such as `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
+    pub warnings: Vec<String>,
+}
+
+/// How `nvidia-smi` failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// It had to be stopped; the words of the host.
+    Hung(String),
+    /// It ended by itself without an answer.
+    Ended {
+        /// Exit status; none when a signal ended it.
+        status: Option<i32>,
+        /// What it said, whole.
+        said: String,
+    },
+}
+
+/// One GPU. Fields that this GPU or driver does not report ("N/A", "Requested functionality has been deprecated") are absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gpu {
+    /// Position in the driver's order.
+    pub index: u32,
+    /// PCI address as sysfs writes it, `0000:1b:00.0`.
+    pub address: String,
+    /// `GPU-…`.
+    pub uuid: String,
+    /// `NVIDIA H100 80GB HBM3`.
+    pub name: String,
+    /// `Hopper`.
+    pub architecture: Fact<String>,
+    /// `(9, 0)`: from `nvidia-smi --query-gpu=…,compute_cap`, else from the catalog by PCI id or name.
+    pub compute_capability: Fact<(u32, u32)>,
+    /// Framebuffer total and used, in MiB.
+    pub memory_total: Fact<u64>,
+    /// Framebuffer used, in MiB.
+    pub memory_used: Fact<u64>,
+    /// Persistence mode.
+    pub persistence: Fact<bool>,
+    /// MIG mode now, and after the next reset.
+    pub mig: Fact<(bool, bool)>,
+    /// ECC: now, after the next reset.
+    pub ecc: Fact<(bool, bool)>,
+    /// Uncorrected ECC errors since the driver was loaded (volatile) and since the board was made (aggregate).
+    pub ecc_uncorrected: Fact<(u64, u64)>,
+    /// Row remapping (Ampere and newer).
+    pub remapped_rows: Fact<RemappedRows>,
+    /// Pages retired (before Ampere): pending a reboot.
+    pub retired_pages_pending: Fact<bool>,
+    /// Reasons for lower clocks that are active now, `hw_thermal_slowdown` and the like, without idle and application settings.
+    pub throttling: Fact<Vec<String>>,
+    /// GPU core temperature in degrees Celsius.
+    pub temperature: Fact<i32>,
+    /// PCIe generation now, at most of the device.
+    pub pcie_generation: Fact<(u32, u32)>,
+    /// PCIe lanes now, at most.
+    pub pcie_width: Fact<(u32, u32)>,
+    /// Fabric state and status of NVSwitch systems (`Completed`/`Success`, `In Progress`/`N/A`); absent without a fabric.
+    pub fabric: Fact<(String, String)>,
+    /// NVLinks: lines of `nvidia-smi nvlink -s` of this GPU: per link GB/s, or none when inactive; empty when it says that all
+    /// are inactive without counting them. Absent without NVLink, and on cards that were not asked for it.
+    pub nvlinks: Fact<Vec<Option<f32>>>,
+    /// `None`, `Pass-Through`, `VGPU`, `Host VGPU`…: virtualization mode.
+    pub virtualization: Fact<String>,
+    /// What the driver asks for: `None`, `GPU Reset`, `Node Reboot`, `Drain P2P`, `Drain and Reset` (`gpu_recovery_action`, from
+    /// 570 on; before, `Reset` where `reset_required` says so). Absent where the driver does not tell.
+    pub recovery_action: Fact<String>,
+    /// `Default`, `Exclusive_Process` or `Prohibited`.
+    pub compute_mode: Fact<String>,
+    /// PCI device id, `0x2330`.
+    pub pci_device: Fact<u16>,
+    /// Whether the board had so many uncorrectable SRAM errors that NVIDIA replaces it (`sram_threshold_exceeded`).
+    pub sram_threshold_exceeded: Fact<bool>,
+}
+
+/// Row remapping, from `<remapped_rows>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemappedRows {
+    /// Rows remapped because of correctable errors.
+    pub correctable: u32,
+    /// Rows remapped because of uncorrectable errors.
+    pub uncorrectable: u32,
+    /// A remap waits for a reset of the GPU.
+    pub pending: bool,
+    /// A remap failed: the board is to be replaced.
+    pub failure: bool,
+}
+
+/// Gathers the group.
+pub fn gather(host: &dyn Host) -> Gpus {
+    let nothing = |fact: Fact<()>| Gpus {
+        list: fact.clone().and_then(|()| Fact::Absent),
+        driver: fact.clone().and_then(|()| Fact::Absent),
+        cuda: fact.and_then(|()| Fact::Absent),
+        failure: None,
+        warnings: Vec::new(),
+    };
+    match nvidia_present(host) {
+        Fact::Known(true) => {}
+        Fact::Known(false) | Fact::Absent => return nothing(Fact::Absent),
+        Fact::Unknown(why) => return nothing(Fact::Unknown(why)),
+    }
+    let program = match smi_program(host) {
+        Fact::Known(program) => program,
+        Fact::Absent => return nothing(Fact::Absent),
+        Fact::Unknown(why) => return nothing(Fact::Unknown(format!("nvidia-smi: {why}"))),
+    };
+    // Each start wakes every GPU that is not in persistence mode: side by side they wait for that once.
+    let (all, capabilities) = std::thread::scope(|scope| {
+        let query = [&program, "--query-gpu=index,pci.bus_id,compute_cap", "--format=csv,noheader"];
+        let capabilities = scope.spawn(move || host.run(&query, PATIENCE));
+        let all = host.run(&[&program, "-q", "-x"], PATIENCE);
+        (all, capabilities.join().unwrap_or_else(|_| Reading::Failed("its thread ended".into())))
+    });
+    let failure = failure(&all);
+    let answer = answer(all);
+    let warnings = answer.known().map(|answer| answer.warnings.clone()).unwrap_or_default();
+    let driver = answer.as_ref().and_then(|answer| answer.driver.clone());
+    let cuda = answer.as_ref().and_then(|answer| answer.cuda.clone());
+    let list = answer.map(|answer| {
+        let mut gpus = answer.gpus;
+        let told = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
+        for gpu in &mut gpus {
+            gpu.compute_capability = told.get(&gpu.address).map_or_else(|| capability(gpu), |&known| Fact::Known(known));
+        }
+        ask_for_links(host, &program, &mut gpus);
+        gpus
+    });
+    Gpus { list: list.about("nvidia-smi"), driver: driver.about("nvidia-smi"), cuda: cuda.about("nvidia-smi"), failure, warnings }
+}
+
+/// Whether there is anything for `nvidia-smi` to talk to.
+fn nvidia_present(host: &dyn Host) -> Fact<bool> {
+    let node = |path| !matches!(host.stat(path), Reading::Absent | Reading::Failed(_));
+    if node("/dev/nvidiactl") || node("/dev/dxg") {
+        return Fact::Known(true);
+    }
+    pci::gather(host).devices.map(|devices| devices.iter().any(pci::Device::is_gpu)).about("PCI devices")
+}
+
+/// `nvidia-smi` when it is on PATH, else its path.
+fn smi_program(host: &dyn Host) -> Fact<String> {
+    let there = |path: &&&str| matches!(host.stat(path), Reading::Text(_));
+    match host.program("nvidia-smi") {
+        Reading::Text(_) => Fact::Known("nvidia-smi".into()),
+        Reading::Absent => ELSEWHERE.iter().find(there).map_or(Fact::Absent, |path| Fact::Known((*path).into())),
+        other => other.text(),
+    }
+}
+
+fn failure(reading: &Reading) -> Option<Failure> {
+    match reading {
+        Reading::Failed(why) if why.contains(HUNG) => Some(Failure::Hung(why.clone())),
+        Reading::Ran { status, stdout, stderr } if smi::document(*status, stdout).is_none() => {
+            let said = [stdout.trim(), stderr.trim()].join("\n").trim().to_owned();
+            Some(Failure::Ended { status: *status, said })
+        }
+        _ => None,
+    }
+}
+
+fn capability(gpu: &Gpu) -> Fact<(u32, u32)> {
+    Fact::Unknown(format!("nvidia-smi does not tell the compute capability of {}", gpu.name))
+}
+
+/// Asks for the state of NVLinks where a GPU can have them.
+fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
+    let linked = |gpu: &Gpu| {
+        matches!(gpu.fabric, Fact::Known(_))
+            || ["V100", "P100", "A100", "A800", "H100", "H200"].iter().any(|model| gpu.name.contains(model))
+    };
+    if !gpus.iter().any(linked) {
+        return;
+    }
+    let told = host.run(&[program, "nvlink", "-s"], PATIENCE).stdout().map(|text| links(&text)).about("nvidia-smi nvlink -s");
+    for gpu in gpus.iter_mut().filter(|gpu| linked(gpu)) {
+        gpu.nvlinks = told.as_ref().and_then(|told| {
+            told.get(&gpu.index)
+                .cloned()
+                .unwrap_or_else(|| Fact::Unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index)))
+        });
+    }
+}
