@@ -35,14 +35,14 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         })
     }
     // Slow ones first: programs and engines answer while files are read.
-    let gpu = start(host, gpu::gather);
+    let gpus = start(host, gpu_groups);
     let docker = start(host, docker::gather);
-    let fabric = start(host, fabric::gather);
     let driver = start(host, driver::gather);
     let kernel_log = start(host, kernel_log::gather);
     let python = start(host, python::gather);
     let files = start(host, file_groups);
     let files = finish(&files, host, deadline, file_groups);
+    let (gpu, fabric) = finish(&gpus, host, deadline, gpu_groups);
     Facts {
         expected,
         live: Fact::Absent,
@@ -58,8 +58,8 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         limits: files.limits,
         environment: files.environment,
         driver: finish(&driver, host, deadline, driver::gather),
-        gpu: finish(&gpu, host, deadline, gpu::gather),
-        fabric: finish(&fabric, host, deadline, fabric::gather),
+        gpu,
+        fabric,
         kernel_log: finish(&kernel_log, host, deadline, kernel_log::gather),
         docker: finish(&docker, host, deadline, docker::gather),
         python: finish(&python, host, deadline, python::gather),
@@ -90,6 +90,11 @@ pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
         docker: docker::gather(host),
         python: python::gather(host),
     }
+}
+
+/// The fabric asks what the GPUs say: one after the other, so that `nvidia-smi` is not started twice at once.
+fn gpu_groups(host: &dyn Host) -> (gpu::Gpus, fabric::Fabric) {
+    (gpu::gather(host), fabric::gather(host))
 }
 
 /// The groups that only read small files: a thread for each would cost more than it saves.

@@ -18,8 +18,12 @@ pub use smi::{Answer, answer};
 /// A machine with eight GPUs and without persistence mode needs this long to wake them all.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Where `nvidia-smi` lies when it is not on PATH: WSL2, driver containers of Kubernetes, images of cloud providers.
-const ELSEWHERE: &[&str] =
-    &["/usr/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/opt/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi"];
+const ELSEWHERE: &[&str] = &[
+    "/usr/bin/nvidia-smi",
+    "/usr/lib/wsl/lib/nvidia-smi",
+    "/opt/bin/nvidia-smi",
+    "/usr/local/nvidia/bin/nvidia-smi",
+];
 /// What [`crate::host::live`] and gathering say of a program that was stopped at its deadline.
 const HUNG: &str = "did not answer";
 
@@ -33,6 +37,8 @@ pub struct Gpus {
     pub driver: Fact<DriverVersion>,
     /// The highest CUDA version of the driver, `12.4` (`cuda_version`; from 610 on `cuda_umd_version`).
     pub cuda: Fact<String>,
+    /// How many GPUs it says are attached; less may be described.
+    pub attached: Fact<u32>,
     /// How `nvidia-smi -q -x` failed, if it did.
     pub failure: Option<Failure>,
     /// Lines beside the XML, such as `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
@@ -99,7 +105,7 @@ pub struct Gpu {
     pub nvlinks: Fact<Vec<Option<f32>>>,
     /// `None`, `Pass-Through`, `VGPU`, `Host VGPU`…: virtualization mode.
     pub virtualization: Fact<String>,
-    /// What the driver asks for: `None`, `GPU Reset`, `Node Reboot`, `Drain P2P`, `Drain and Reset` (`gpu_recovery_action`, from
+    /// What the driver asks for: `None`, `Reset`, `Reboot`, `Drain P2P`, `Drain and Reset` (`gpu_recovery_action`, from
     /// 570 on; before, `Reset` where `reset_required` says so). Absent where the driver does not tell.
     pub recovery_action: Fact<String>,
     /// `Default`, `Exclusive_Process` or `Prohibited`.
@@ -128,7 +134,8 @@ pub fn gather(host: &dyn Host) -> Gpus {
     let nothing = |fact: Fact<()>| Gpus {
         list: fact.clone().and_then(|()| Fact::Absent),
         driver: fact.clone().and_then(|()| Fact::Absent),
-        cuda: fact.and_then(|()| Fact::Absent),
+        cuda: fact.clone().and_then(|()| Fact::Absent),
+        attached: fact.and_then(|()| Fact::Absent),
         failure: None,
         warnings: Vec::new(),
     };
@@ -154,16 +161,25 @@ pub fn gather(host: &dyn Host) -> Gpus {
     let warnings = answer.known().map(|answer| answer.warnings.clone()).unwrap_or_default();
     let driver = answer.as_ref().and_then(|answer| answer.driver.clone());
     let cuda = answer.as_ref().and_then(|answer| answer.cuda.clone());
+    let attached = answer.as_ref().and_then(|answer| answer.attached.clone()).about("nvidia-smi");
     let list = answer.map(|answer| {
         let mut gpus = answer.gpus;
         let told = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
         for gpu in &mut gpus {
-            gpu.compute_capability = told.get(&gpu.address).map_or_else(|| capability(gpu), |&known| Fact::Known(known));
+            gpu.compute_capability =
+                told.get(&gpu.address).map_or_else(|| capability(gpu), |&known| Fact::Known(known));
         }
         ask_for_links(host, &program, &mut gpus);
         gpus
     });
-    Gpus { list: list.about("nvidia-smi"), driver: driver.about("nvidia-smi"), cuda: cuda.about("nvidia-smi"), failure, warnings }
+    Gpus {
+        list: list.about("nvidia-smi"),
+        driver: driver.about("nvidia-smi"),
+        cuda: cuda.about("nvidia-smi"),
+        attached,
+        failure,
+        warnings,
+    }
 }
 
 /// Whether there is anything for `nvidia-smi` to talk to.
@@ -180,7 +196,9 @@ fn smi_program(host: &dyn Host) -> Fact<String> {
     let there = |path: &&&str| matches!(host.stat(path), Reading::Text(_));
     match host.program("nvidia-smi") {
         Reading::Text(_) => Fact::Known("nvidia-smi".into()),
-        Reading::Absent => ELSEWHERE.iter().find(there).map_or(Fact::Absent, |path| Fact::Known((*path).into())),
+        Reading::Absent => {
+            ELSEWHERE.iter().find(there).map_or(Fact::Absent, |path| Fact::Known((*path).into()))
+        }
         other => other.text(),
     }
 }
@@ -209,12 +227,16 @@ fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
     if !gpus.iter().any(linked) {
         return;
     }
-    let told = host.run(&[program, "nvlink", "-s"], PATIENCE).stdout().map(|text| links(&text)).about("nvidia-smi nvlink -s");
+    let told = host
+        .run(&[program, "nvlink", "-s"], PATIENCE)
+        .stdout()
+        .map(|text| links(&text))
+        .about("nvidia-smi nvlink -s");
     for gpu in gpus.iter_mut().filter(|gpu| linked(gpu)) {
         gpu.nvlinks = told.as_ref().and_then(|told| {
-            told.get(&gpu.index)
-                .cloned()
-                .unwrap_or_else(|| Fact::Unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index)))
+            told.get(&gpu.index).cloned().unwrap_or_else(|| {
+                Fact::Unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index))
+            })
         });
     }
 }

@@ -12,10 +12,12 @@ use crate::facts::Fact;
 /// \t Link 1: <inactive>
 /// ```
 pub fn links(text: &str) -> BTreeMap<u32, Fact<Vec<Option<f32>>>> {
-    let mut gpus = BTreeMap::new();
+    let mut gpus: BTreeMap<u32, Fact<Vec<Option<f32>>>> = BTreeMap::new();
     let mut current = None;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(index) = line.strip_prefix("GPU ").and_then(|rest| rest.split(':').next()?.parse::<u32>().ok()) {
+        if let Some(index) =
+            line.strip_prefix("GPU ").and_then(|rest| rest.split(':').next()?.parse::<u32>().ok())
+        {
             gpus.insert(index, Fact::Unknown("nvidia-smi nvlink -s says nothing of its links".to_owned()));
             current = Some(index);
             continue;
@@ -67,10 +69,18 @@ mod tests {
             ("a100-sxm4", 8, Ok((12, 25.0))),
             ("b300-x7", 7, Ok((18, 53.125))),
             ("good-links", 1, Ok((12, 25.0))),
-            ("h100-mig-590.48.01", 1, Err(Fact::Unknown("Nvlink queries are not supported for Devices in MIG mode".into()))),
+            (
+                "h100-mig-590.48.01",
+                1,
+                Err(Fact::Unknown("Nvlink queries are not supported for Devices in MIG mode".into())),
+            ),
             ("h100-sxm-590.48.01", 1, Ok((18, 26.562))),
             ("h200-590.48.01", 1, Ok((18, 26.562))),
-            ("h200-mig-590.48.01", 1, Err(Fact::Unknown("Nvlink queries are not supported for Devices in MIG mode".into()))),
+            (
+                "h200-mig-590.48.01",
+                1,
+                Err(Fact::Unknown("Nvlink queries are not supported for Devices in MIG mode".into())),
+            ),
             ("inactive-links", 1, Err(Fact::Known(()))),
             ("l40s-595.80", 1, Err(Fact::Absent)),
             ("rtx2080super-595.71.05", 1, Err(Fact::Known(()))),
@@ -78,7 +88,8 @@ mod tests {
             ("rtx4080super-595.71.05", 1, Err(Fact::Absent)),
         ];
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/outputs/nvidia_smi_misc");
-        let files = std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let files =
+            std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         assert_eq!(files.filter(|file| file.starts_with("nvlink-s-")).count(), expected.len());
         for (file, count, first) in expected {
             let told = links(&std::fs::read_to_string(format!("{dir}/nvlink-s-{file}.txt")).unwrap());
@@ -96,7 +107,8 @@ mod tests {
 
     #[test]
     fn an_inactive_link_is_told_from_an_active_one() {
-        let text = "GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n";
+        let text =
+            "GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n";
         assert_eq!(links(text)[&3], Fact::Known(vec![Some(26.562), None]));
         assert_eq!(links("").len(), 0);
     }

@@ -19,6 +19,8 @@ pub struct Answer {
     pub driver: Fact<DriverVersion>,
     /// `cuda_version`; from 610 on `cuda_umd_version`.
     pub cuda: Fact<String>,
+    /// `attached_gpus`.
+    pub attached: Fact<u32>,
     /// The GPUs, in the driver's order.
     pub gpus: Vec<Gpu>,
     /// Lines beside the XML.
@@ -67,14 +69,12 @@ pub(super) fn parse(xml: &str) -> Fact<Answer> {
     let log = document.root_element();
     let driver = text(log, "kmd_version").or_else(|| text(log, "driver_version"));
     let cuda = text(log, "cuda_umd_version").or_else(|| text(log, "cuda_version"));
-    let gpus: Vec<Gpu> =
-        log.children().filter(|node| node.has_tag_name("gpu")).zip(0..).map(|(node, index)| gpu(node, index)).collect();
-    let attached = number::<usize>(log, "attached_gpus");
-    if let Fact::Known(attached) = attached
-        && attached != gpus.len()
-    {
-        return Fact::Unknown(format!("it says {attached} GPUs and describes {}", gpus.len()));
-    }
+    let gpus: Vec<Gpu> = log
+        .children()
+        .filter(|node| node.has_tag_name("gpu"))
+        .zip(0..)
+        .map(|(node, index)| gpu(node, index))
+        .collect();
     Fact::Known(Answer {
         // `610.57.04 [Deprecated; will be removed in CUDA 14.0. …]` in the text output of 610.
         driver: driver.and_then(|text| match first_word(&text).parse() {
@@ -82,6 +82,7 @@ pub(super) fn parse(xml: &str) -> Fact<Answer> {
             Err(why) => Fact::Unknown(why),
         }),
         cuda: cuda.map(|text| first_word(&text).to_owned()),
+        attached: number(log, "attached_gpus"),
         gpus,
         warnings: Vec::new(),
     })
@@ -243,19 +244,24 @@ fn remapped_rows(node: Node<'_, '_>) -> Fact<RemappedRows> {
 /// The reasons that are active, without those that say that nobody asks for more. `clocks_throttle_reasons` until 530.
 fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
     const HARMLESS: &[&str] = &["gpu_idle", "applications_clocks_setting", "display_clocks_setting"];
-    let reasons = ["clocks_event_reasons", "clocks_throttle_reasons"].iter().find_map(|name| element(node, name));
+    let reasons =
+        ["clocks_event_reasons", "clocks_throttle_reasons"].iter().find_map(|name| element(node, name));
     let Some(reasons) = reasons else { return Fact::Absent };
     let mut active = Vec::new();
     let mut told = false;
     for reason in reasons.children().filter(Node::is_element) {
         let tag = reason.tag_name().name();
-        let name = ["clocks_event_reason_", "clocks_throttle_reason_"].iter().find_map(|prefix| tag.strip_prefix(prefix));
+        let name = ["clocks_event_reason_", "clocks_throttle_reason_"]
+            .iter()
+            .find_map(|prefix| tag.strip_prefix(prefix));
         let Some(name) = name else { continue };
         match reason.text().map(str::trim) {
             Some("Active") => active.push(name.to_owned()),
             Some("Not Active") => {}
             Some("N/A") => continue,
-            other => return Fact::Unknown(format!("nvidia-smi says {:?} for {tag}", other.unwrap_or_default())),
+            other => {
+                return Fact::Unknown(format!("nvidia-smi says {:?} for {tag}", other.unwrap_or_default()));
+            }
         }
         told = true;
     }
@@ -274,13 +280,22 @@ fn fabric(node: Node<'_, '_>) -> Fact<(String, String)> {
 }
 
 fn recovery_action(node: Node<'_, '_>) -> Fact<String> {
-    if node.descendants().any(|node| node.is_text() && node.text().is_some_and(|text| text.contains("GPU requires reset"))) {
-        return Fact::Known("GPU Reset".into());
+    if node
+        .descendants()
+        .any(|node| node.is_text() && node.text().is_some_and(|text| text.contains("GPU requires reset")))
+    {
+        return Fact::Known("Reset".into());
     }
     text(node, "gpu_recovery_action").or_else(|| {
         switch(node, "gpu_reset_status/reset_required").and_then(|reset| {
             let drain = switch(node, "gpu_reset_status/drain_and_reset_recommended") == Fact::Known(true);
-            let action = if reset { "GPU Reset" } else if drain { "Drain and Reset" } else { "None" };
+            let action = if reset {
+                "Reset"
+            } else if drain {
+                "Drain and Reset"
+            } else {
+                "None"
+            };
             Fact::Known(action.to_owned())
         })
     })
@@ -340,7 +355,13 @@ mod tests {
         for file in &files {
             let answer = read(file);
             let driver = answer.driver.as_ref().map(DriverVersion::to_string);
-            lines.push(format!("{file}: {} x driver {} cuda {}", answer.gpus.len(), show(&driver), show(&answer.cuda)));
+            lines.push(format!(
+                "{file}: {} of {} driver {} cuda {}",
+                answer.gpus.len(),
+                show(&answer.attached),
+                show(&driver),
+                show(&answer.cuda)
+            ));
             let mut last = String::new();
             for gpu in &answer.gpus {
                 let line = format!(
@@ -354,7 +375,12 @@ mod tests {
                     show(&gpu.mig),
                     show(&gpu.ecc),
                     show(&gpu.ecc_uncorrected),
-                    show(&gpu.remapped_rows.as_ref().map(|r| (r.correctable, r.uncorrectable, r.pending, r.failure))),
+                    show(&gpu.remapped_rows.as_ref().map(|r| (
+                        r.correctable,
+                        r.uncorrectable,
+                        r.pending,
+                        r.failure
+                    ))),
                     show(&gpu.retired_pages_pending),
                     show(&gpu.throttling),
                     show(&gpu.pcie_generation),
@@ -400,16 +426,18 @@ mod tests {
                 "<persistence_mode>{word}</persistence_mode><temperature><gpu_temp>{word}</gpu_temp></temperature>\
                  <ecc_errors><volatile><dram_uncorrectable>{word}</dram_uncorrectable></volatile></ecc_errors>"
             ));
-            for state in [gpu.temperature.map(|_| ()), gpu.persistence.map(|_| ()), gpu.ecc_uncorrected.map(|_| ())] {
+            for state in
+                [gpu.temperature.map(|_| ()), gpu.persistence.map(|_| ()), gpu.ecc_uncorrected.map(|_| ())]
+            {
                 assert_eq!(state == Fact::Absent, absent, "{word}");
                 assert_eq!(matches!(state, Fact::Unknown(_)), !absent, "{word}");
             }
             assert_eq!(gpu.address, "0000:3b:00.0");
-            let reset = Fact::Known("GPU Reset".to_owned());
+            let reset = Fact::Known("Reset".to_owned());
             assert_eq!(gpu.recovery_action == reset, word.contains("requires reset"), "{word}");
         }
         let old = gpu("<gpu_reset_status><reset_required>Yes</reset_required></gpu_reset_status>");
-        assert_eq!(old.recovery_action, Fact::Known("GPU Reset".into()));
+        assert_eq!(old.recovery_action, Fact::Known("Reset".into()));
         let volta = gpu("<ecc_errors><volatile><double_bit><total>2</total></double_bit></volatile>\
                          <aggregate><double_bit><total>5</total></double_bit></aggregate></ecc_errors>");
         assert_eq!(volta.ecc_uncorrected, Fact::Known((2, 5)));
@@ -443,7 +471,11 @@ mod tests {
         }
         let hung = Reading::Failed("`nvidia-smi` did not answer within 20.0 s and was stopped".into());
         assert!(matches!(answer(hung), Fact::Unknown(why) if why.contains("did not answer")));
-        let cut = Reading::Ran { status: Some(0), stdout: "<?xml version=\"1.0\" ?><nvidia_smi_log>".into(), stderr: String::new() };
+        let cut = Reading::Ran {
+            status: Some(0),
+            stdout: "<?xml version=\"1.0\" ?><nvidia_smi_log>".into(),
+            stderr: String::new(),
+        };
         assert!(matches!(answer(cut), Fact::Unknown(_)));
     }
 
