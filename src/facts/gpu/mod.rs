@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::driver::DriverVersion;
 use super::{Fact, pci};
+use crate::catalog;
 use crate::host::{Host, Reading};
 
 pub use nvlink::links;
@@ -214,15 +215,29 @@ fn failure(reading: &Reading) -> Option<Failure> {
     }
 }
 
+/// The model of this GPU in the catalog: by PCI id, else by name.
+pub fn model(gpu: &Gpu) -> Option<&'static catalog::gpus::Gpu> {
+    let by_pci = gpu.pci_device.known().and_then(|&id| catalog::gpus::by_pci(id));
+    by_pci.or_else(|| catalog::gpus::by_name(&gpu.name))
+}
+
 fn capability(gpu: &Gpu) -> Fact<(u32, u32)> {
-    Fact::Unknown(format!("nvidia-smi does not tell the compute capability of {}", gpu.name))
+    model(gpu).and_then(|row| smi::version_pair(&row.compute_capability)).map_or_else(
+        || {
+            Fact::Unknown(format!(
+                "neither nvidia-smi nor envdoc's catalog tells the compute capability of {}",
+                gpu.name
+            ))
+        },
+        Fact::Known,
+    )
 }
 
 /// Asks for the state of NVLinks where a GPU can have them.
 fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
     let linked = |gpu: &Gpu| {
         matches!(gpu.fabric, Fact::Known(_))
-            || ["V100", "P100", "A100", "A800", "H100", "H200"].iter().any(|model| gpu.name.contains(model))
+            || model(gpu).is_some_and(|row| row.nvlink == Some(true) && row.data_centre)
     };
     if !gpus.iter().any(linked) {
         return;

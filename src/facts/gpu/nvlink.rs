@@ -61,11 +61,14 @@ fn sentence(line: &str) -> Fact<Vec<Option<f32>>> {
 mod tests {
     use super::*;
 
+    /// Number of links and their rate, or the state without them.
+    type First = Result<(usize, f32), Fact<()>>;
+
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test reads the corpus")]
     fn every_nvlink_output_of_the_corpus_is_read() {
         // File, then number of GPUs, then of the first GPU: links and their rate, or how it reads.
-        let expected: &[(&str, usize, Result<(usize, f32), Fact<()>>)] = &[
+        let expected: &[(&str, usize, First)] = &[
             ("a100-sxm4", 8, Ok((12, 25.0))),
             ("b300-x7", 7, Ok((18, 53.125))),
             ("good-links", 1, Ok((12, 25.0))),
