@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The first process of the lab's namespaces: makes the surroundings, runs the files of cases/, counts.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
+# shellcheck source=tests/lab/lib.sh
+. ./lib.sh
+
+# A machine of its own as far as files go: /run, /etc, the engine's data.
+mkdir -p "$LAB/etc" "$LAB/cgroup" "$LAB/docker" || exit 2
+cp -a /etc/. "$LAB/etc/" && mount --bind "$LAB/etc" /etc && rm -rf /etc/docker || exit 2
+mount -t tmpfs -o mode=755 lab /run || exit 2
+mkdir -p /run/lock "$HOME"
+[ -d /var/lib/docker ] && mount -t tmpfs -o mode=710 lab /var/lib/docker
+# /sys shows the network of whoever mounted it: a new one, with the cgroups of before.
+if mount --rbind /sys/fs/cgroup "$LAB/cgroup" && mount -t sysfs sysfs /sys 2>/dev/null; then
+    mount --rbind "$LAB/cgroup" /sys/fs/cgroup
+fi
+umount -l "$LAB/cgroup"
+ip link set lo up
+# A wire to nowhere, so that the machine has an interface, an address and a default route.
+if ip netns add far 2>/dev/null && ip link add eth0 type veth peer name wire netns far 2>/dev/null; then
+    ip -n far addr add 10.77.0.1/24 dev wire && ip -n far link set wire up
+    ip link set eth0 up && ip addr add 10.77.0.2/24 dev eth0 && ip route add default via 10.77.0.1
+fi
+install -m 755 "$LAB_ENVDOC" /run/lab/envdoc
+chmod 755 /run/lab
+
+for file in cases/*.sh; do
+    name=$(basename "$file" .sh)
+    if [ $# -gt 0 ]; then
+        wanted=
+        for word in "$@"; do [[ $name == *"$word"* ]] && wanted=yes; done
+        [ -n "$wanted" ] || continue
+    fi
+    printf '\n--- %s: %s\n' "$name" "$(sed -n '2s/^# *//p' "$file")"
+    before=$SECONDS
+    # Each in a shell of its own: a case that breaks takes no other with it.
+    # shellcheck source=/dev/null
+    (CASE="$name: " && . "./$file")
+    status=$?
+    [ "$status" -eq 0 ] || count failed "$name ended with status $status"
+    engine_stop
+    echo "    ($((SECONDS - before)) s)"
+done
+
+passed=$(grep -c '^passed ' "$LAB_COUNTS")
+failed=$(grep -c '^failed ' "$LAB_COUNTS")
+skipped=$(grep -c '^skipped ' "$LAB_COUNTS")
+printf '\nlab: %s passed, %s failed, %s skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,103 @@
+# Words that the cases of the lab are written in. Sourced by inside.sh.
+# shellcheck shell=bash
+
+count() { echo "$1 $CASE$2" >>"$LAB_COUNTS"; }
+CASE=
+
+# check_that WHAT COMMAND…: one counted expectation.
+check_that() {
+    local what=$1
+    shift
+    if "$@"; then
+        count passed "$what"
+        printf '  ok    %s\n' "$what"
+    else
+        count failed "$what"
+        printf '  WRONG %s\n' "$what"
+        printf '        wanted: %s\n' "$*"
+        printf '        last: envdoc %s -> status %s after %s ms\n' "${asked:-}" "${code:-}" "${took:-}"
+        [ -z "${error:-}" ] || printf '        stderr: %s\n' "$(head -c 600 <<<"$error")"
+        jq -c '.results[]? | select(.status != "pass" and .status != "not-applicable") | [.check, .status, .says]' \
+            <<<"${answer:-}" 2>/dev/null | cut -c1-240 | sed 's/^/        /'
+    fi
+}
+
+# Something that this machine does not allow to be tried.
+skip() {
+    local outcome=skipped
+    [ "$LAB_CI" = true ] && outcome=failed
+    count "$outcome" "$1"
+    printf '  %s %s\n' "$outcome" "$1"
+}
+
+# envdoc ARGUMENT…: runs it; `answer`, `error`, `code` and `took` (ms) tell what came.
+envdoc() {
+    local start end
+    asked=$*
+    start=$(date +%s%N)
+    answer=$(timeout -k 1 20 "${AS[@]}" /run/lab/envdoc "$@" 2>"$LAB/stderr")
+    code=$?
+    end=$(date +%s%N)
+    took=$(((end - start) / 1000000))
+    error=$(cat "$LAB/stderr")
+}
+# How envdoc is started: under another user, in another namespace.
+AS=(env)
+
+# doctor ARGUMENT…: envdoc check as JSON.
+doctor() { envdoc check --format json "$@"; }
+
+# One field of one result of the last answer.
+of() { jq -r --arg check "$1" --arg field "$2" '.results[] | select(.check == $check) | .[$field]' <<<"$answer" 2>/dev/null; }
+
+# Conditions for check_that.
+ended_with() { [ "$code" -eq "$1" ]; }
+status_of() { [ "$(of "$1" status)" = "$2" ]; }
+says() { [[ "$(of "$1" says) $(of "$1" evidence)" == *"$2"* ]]; }
+within_ms() { [ "$took" -le "$1" ]; }
+is_json() { jq -e '.schema and .results and .summary' <<<"$answer" >/dev/null 2>&1; }
+no_panic() { [[ "$error" != *panicked* ]] && [ "$code" -ne 101 ] && [ "$code" -lt 128 ]; }
+none_is() { [ "$(jq --arg s "$1" '[.results[] | select(.status == $s)] | length' <<<"$answer")" = 0 ]; }
+same() { [ "$1" = "$2" ]; }
+
+# survives NAME ARGUMENT…: whatever the surroundings, envdoc ends in time with an answer.
+survives() {
+    local name=$1
+    shift
+    doctor "$@"
+    check_that "$name: no panic" no_panic
+    check_that "$name: an answer" is_json
+    check_that "$name: within 3 s" within_ms 3000
+}
+
+# The engine. Its log is $LAB/dockerd.log.
+engine_start() {
+    : >"$LAB/dockerd.log"
+    dockerd --data-root "$LAB/docker" --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent /envdoc-lab "$@" \
+        >"$LAB/dockerd.log" 2>&1 &
+    local daemon=$! _
+    for _ in $(seq 300); do
+        docker version >/dev/null 2>&1 && return 0
+        kill -0 "$daemon" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "  dockerd did not start:"
+    tail -5 "$LAB/dockerd.log" | sed 's/^/        /'
+    return 1
+}
+
+engine_stop() {
+    local pid _
+    pid=$(cat /run/docker.pid 2>/dev/null) || return 0
+    kill "$pid" 2>/dev/null
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL "$pid" 2>/dev/null
+    rm -f /run/docker.pid
+    return 0
+}
+
+# The base image, in the engine that runs.
+image() { docker image inspect lab:base >/dev/null 2>&1 || docker import "$LAB_BASE" lab:base >/dev/null; }

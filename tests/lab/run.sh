@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The lab: the real `envdoc` on this machine, with real Docker engines in the states that users find them in.
+#
+#     tests/lab/run.sh            all cases
+#     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words
+#
+# Needs root (or sudo without a password). Everything runs in namespaces of its own (processes, mounts, network, IPC): the
+# lab has its own /run, its own copy of /etc, its own network and its own dockerd, and whatever it starts dies with it, however
+# it ends. The machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base image.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+repository=$PWD
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+envdoc=$(realpath "${ENVDOC:-target/debug/envdoc}")
+counts=${ENVDOC_LAB_COUNTS:-$(mktemp)}
+
+skip_all() {
+    local outcome=skipped file
+    echo "$1"
+    [ "${CI:-}" = true ] && outcome=failed
+    for file in tests/lab/cases/*.sh; do echo "$outcome $(basename "$file" .sh): $1" >>"$counts"; done
+    [ "$outcome" = skipped ]
+    exit
+}
+
+if [ "$(id -u)" -ne 0 ]; then
+    if sudo -n true 2>/dev/null; then
+        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_COUNTS="$counts" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
+    fi
+    skip_all "the lab needs root, or sudo without a password"
+fi
+[ -x "$envdoc" ] || { echo "$envdoc is not there: cargo build"; exit 2; }
+for program in dockerd docker iptables debootstrap unshare ip ps jq perl; do
+    command -v "$program" >/dev/null || { echo "$program is missing: tests/run.sh installs what the lab needs"; exit 2; }
+done
+unshare --mount --net --ipc --pid --fork true 2>/dev/null || skip_all "this machine allows no new namespaces"
+
+mkdir -p target/lab
+lab=$(mktemp -d -p "$repository/target/lab" run.XXXXXX) || exit 2
+child=
+clean() {
+    trap '' INT TERM HUP
+    if [ -n "$child" ]; then
+        kill -KILL "$child" 2>/dev/null
+        wait "$child" 2>/dev/null
+    fi
+    # The kernel takes a moment to end what ran in the namespaces.
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rm -rf --one-file-system "$lab" 2>/dev/null && break
+        sleep 0.3
+    done
+    find /sys/fs/cgroup -mindepth 1 -depth -type d -path '*/envdoc-lab*' -exec rmdir {} + 2>/dev/null
+    if [ -n "${SUDO_UID:-}" ]; then
+        chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" target/lab target/lab/base-*.tar 2>/dev/null
+    fi
+}
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# The base image: this machine's own release, so that the envdoc built here runs in it.
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
+base=target/lab/base-$codename.tar
+if [ ! -s "$base" ]; then
+    echo "making the base image ($codename, about 40 s, once)"
+    mirror=$(apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |
+        awk -v release="$codename" '$1 == release { print $2; exit }')
+    if ! debootstrap --variant=minbase "$codename" "$lab/base" ${mirror:+"$mirror"} >"$lab/debootstrap.log" 2>&1; then
+        tail -20 "$lab/debootstrap.log"
+        echo "debootstrap failed"
+        exit 2
+    fi
+    rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/*
+    tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$base" && rm -rf "$lab/base"
+fi
+
+unshare --mount --propagation private --net --ipc --pid --fork --kill-child --mount-proc \
+    env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/home LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/$base" \
+    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
+child=$!
+wait "$child"
+status=$?
+child=
+exit "$status"
