@@ -52,7 +52,12 @@ healthy() {
     engine_stop
 }
 healthy "an empty object" '{}'
-healthy "an empty file" ''
+# Engines before 23.0 refuse an empty file, later ones take it.
+: >/etc/docker/daemon.json
+if refuses; then verdict=error; else verdict=pass; fi
+engine_stop
+doctor
+check_that "an empty file: $verdict, as for dockerd" status_of docker-daemon-json-invalid "$verdict"
 healthy "many known keys" '{"log-driver": "json-file", "log-opts": {"max-size": "10m", "max-file": "3"}, "live-restore": true,
   "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 64000, "Soft": 64000}}, "registry-mirrors": [], "mtu": 1450,
   "max-concurrent-downloads": 5, "features": {"buildkit": true}, "insecure-registries": [], "debug": false}'
