@@ -1,13 +1,16 @@
 //! Python environments and what is installed in them, read from files: Python is never run.
 
+mod locate;
+pub mod parser;
+
 use super::Fact;
 use crate::host::Host;
 
 /// Python on this machine.
 #[derive(Debug, Clone)]
 pub struct Python {
-    /// Every environment found, the one that `python3` starts first: VIRTUAL_ENV, CONDA_PREFIX, `python3`/`python` on PATH (pyenv's
-    /// shims and links followed), `~/.venv`, conda roots.
+    /// Every environment found, the one that `python3` starts first: `python3` and `python` on PATH (pyenv's shims and links followed),
+    /// VIRTUAL_ENV, CONDA_PREFIX, then what stands in usual places (`~/.venv`, conda roots, the system's own).
     pub environments: Fact<Vec<PythonEnvironment>>,
 }
 
@@ -20,7 +23,7 @@ pub struct PythonEnvironment {
     pub version: Fact<String>,
     /// `venv`, `conda`, `system`, `pyenv`, `uv`.
     pub kind: String,
-    /// How it was found: `VIRTUAL_ENV`, `PATH`, `CONDA_PREFIX`, …
+    /// How it was found: `PATH`, `VIRTUAL_ENV`, `CONDA_PREFIX`, or `place` where nothing in the environment points to it.
     pub found_by: String,
     /// Directories with packages that were read, in `sys.path` order.
     pub site_packages: Vec<String>,
@@ -40,6 +43,8 @@ pub struct Package {
     pub name: String,
     /// `2.21.5`.
     pub version: String,
+    /// The directory of `site_packages` that it is in.
+    pub site: String,
 }
 
 /// An installed torch.
@@ -47,7 +52,7 @@ pub struct Package {
 pub struct Torch {
     /// Public version without the build, `2.5.1`.
     pub version: String,
-    /// The local part, `cu121`, `cpu`; absent on wheels of PyPI that carry none.
+    /// The local part of the version, `cu121`, `cpu`; absent in builds that carry none (conda's).
     pub build: Fact<String>,
     /// The CUDA that it was built with, `12.1` (`cuda: Optional[str] = '12.1'` in `torch/version.py`); absent in CPU and ROCm builds.
     pub cuda: Fact<String>,
@@ -55,17 +60,43 @@ pub struct Torch {
     pub hip: Fact<String>,
 }
 
+impl Torch {
+    /// As torch itself writes it, `2.5.1+cu121`.
+    pub fn full(&self) -> String {
+        match &self.build {
+            Fact::Known(build) => format!("{}+{build}", self.version),
+            _ => self.version.clone(),
+        }
+    }
+
+    /// Whether this is a build of the PyTorch project for CUDA (`cu121`), of which the catalog knows how it was made.
+    pub fn cuda_build(&self) -> Option<&str> {
+        let build = self.build.known()?;
+        let digits = build.strip_prefix("cu")?;
+        (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some(build)
+    }
+}
+
 impl PythonEnvironment {
-    /// The installed version of a distribution by its normalised name.
+    /// The installed version of a distribution by its normalised name: the first in `sys.path` order.
     pub fn package(&self, name: &str) -> Fact<&str> {
         self.packages.as_ref().and_then(|packages| {
             packages.iter().find(|p| p.name == name).map_or(Fact::Absent, |p| Fact::Known(p.version.as_str()))
         })
     }
+
+    /// Whether the shell that started envdoc points to it: a program started from there uses it.
+    pub fn active(&self) -> bool {
+        self.found_by != "place"
+    }
+
+    /// Its interpreter, for commands to type.
+    pub fn interpreter(&self) -> String {
+        format!("{}/bin/python3", self.prefix.trim_end_matches('/'))
+    }
 }
 
 /// Gathers the group.
 pub fn gather(host: &dyn Host) -> Python {
-    let _ = host;
-    Python { environments: Fact::Unknown("not yet".into()) }
+    Python { environments: locate::environments(host) }
 }
