@@ -85,10 +85,10 @@ pub fn gather(host: &dyn Host) -> Cuda {
     let (home_variable, home) = (set.clone().map(|(name, _)| name), set.map(|(_, value)| value));
     let home_toolkit = home.clone().and_then(|home| toolkit(host, &home, false));
     let mut toolkits = toolkits(host);
-    if let (Fact::Known(all), Fact::Known(one)) = (&mut toolkits, &home_toolkit) {
-        if !all.iter().any(|toolkit| toolkit.path == one.path) {
-            all.push(one.clone());
-        }
+    if let (Fact::Known(all), Fact::Known(one)) = (&mut toolkits, &home_toolkit)
+        && !all.iter().any(|toolkit| toolkit.path == one.path)
+    {
+        all.push(one.clone());
     }
     let nvcc = host.program("nvcc").text().about("nvcc on PATH").and_then(|path| {
         let path = path.trim().to_owned();

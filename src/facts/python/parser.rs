@@ -41,10 +41,10 @@ pub fn distribution(name: &str) -> Option<(String, String)> {
         Some(stem) => (stem, false),
         None => (name.strip_suffix(".egg-info").or_else(|| name.strip_suffix(".egg"))?, true),
     };
-    let dash = stem.match_indices('-').map(|(at, _)| at).find(|&at| {
-        let after = stem[at + 1..].as_bytes();
-        after.first().is_some_and(u8::is_ascii_digit)
-    })?;
+    let dash = stem
+        .match_indices('-')
+        .map(|(at, _)| at)
+        .find(|&at| stem.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit))?;
     let version = &stem[dash + 1..];
     let version = if egg { version.split("-py").next().unwrap_or(version) } else { version };
     (dash > 0).then(|| (normalise(&stem[..dash]), version.to_owned()))
