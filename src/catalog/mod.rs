@@ -6,6 +6,7 @@
 
 pub mod cuda;
 pub mod deepspeed;
+pub mod docker_daemon;
 pub mod drivers;
 mod file;
 pub mod gpus;
