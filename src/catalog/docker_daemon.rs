@@ -63,10 +63,11 @@ struct File {
 /// When the embedded file is not what its type says; a test reads it.
 pub fn all() -> &'static [Key] {
     static FILE: OnceLock<File> = OnceLock::new();
-    let file = FILE.get_or_init(|| match serde_yaml::from_str(include_str!("../../catalog/docker_daemon.yaml")) {
-        Ok(file) => file,
-        Err(error) => panic!("catalog/docker_daemon.yaml: {error}"),
-    });
+    let file =
+        FILE.get_or_init(|| match serde_yaml::from_str(include_str!("../../catalog/docker_daemon.yaml")) {
+            Ok(file) => file,
+            Err(error) => panic!("catalog/docker_daemon.yaml: {error}"),
+        });
     debug_assert!(!file.source.is_empty() && !file.checked.is_empty());
     &file.rows
 }

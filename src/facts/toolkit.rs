@@ -76,8 +76,13 @@ pub struct CdiSpec {
 pub const PACKAGES: &[&str] = &["nvidia-container", "nvidia-docker", "libnvidia-container"];
 
 /// The programs of the toolkit.
-pub const PROGRAMS: &[&str] =
-    &["nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-cli"];
+pub const PROGRAMS: &[&str] = &[
+    "nvidia-container-runtime",
+    "nvidia-container-runtime-hook",
+    "nvidia-ctk",
+    "nvidia-cdi-hook",
+    "nvidia-container-cli",
+];
 
 const CONFIG: &str = "/etc/nvidia-container-runtime/config.toml";
 
@@ -85,7 +90,9 @@ impl Toolkit {
     /// Where a program is.
     pub fn program(&self, name: &str) -> Fact<&str> {
         self.programs.as_ref().and_then(|all| {
-            all.iter().find(|(known, _)| known == name).map_or(Fact::Absent, |(_, path)| Fact::Known(path.as_str()))
+            all.iter()
+                .find(|(known, _)| known == name)
+                .map_or(Fact::Absent, |(_, path)| Fact::Known(path.as_str()))
         })
     }
 
@@ -145,12 +152,18 @@ fn programs(host: &dyn Host) -> Fact<Vec<(String, String)>> {
     Fact::Known(found)
 }
 
-fn version(host: &dyn Host, packages: &Fact<Vec<(String, String)>>, programs: &Fact<Vec<(String, String)>>) -> Fact<String> {
+fn version(
+    host: &dyn Host,
+    packages: &Fact<Vec<(String, String)>>,
+    programs: &Fact<Vec<(String, String)>>,
+) -> Fact<String> {
     let named = |name: &str| {
         let all = packages.known()?;
         all.iter().find(|(known, _)| known == name).map(|(_, version)| packages::upstream(version).to_owned())
     };
-    if let Some(version) = named("nvidia-container-toolkit").or_else(|| named("nvidia-container-toolkit-base")) {
+    if let Some(version) =
+        named("nvidia-container-toolkit").or_else(|| named("nvidia-container-toolkit-base"))
+    {
         return Fact::Known(version);
     }
     match programs {
@@ -163,7 +176,9 @@ fn version(host: &dyn Host, packages: &Fact<Vec<(String, String)>>, programs: &F
                 })
             }
             // Without nvidia-ctk (before 1.11) but with a hook there is a toolkit of unknown version.
-            None if !all.is_empty() => Fact::Unknown("the toolkit is there, but no package or nvidia-ctk tells its version".into()),
+            None if !all.is_empty() => {
+                Fact::Unknown("the toolkit is there, but no package or nvidia-ctk tells its version".into())
+            }
             None => packages.as_ref().and_then(|_| Fact::Absent),
         },
         other => other.as_ref().and_then(|_| Fact::Absent),
@@ -322,7 +337,10 @@ fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), String> {
     if !spec.kind.contains('/') {
         return Err(format!("kind {:?} is not VENDOR/CLASS", spec.kind));
     }
-    let edits = || std::iter::once(&spec.container_edits).chain(spec.devices.iter().map(|device| &device.container_edits));
+    let edits = || {
+        std::iter::once(&spec.container_edits)
+            .chain(spec.devices.iter().map(|device| &device.container_edits))
+    };
     let library = edits()
         .flat_map(|edits| edits.mounts.iter().flatten())
         .find(|mount| library_version(&mount.host_path).is_some());
@@ -374,7 +392,9 @@ mod tests {
 
     #[expect(clippy::disallowed_methods, reason = "the test reads the corpus")]
     fn names(prefix: &str) -> Vec<String> {
-        let all = std::fs::read_dir(OUTPUTS).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let all = std::fs::read_dir(OUTPUTS)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
         all.filter(|name| name.starts_with(prefix)).collect()
     }
 
@@ -393,7 +413,10 @@ mod tests {
             }
         }
         assert_eq!(cgroups, ["config-toml-rootless-deepops-no-cgroups.toml"]);
-        assert!(modes.contains(&("config-toml-generated-default-2026.toml".into(), "auto".into())), "{modes:?}");
+        assert!(
+            modes.contains(&("config-toml-generated-default-2026.toml".into(), "auto".into())),
+            "{modes:?}"
+        );
         assert!(modes.iter().all(|(_, mode)| mode == "auto"), "{modes:?}");
     }
 
@@ -417,7 +440,10 @@ mod tests {
             let (spec, named) = parse_cdi(name, &output(name)).unwrap();
             assert_eq!((spec.kind.as_str(), spec.cdi_version.as_str()), (kind, version), "{name}");
             assert_eq!(spec.driver, Fact::Known(driver.into()), "{name}");
-            assert!(spec.devices.len() > 1 && named.iter().any(|path| path == "/dev/nvidia0"), "{name}: {named:?}");
+            assert!(
+                spec.devices.len() > 1 && named.iter().any(|path| path == "/dev/nvidia0"),
+                "{name}: {named:?}"
+            );
             assert!(named.last().unwrap().ends_with(driver), "{name}: {named:?}");
         }
     }
@@ -443,8 +469,14 @@ mod tests {
 
     #[test]
     fn nothing_known_stays_unknown() {
-        let toolkit = gather(&Replay::new([("environment".to_owned(), Reading::Absent)].into(), "not recorded"));
-        for unknown in [matches!(toolkit.version, Fact::Unknown(_)), matches!(toolkit.cdi, Fact::Unknown(_)), matches!(toolkit.config, Fact::Unknown(_)), matches!(toolkit.refresh_unit, Fact::Unknown(_))] {
+        let toolkit =
+            gather(&Replay::new([("environment".to_owned(), Reading::Absent)].into(), "not recorded"));
+        for unknown in [
+            matches!(toolkit.version, Fact::Unknown(_)),
+            matches!(toolkit.cdi, Fact::Unknown(_)),
+            matches!(toolkit.config, Fact::Unknown(_)),
+            matches!(toolkit.refresh_unit, Fact::Unknown(_)),
+        ] {
             assert!(unknown, "{toolkit:?}");
         }
     }

@@ -29,7 +29,9 @@ pub(super) fn of(host: &dyn Host, pid: u32) -> Fact<Vec<String>> {
         let argv: Vec<String> =
             text.split('\0').filter(|argument| !argument.is_empty()).map(str::to_owned).collect();
         match argv.first() {
-            Some(program) if program.rsplit('/').next().is_some_and(|name| name.contains("dockerd")) => Fact::Known(argv),
+            Some(program) if program.rsplit('/').next().is_some_and(|name| name.contains("dockerd")) => {
+                Fact::Known(argv)
+            }
             _ => Fact::Absent,
         }
     })
@@ -46,7 +48,10 @@ pub(super) fn started(host: &dyn Host, pid: u32) -> Fact<i64> {
     ticks.and_then(|ticks| {
         host.read("/proc/stat").text().must_exist("/proc/stat").and_then(|text| {
             let boot = text.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse::<i64>().ok());
-            boot.map_or_else(|| Fact::Unknown("/proc/stat has no btime".into()), |boot| Fact::Known(boot + ticks / 100))
+            boot.map_or_else(
+                || Fact::Unknown("/proc/stat has no btime".into()),
+                |boot| Fact::Known(boot + ticks / 100),
+            )
         })
     })
 }
@@ -59,7 +64,13 @@ fn start_ticks(text: &str) -> Option<i64> {
 /// The unit file that counts.
 pub(super) fn unit_file(host: &dyn Host) -> Fact<String> {
     let mut found = Fact::Absent;
-    for dir in ["/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system", "/usr/lib/systemd/system"] {
+    for dir in [
+        "/etc/systemd/system",
+        "/run/systemd/system",
+        "/usr/local/lib/systemd/system",
+        "/lib/systemd/system",
+        "/usr/lib/systemd/system",
+    ] {
         let path = format!("{dir}/docker.service");
         found = found.or_else(|| host.stat(&path).text().map(|_| path.clone()));
     }
@@ -164,19 +175,27 @@ mod tests {
     fn flags_are_read_in_every_form() {
         // The second line of the running process in docker/docker-status-and-runtimes-of-host-with-failing-gpu-containers.txt.
         let read = flags(&argv("/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock"));
-        assert_eq!(read, [
-            ("host".to_owned(), "fd://".to_owned()),
-            ("containerd".to_owned(), "/run/containerd/containerd.sock".to_owned())
-        ]);
-        let read = flags(&argv("dockerd -D --debug --data-root /data -Hunix:///x.sock --live-restore=false $DOCKER_OPTS"));
+        assert_eq!(
+            read,
+            [
+                ("host".to_owned(), "fd://".to_owned()),
+                ("containerd".to_owned(), "/run/containerd/containerd.sock".to_owned())
+            ]
+        );
+        let read = flags(&argv(
+            "dockerd -D --debug --data-root /data -Hunix:///x.sock --live-restore=false $DOCKER_OPTS",
+        ));
         let names: Vec<(&str, &str)> = read.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        assert_eq!(names, [
-            ("debug", "true"),
-            ("debug", "true"),
-            ("data-root", "/data"),
-            ("host", "unix:///x.sock"),
-            ("live-restore", "false")
-        ]);
+        assert_eq!(
+            names,
+            [
+                ("debug", "true"),
+                ("debug", "true"),
+                ("data-root", "/data"),
+                ("host", "unix:///x.sock"),
+                ("live-restore", "false")
+            ]
+        );
     }
 
     #[test]
@@ -187,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_start_time_is_read_behind_an_odd_name() {
-        let stat = "3315645 (docker) d) S 1 3315645 3315645 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 45 0 987654 100 200";
+        let stat =
+            "3315645 (docker) d) S 1 3315645 3315645 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 45 0 987654 100 200";
         assert_eq!(start_ticks(stat), Some(987_654));
         assert_eq!(start_ticks("1 (x) S"), None);
     }

@@ -95,10 +95,20 @@ fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -
     if rest.starts_with(['“', '”', '„', '‘', '’']) {
         return "a typographic quote; JSON strings stand in plain double quotes (\")".to_owned();
     }
-    if rest.starts_with('"') && (before.ends_with(['"', '}', ']', 'e', 'l']) || before.ends_with(|c: char| c.is_ascii_digit())) {
+    if rest.starts_with('"')
+        && (before.ends_with(['"', '}', ']', 'e', 'l']) || before.ends_with(|c: char| c.is_ascii_digit()))
+    {
         return "a comma is missing before this key or value".to_owned();
     }
-    for (wrong, right) in [("True", "true"), ("False", "false"), ("None", "null"), ("yes", "true"), ("no", "false"), ("on", "true"), ("off", "false")] {
+    for (wrong, right) in [
+        ("True", "true"),
+        ("False", "false"),
+        ("None", "null"),
+        ("yes", "true"),
+        ("no", "false"),
+        ("on", "true"),
+        ("off", "false"),
+    ] {
         if rest.starts_with(wrong) {
             return format!("{wrong} is not JSON; write {right}");
         }

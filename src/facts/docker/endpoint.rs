@@ -54,7 +54,9 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
     match (context, configuration) {
         (Some(name), Some(dir)) if name != "default" => return context_endpoint(host, &dir, &name, from),
         (Some(name), None) if name != "default" => {
-            return Fact::Unknown(format!("the context {name} cannot be found without HOME or DOCKER_CONFIG"));
+            return Fact::Unknown(format!(
+                "the context {name} cannot be found without HOME or DOCKER_CONFIG"
+            ));
         }
         _ => {}
     }
@@ -126,7 +128,9 @@ mod tests {
         for url in ["ssh://root@gpu", "tcp://10.0.0.5:2376", "tcp://[fd00::1]:2375", "https://engine:2376"] {
             assert!(elsewhere(url), "{url}");
         }
-        for url in [DEFAULT, "tcp://127.0.0.1:2375", "tcp://localhost:2375", "tcp://[::1]:2375", "tcp://:2375"] {
+        for url in
+            [DEFAULT, "tcp://127.0.0.1:2375", "tcp://localhost:2375", "tcp://[::1]:2375", "tcp://:2375"]
+        {
             assert!(!elsewhere(url), "{url}");
         }
     }

@@ -94,7 +94,8 @@ pub struct Group {
 }
 
 /// Directories in which dockerd, started by systemd, looks for programs.
-pub const SERVICE_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+pub const SERVICE_PATH: &[&str] =
+    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Docker {
     /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send it or sends "".
@@ -179,7 +180,8 @@ pub fn gather(host: &dyn Host) -> Docker {
     let daemon_json = daemon_json::find(host, &command_line, &unit);
     let data_root = data_root(host, &info, &daemon_json);
     let proxies = info.as_ref().map(|info| {
-        let set = |key: &str| info.get(key).and_then(Value::as_str).filter(|v| !v.is_empty()).map(str::to_owned);
+        let set =
+            |key: &str| info.get(key).and_then(Value::as_str).filter(|v| !v.is_empty()).map(str::to_owned);
         ["HttpProxy", "HttpsProxy"].into_iter().filter_map(set).collect()
     });
     let snap = snap(host, &program, &daemon_program);
@@ -236,8 +238,14 @@ fn ask(
 pub const IDLE: &str = "the engine is stopped; asking it would make systemd start it (docker.socket)";
 
 /// systemd listens on the socket in the engine's place, and starts it at the first connection.
-fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fact<Vec<String>>) -> Fact<bool> {
-    let default = asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
+fn idle(
+    host: &dyn Host,
+    asked: &Fact<String>,
+    socket: &Fact<Stat>,
+    running: &Fact<Vec<String>>,
+) -> Fact<bool> {
+    let default =
+        asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
     match socket {
         Fact::Known(_) if default && *running == Fact::Absent => {}
         Fact::Unknown(why) => return Fact::Unknown(why.clone()),
@@ -312,13 +320,19 @@ fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fa
 fn images_directory(info: &Value) -> String {
     let status = info.get("DriverStatus").and_then(Value::as_array);
     let snapshotter = status.is_some_and(|rows| {
-        rows.iter().any(|row| row.get(1).and_then(Value::as_str).is_some_and(|v| v.starts_with("io.containerd.snapshotter")))
+        rows.iter().any(|row| {
+            row.get(1).and_then(Value::as_str).is_some_and(|v| v.starts_with("io.containerd.snapshotter"))
+        })
     });
     let address = lookup(info, &["Containerd", "Address"]).and_then(Value::as_str);
     if snapshotter && address == Some("/run/containerd/containerd.sock") {
         return "/var/lib/containerd".to_owned();
     }
-    info.get("DockerRootDir").and_then(Value::as_str).filter(|p| !p.is_empty()).unwrap_or("/var/lib/docker").to_owned()
+    info.get("DockerRootDir")
+        .and_then(Value::as_str)
+        .filter(|p| !p.is_empty())
+        .unwrap_or("/var/lib/docker")
+        .to_owned()
 }
 
 fn snap(host: &dyn Host, program: &Fact<String>, daemon: &Fact<String>) -> Fact<bool> {
@@ -333,7 +347,10 @@ fn podman_socket(
     host: &dyn Host,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
 ) -> Fact<String> {
-    let user = variables.known().and_then(|v| v.get("XDG_RUNTIME_DIR")).map(|dir| format!("{dir}/podman/podman.sock"));
+    let user = variables
+        .known()
+        .and_then(|v| v.get("XDG_RUNTIME_DIR"))
+        .map(|dir| format!("{dir}/podman/podman.sock"));
     let paths = ["/run/podman/podman.sock".to_owned()].into_iter().chain(user);
     let mut found = Fact::Absent;
     for path in paths {
@@ -345,7 +362,9 @@ fn podman_socket(
 fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePath>> {
     file.as_ref().and_then(|file| {
         let Ok(value) = &file.value else { return Fact::Unknown(format!("{} is not valid JSON", file.path)) };
-        let Some(runtimes) = value.get("runtimes").and_then(Value::as_object) else { return Fact::Known(Vec::new()) };
+        let Some(runtimes) = value.get("runtimes").and_then(Value::as_object) else {
+            return Fact::Known(Vec::new());
+        };
         let named = runtimes.iter().filter_map(|(name, runtime)| {
             let path = runtime.get("path")?.as_str()?.to_owned();
             let found = if path.contains('/') {
@@ -378,7 +397,8 @@ fn group(text: &str, name: &str) -> Fact<Group> {
         let Some(gid) = gid.and_then(|gid| gid.parse().ok()) else {
             return Fact::Unknown(format!("/etc/group: {line:?} has no group id"));
         };
-        let members = members.unwrap_or_default().split(',').filter(|m| !m.is_empty()).map(str::to_owned).collect();
+        let members =
+            members.unwrap_or_default().split(',').filter(|m| !m.is_empty()).map(str::to_owned).collect();
         return Fact::Known(Group { gid, members });
     }
     Fact::Absent
