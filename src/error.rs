@@ -28,6 +28,18 @@ impl Kind {
     }
 }
 
+/// Every exit code and what it means; docs/exit-codes.md is made of it.
+pub const EXIT_CODES: &[(u8, &str)] = &[
+    (
+        0,
+        "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the report.",
+    ),
+    (1, "Findings at or above `--fail-on`."),
+    (2, "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood."),
+    (3, "With `--strict`: nothing was found, but something could not be looked at."),
+    (130, "Interrupted (Ctrl-C); what was started has been removed."),
+];
+
 /// An error that ends the program.
 #[derive(Debug)]
 pub struct Error {

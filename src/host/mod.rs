@@ -4,6 +4,7 @@
 //! machine, [`record`] keeps every answer, [`snapshot`] is the file of kept answers and replays them,
 //! [`redact`] takes out of a snapshot what names people and machines.
 
+mod closed;
 pub mod live;
 mod process;
 pub mod record;
@@ -153,6 +154,12 @@ pub trait Host: Send + Sync {
     /// [`Ask::Clock`].
     fn clock(&self) -> Reading {
         self.ask(Ask::Clock)
+    }
+}
+
+impl Host for Box<dyn Host> {
+    fn ask(&self, ask: Ask<'_>) -> Reading {
+        self.as_ref().ask(ask)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::closed::Closed;
 use super::record::Replay;
 use super::{Host, Reading};
 
@@ -28,6 +29,9 @@ pub struct Snapshot {
     /// Whether a person composed it from readings of several machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
+    /// Whether what is not in it is not there, instead of unknown: for a machine that was composed, see [`super::closed`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
     /// Where the readings come from, one a line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
@@ -121,6 +125,7 @@ impl Snapshot {
             redacted: false,
             about: None,
             synthetic: false,
+            closed: false,
             sources: Vec::new(),
             based_on: None,
             without: Vec::new(),
@@ -134,9 +139,12 @@ impl Snapshot {
     }
 
     /// A host that answers from it.
-    pub fn host(self) -> impl Host {
+    pub fn host(self) -> Box<dyn Host> {
         let readings = self.readings.into_iter().map(|(ask, kept)| (ask, kept.into())).collect();
-        Replay::new(readings, "not in this snapshot")
+        if self.closed {
+            return Box::new(Closed::new(readings));
+        }
+        Box::new(Replay::new(readings, "not in this snapshot"))
     }
 }
 
@@ -162,6 +170,7 @@ fn open_below(path: &Path, depth: u32) -> Result<Snapshot, SnapshotError> {
     }
     if let Some(name) = snapshot.based_on.take() {
         let base = open_below(&beside(path, &name)?, depth + 1)?;
+        snapshot.closed |= base.closed;
         for (ask, mut kept) in base.readings {
             if snapshot.without.iter().any(|without| matches(without, &ask)) {
                 kept = Kept::Absent;

@@ -1,0 +1,86 @@
+//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test --test generated` writes it.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use envdoc::checks::{CHECKS, Group};
+use envdoc::cli::Cli;
+use envdoc::error::EXIT_CODES;
+use envdoc::host::snapshot::Snapshot;
+use envdoc::report::{explain, json};
+
+fn same(name: &str, generated: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if std::env::var_os("ENVDOC_REGENERATE").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, generated).unwrap();
+        return;
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == generated,
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test generated, and review the change"
+    );
+}
+
+fn schema<T: schemars::JsonSchema>() -> String {
+    serde_json::to_string_pretty(&schemars::schema_for!(T)).unwrap() + "\n"
+}
+
+#[test]
+fn checks() {
+    let mut text = String::from(
+        "# Checks\n\n<!-- Generated from src/checks by tests/generated.rs; edit there. -->\n\n\
+         What `envdoc check` looks at, in the order of its report. The same texts are shown offline by\n\
+         `envdoc explain ID`. Ids go after `--only` and `--ignore`, and so do the names of groups.\n\n",
+    );
+    for &group in Group::ALL {
+        let _ = writeln!(
+            text,
+            "## {} (`{}`)\n\n| check | a healthy machine |\n|---|---|",
+            group.title(),
+            group.id()
+        );
+        for check in CHECKS.iter().filter(|check| check.group == group) {
+            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
+        }
+        text.push('\n');
+    }
+    for check in CHECKS {
+        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ = writeln!(
+            text,
+            "### {}\n\n{}. Looks at: {}.\n\n{explain}",
+            check.id,
+            check.summary,
+            explain::applies(check.applies)
+        );
+    }
+    same("docs/checks.md", &text);
+}
+
+#[test]
+fn command_line() {
+    let options = clap_markdown::MarkdownOptions::new().show_footer(false).title("Command line".into());
+    same("docs/cli.md", &(clap_markdown::help_markdown_custom::<Cli>(&options).trim_end().to_owned() + "\n"));
+}
+
+#[test]
+fn exit_codes() {
+    let mut text = String::from(
+        "# Exit codes\n\n<!-- Generated from src/error.rs by tests/generated.rs; edit there. -->\n\n| code | meaning |\n|---|---|\n",
+    );
+    for (code, meaning) in EXIT_CODES {
+        let _ = writeln!(text, "| {code} | {meaning} |");
+    }
+    same("docs/exit-codes.md", &text);
+}
+
+#[test]
+fn schemas() {
+    same("docs/schemas/check.json", &schema::<json::CheckReport>());
+    same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/snapshot.json", &schema::<Snapshot>());
+}
