@@ -86,7 +86,7 @@ impl Host for Closed {
             Ask::Space(path) => self.space(path),
             Ask::Clock => Reading::Failed("not in this snapshot".into()),
             Ask::Environment => Reading::Text(String::new()),
-            Ask::Read(_) | Ask::Program(_) | Ask::Run(..) | Ask::Engine(..) => Reading::Absent,
+            _ => Reading::Absent,
         }
     }
 }
@@ -95,7 +95,7 @@ impl Host for Closed {
 fn path_of(key: &str) -> Option<&str> {
     let (kind, rest) = key.split_once(' ')?;
     match kind {
-        "read" | "stat" | "list" | "space" => Some(rest),
+        "read" | "hex" | "stat" | "list" | "space" => Some(rest),
         "find" => rest.split(' ').next(),
         _ => None,
     }
