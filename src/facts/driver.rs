@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Fact;
-use crate::host::Host;
+use super::{Fact, packages};
+use crate::host::{Host, Reading, Stat};
 
 /// The driver in its several places, which an upgrade without a reboot lets drift apart.
 #[derive(Debug, Clone)]
@@ -14,12 +14,19 @@ pub struct Driver {
     /// Version of the user library: the file that `libcuda.so.1` (or `libnvidia-ml.so.1`) links to, in the loader's
     /// directories. Absent when there is none.
     pub library: Fact<DriverVersion>,
-    /// Every `libcuda.so.*`/`libnvidia-ml.so.*` found, with its directory (several mean trouble).
+    /// Every `libcuda.so.*`/`libnvidia-ml.so.*` found, in the loader's order of directories (several versions mean trouble);
+    /// without stubs and without CUDA's compat libraries.
     pub libraries: Fact<Vec<DriverLibrary>>,
-    /// Driver packages (`nvidia-driver-550-server`, `cuda-drivers`, `kmod-nvidia…`) from dpkg's status file or rpm; absent when
-    /// the driver came from NVIDIA's .run installer or not at all.
+    /// `libcuda.so.1` and `libnvidia-ml.so.1` whose file bears no version: WSL2 (`/usr/lib/wsl/lib`), Jetson.
+    pub unversioned: Fact<Vec<String>>,
+    /// Stub libraries (for linking only) in the loader's directories: `libcuda.so` below a directory `stubs`.
+    pub stubs: Fact<Vec<String>>,
+    /// Driver libraries that cannot be loaded: empty files, links that lead nowhere; and which of both.
+    pub broken: Fact<Vec<(String, &'static str)>>,
+    /// Driver packages (`nvidia-driver-550-server`, `cuda-drivers`, `kmod-nvidia…`) from [`super::packages`]; absent when the
+    /// driver came from NVIDIA's .run installer or not at all.
     pub packages: Fact<Vec<(String, String)>>,
-    /// Where `nvidia-smi` is; absent when it is not on PATH.
+    /// Where `nvidia-smi` is; absent when it is neither on PATH nor, on WSL2, in `/usr/lib/wsl/lib`.
     pub smi: Fact<String>,
     /// `/dev/nvidia*`; absent when there is none at all.
     pub device_nodes: Fact<DeviceNodes>,
@@ -56,6 +63,8 @@ pub struct DeviceNodes {
     pub uvm: bool,
     /// Numbers of `/dev/nvidia-nvswitchN`.
     pub nvswitches: Vec<u32>,
+    /// `/dev/nvidia-caps`: capabilities of MIG and IMEX.
+    pub capabilities: bool,
 }
 
 /// A driver version. Not semver: `550.144.03` has a leading zero, `590.44` two parts.
@@ -91,21 +100,230 @@ impl fmt::Display for DriverVersion {
 
 /// Gathers the group.
 pub fn gather(host: &dyn Host) -> Driver {
-    let _ = host;
-    let unknown = || "not yet".to_owned();
+    let found = Found::gather(host);
+    let nodes = host.find("/dev", &["nvidia"]).lines().must_exist("/dev").about("/dev");
     Driver {
-        module: Fact::Unknown(unknown()),
-        library: Fact::Unknown(unknown()),
-        libraries: Fact::Unknown(unknown()),
-        packages: Fact::Unknown(unknown()),
-        smi: Fact::Unknown(unknown()),
-        device_nodes: Fact::Unknown(unknown()),
-        proc_gpus: Fact::Unknown(unknown()),
+        module: procfs(host, host.read("/proc/driver/nvidia/version").text())
+            .and_then(|text| parse_version(&text)),
+        library: found.library(),
+        libraries: found.fact(|found| found.libraries.clone()),
+        unversioned: found.fact(|found| found.unversioned.clone()),
+        stubs: found.fact(|found| found.stubs.clone()),
+        broken: found.fact(|found| found.broken.clone()),
+        packages: packages(host),
+        smi: host.program("nvidia-smi").text().or_look(|| {
+            let stat = host.stat("/usr/lib/wsl/lib/nvidia-smi").json::<Stat>();
+            stat.map(|_| "/usr/lib/wsl/lib/nvidia-smi".to_owned())
+        }),
+        device_nodes: nodes.and_then(|names| parse_nodes(&names)),
+        proc_gpus: procfs(host, host.list("/proc/driver/nvidia/gpus").text())
+            .map(|text| text.lines().map(str::to_owned).collect()),
     }
+}
+
+/// A file below /proc that is not there says something only where /proc is mounted.
+fn procfs(host: &dyn Host, text: Fact<String>) -> Fact<String> {
+    text.or_else(|| {
+        host.read("/proc/sys/kernel/osrelease").text().must_exist("/proc").and_then(|_| Fact::Absent)
+    })
+    .about("/proc/driver/nvidia")
+}
+
+/// Reads the first line of `/proc/driver/nvidia/version`:
+/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.113.01  Tue Sep 12 04:46:24 UTC 2023`, or
+/// `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  (root@node)  Mon Mar  2 …`.
+fn parse_version(text: &str) -> Fact<Module> {
+    let line = text.lines().find(|line| line.starts_with("NVRM version:")).unwrap_or_default();
+    let version = line.split_whitespace().find_map(|word| word.parse::<DriverVersion>().ok());
+    match version {
+        Some(version) => Fact::Known(Module { version, open: line.contains("Open Kernel Module") }),
+        None => {
+            let first = text.lines().next().unwrap_or_default();
+            Fact::Unknown(format!("/proc/driver/nvidia/version names no version: {first:?}"))
+        }
+    }
+}
+
+/// `nvidia0`, `nvidiactl`, `nvidia-uvm`, `nvidia-uvm-tools`, `nvidia-modeset`, `nvidia-caps`, `nvidia-nvswitch0`, …
+fn parse_nodes(names: &[String]) -> Fact<DeviceNodes> {
+    let numbered = |prefix: &str| -> Vec<u32> {
+        let mut numbers: Vec<u32> =
+            names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    let nodes = DeviceNodes {
+        gpus: numbered("nvidia"),
+        control: has("nvidiactl"),
+        uvm: has("nvidia-uvm"),
+        nvswitches: numbered("nvidia-nvswitch"),
+        capabilities: has("nvidia-caps"),
+    };
+    if names.is_empty() { Fact::Absent } else { Fact::Known(nodes) }
+}
+
+fn packages(host: &dyn Host) -> Fact<packages::Packages> {
+    packages::installed(host, packages::NVIDIA).and_then(|mut found| {
+        found.retain(|(name, _)| is_driver_package(name));
+        if found.is_empty() { Fact::Absent } else { Fact::Known(found) }
+    })
+}
+
+/// Whether a package carries a part of the driver: kernel module, firmware, user libraries, `nvidia-smi`.
+fn is_driver_package(name: &str) -> bool {
+    const WHOLE: &[&str] =
+        &["nvidia", "nvidia-lts", "nvidia-smi", "nvidia-modprobe", "libcuda1", "libnvidia-ml1"];
+    const BEGIN: &[&str] = &[
+        "akmod-nvidia",
+        "cuda-drivers",
+        "kmod-nvidia",
+        "libnvidia-compute",
+        "libnvidia-cfg1",
+        "linux-modules-nvidia",
+        "linux-objects-nvidia",
+        "nvidia-compute-utils",
+        "nvidia-dkms",
+        "nvidia-driver",
+        "nvidia-firmware",
+        "nvidia-headless",
+        "nvidia-kernel",
+        "nvidia-open",
+        "nvidia-utils",
+        "xorg-x11-drv-nvidia",
+    ];
+    WHOLE.contains(&name) || BEGIN.iter().any(|begin| name.starts_with(begin))
+}
+
+/// What lies in the loader's directories.
+#[derive(Default)]
+struct Found {
+    failed: Option<String>,
+    links: Vec<DriverLibrary>,
+    libraries: Vec<DriverLibrary>,
+    unversioned: Vec<String>,
+    stubs: Vec<String>,
+    broken: Vec<(String, &'static str)>,
+}
+
+impl Found {
+    fn gather(host: &dyn Host) -> Found {
+        let mut found = Found::default();
+        for dir in directories(host) {
+            match host.find(&dir, &["libcuda.so", "libnvidia-ml.so"]).lines() {
+                Fact::Known(names) => found.directory(host, &dir, &names),
+                Fact::Absent => {}
+                Fact::Unknown(why) => found.failed = Some(format!("{dir}: {why}")),
+            }
+        }
+        found
+    }
+
+    fn directory(&mut self, host: &dyn Host, dir: &str, names: &[String]) {
+        if dir.contains("/stubs") {
+            self.stubs.extend(names.iter().map(|name| format!("{dir}/{name}")));
+            return;
+        }
+        for name in names {
+            let path = format!("{dir}/{name}");
+            let link = name.ends_with(".so.1");
+            let version = version_of(name);
+            if !link && version.is_none() {
+                continue;
+            }
+            let stat = match host.stat(&path).json::<Stat>() {
+                Fact::Known(stat) => stat,
+                Fact::Absent => {
+                    self.broken.push((path, "leads nowhere"));
+                    continue;
+                }
+                Fact::Unknown(why) => {
+                    self.failed = Some(format!("{path}: {why}"));
+                    continue;
+                }
+            };
+            let real = version_of(stat.path.rsplit('/').next().unwrap_or_default());
+            if stat.size == 0 {
+                self.broken.push((path.clone(), "is empty"));
+            }
+            match (link, version.or(real)) {
+                (true, Some(version)) => self.links.push(DriverLibrary { path, version }),
+                (true, None) => self.unversioned.push(path),
+                (false, Some(version)) => self.libraries.push(DriverLibrary { path, version }),
+                (false, None) => {}
+            }
+        }
+    }
+
+    fn fact<T>(&self, take: impl FnOnce(&Found) -> T) -> Fact<T> {
+        match &self.failed {
+            Some(why) => Fact::Unknown(why.clone()),
+            None => Fact::Known(take(self)),
+        }
+    }
+
+    /// What the loader takes: the first link, of `libcuda.so.1` before others in the same directory.
+    fn library(&self) -> Fact<DriverVersion> {
+        match (&self.failed, self.links.first(), self.unversioned.first()) {
+            (Some(why), ..) => Fact::Unknown(why.clone()),
+            (None, Some(link), _) => Fact::Known(link.version),
+            (None, None, Some(path)) => {
+                Fact::Unknown(format!("the file of {path} bears no version in its name"))
+            }
+            (None, None, None) => Fact::Absent,
+        }
+    }
+}
+
+/// `libcuda.so.550.54.14` is of 550.54.14. `libcuda.so.1.1` of WSL2 and Jetson says nothing.
+fn version_of(name: &str) -> Option<DriverVersion> {
+    let (_, version) = name.split_once(".so.")?;
+    version.parse::<DriverVersion>().ok().filter(|version| version.branch >= 100)
+}
+
+/// The loader's directories in its order, as far as it can be told without reading its cache: `LD_LIBRARY_PATH`, what
+/// `/etc/ld.so.conf.d` names, the built-in ones, and those that driver containers use. Directories of CUDA's compat
+/// libraries are left out: those are meant to be of another version.
+fn directories(host: &dyn Host) -> Vec<String> {
+    const KNOWN: &[&str] = &[
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib64",
+        "/usr/lib/wsl/lib",
+        "/usr/local/nvidia/lib64",
+        "/usr/local/nvidia/lib",
+        "/run/opengl-driver/lib",
+        "/usr/lib",
+    ];
+    let mut dirs = Vec::new();
+    let environment = host.environment().text().known().cloned().unwrap_or_default();
+    let path = environment.lines().find_map(|line| line.strip_prefix("LD_LIBRARY_PATH="));
+    dirs.extend(path.unwrap_or_default().split(':').map(str::to_owned));
+    let configured = host.list("/etc/ld.so.conf.d").lines();
+    for name in configured.known().into_iter().flatten().filter(|name| name.ends_with(".conf")) {
+        let text = host.read(&format!("/etc/ld.so.conf.d/{name}")).text();
+        dirs.extend(
+            text.known().into_iter().flat_map(|text| text.lines()).map(|line| line.trim().to_owned()),
+        );
+    }
+    dirs.extend(KNOWN.iter().map(|&dir| dir.to_owned()));
+    // Where /lib is a link to /usr/lib, one of both is enough.
+    let merged = host.stat("/lib").json::<Stat>().known().is_some_and(|stat| stat.path == "/usr/lib");
+    let mut unique = Vec::new();
+    for dir in dirs.into_iter().filter(|dir| dir.starts_with('/') && !dir.contains("/compat")) {
+        let dir = dir.trim_end_matches('/');
+        let dir = if merged && dir.starts_with("/lib") { format!("/usr{dir}") } else { dir.to_owned() };
+        if !dir.is_empty() && !unique.contains(&dir) {
+            unique.push(dir);
+        }
+    }
+    unique
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -119,5 +337,142 @@ mod tests {
         for text in ["", "550", "550.x", "1.2.3.4", "N/A"] {
             assert!(text.parse::<DriverVersion>().is_err(), "{text}");
         }
+    }
+
+    struct Files(BTreeMap<String, Reading>);
+
+    impl Host for Files {
+        fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
+            self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
+        }
+    }
+
+    fn files(readings: &[(&str, &str)]) -> Files {
+        let text = |text: &str| Reading::Text(text.to_owned());
+        Files(readings.iter().map(|(key, value)| ((*key).to_owned(), text(value))).collect())
+    }
+
+    fn stat(path: &str, size: u64) -> String {
+        let kind = "file".to_owned();
+        let mode = "0755".to_owned();
+        let stat = Stat { kind, mode, uid: 0, gid: 0, size, mtime: 0, path: path.to_owned() };
+        serde_json::to_string(&stat).unwrap()
+    }
+
+    const FIND: &str = "find /usr/lib/x86_64-linux-gnu libcuda.so libnvidia-ml.so";
+    const DIR: &str = "/usr/lib/x86_64-linux-gnu";
+
+    #[test]
+    fn the_library_is_what_the_link_leads_to() {
+        let real = stat(&format!("{DIR}/libcuda.so.550.54.14"), 28_000_000);
+        let mut host = files(&[
+            (FIND, "libcuda.so\nlibcuda.so.1\nlibcuda.so.535.183.01\nlibcuda.so.550.54.14"),
+            ("stat /usr/lib/x86_64-linux-gnu/libcuda.so.1", &real),
+            ("stat /usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14", &real),
+            ("stat /usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01", &stat("/x/libcuda.so.535.183.01", 0)),
+        ]);
+        let driver = gather(&host);
+        assert_eq!(driver.library.map(|version| version.to_string()), Fact::Known("550.54.14".into()));
+        let versions: Vec<String> =
+            driver.libraries.known().unwrap().iter().map(|library| library.version.to_string()).collect();
+        assert_eq!(versions, ["535.183.01", "550.54.14"]);
+        assert_eq!(driver.broken, Fact::Known(vec![(format!("{DIR}/libcuda.so.535.183.01"), "is empty")]));
+        host.0.insert(FIND.into(), Reading::Failed("permission denied".into()));
+        assert!(matches!(gather(&host).library, Fact::Unknown(_)));
+        assert_eq!(gather(&files(&[])).library, Fact::Absent);
+    }
+
+    #[test]
+    fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
+        let host = files(&[
+            ("environment", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/usr/local/cuda/compat"),
+            ("find /usr/local/cuda/lib64/stubs libcuda.so libnvidia-ml.so", "libcuda.so"),
+            ("find /usr/local/cuda/compat libcuda.so libnvidia-ml.so", "libcuda.so.1"),
+            ("find /usr/lib/wsl/lib libcuda.so libnvidia-ml.so", "libcuda.so\nlibcuda.so.1\nlibcuda.so.1.1"),
+            ("stat /usr/lib/wsl/lib/libcuda.so.1", &stat("/usr/lib/wsl/lib/libcuda.so.1", 165_000)),
+            (FIND, "libnvidia-ml.so.1"),
+        ]);
+        let driver = gather(&host);
+        assert!(matches!(driver.library, Fact::Unknown(why) if why.contains("bears no version")));
+        assert_eq!(driver.unversioned, Fact::Known(vec!["/usr/lib/wsl/lib/libcuda.so.1".into()]));
+        assert_eq!(driver.stubs, Fact::Known(vec!["/usr/local/cuda/lib64/stubs/libcuda.so".into()]));
+        assert_eq!(driver.broken, Fact::Known(vec![(format!("{DIR}/libnvidia-ml.so.1"), "leads nowhere")]));
+    }
+
+    #[test]
+    fn the_loaders_directories_are_those_of_its_configuration_without_doubles() {
+        let lib = stat("/usr/lib", 0);
+        let host = files(&[
+            ("environment", "LD_LIBRARY_PATH=/opt/x/:relative:"),
+            ("list /etc/ld.so.conf.d", "x86_64-linux-gnu.conf\nREADME"),
+            (
+                "read /etc/ld.so.conf.d/x86_64-linux-gnu.conf",
+                "# Multiarch\n/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n",
+            ),
+            ("stat /lib", &lib),
+        ]);
+        assert_eq!(directories(&host)[..3], ["/opt/x", DIR, "/usr/lib/aarch64-linux-gnu"]);
+    }
+
+    #[test]
+    fn device_nodes_are_read() {
+        let names = "nvidia-caps\nnvidia-modeset\nnvidia-nvswitch0\nnvidia-nvswitchctl\nnvidia-uvm\nnvidia-uvm-tools\n\
+                     nvidia0\nnvidia1\nnvidia10\nnvidiactl";
+        let host = files(&[("find /dev nvidia", names)]);
+        let expected = DeviceNodes {
+            gpus: vec![0, 1, 10],
+            control: true,
+            uvm: true,
+            nvswitches: vec![0],
+            capabilities: true,
+        };
+        assert_eq!(gather(&host).device_nodes, Fact::Known(expected));
+        assert_eq!(gather(&files(&[("find /dev nvidia", "")])).device_nodes, Fact::Absent);
+        assert!(matches!(gather(&files(&[])).device_nodes, Fact::Unknown(_)));
+    }
+
+    #[test]
+    fn packages_of_the_driver_are_told_from_others_of_nvidia() {
+        for name in [
+            "nvidia-driver-550-server",
+            "nvidia-headless-no-dkms-535",
+            "linux-modules-nvidia-580-server-open-6.8.0-45-generic",
+            "kmod-nvidia-open-dkms",
+            "cuda-drivers-570",
+            "nvidia",
+        ] {
+            assert!(is_driver_package(name), "{name}");
+        }
+        for name in
+            ["nvidia-container-toolkit", "libnvidia-container1", "nvidia-cuda-toolkit", "nvidia-settings"]
+        {
+            assert!(!is_driver_package(name), "{name}");
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test reads the corpus")]
+    fn every_version_file_of_the_corpus_is_read() {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/outputs/proc_nvidia");
+        let mut files: Vec<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .filter(|name| name.starts_with("version-"))
+            .collect();
+        files.sort();
+        let expected = [
+            ("version-gtx1080ti-430.40.txt", "430.40", false),
+            ("version-lambda-a6000-x2.txt", "535.113.01", false),
+            ("version-open-590.48.01-sberlinux.txt", "590.48.01", true),
+            ("version-precision7530-p3200-mixed-drivers.txt", "418.152.00", false),
+        ];
+        assert_eq!(files, expected.map(|(file, ..)| file.to_owned()));
+        for (file, version, open) in expected {
+            let text = std::fs::read_to_string(format!("{dir}/{file}")).unwrap();
+            let module = parse_version(&text);
+            let module = module.known().unwrap();
+            assert_eq!((module.version.to_string().as_str(), module.open), (version, open), "{file}");
+        }
+        assert!(matches!(parse_version("garbage"), Fact::Unknown(_)));
     }
 }

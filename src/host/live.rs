@@ -13,6 +13,8 @@ use super::{Ask, DENIED, Host, Reading, Space, Stat, process};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
 const FILE_MAX: u64 = 4 << 20;
+/// The most that is taken of a binary file, in bytes: the configuration space of a PCI Express device.
+const HEX_MAX: u64 = 4096;
 /// The most names that are taken from one directory.
 const NAMES_MAX: usize = 20_000;
 /// The kernel's log is a device of which only records that can matter here are kept; see [`kernel_log`].
@@ -147,6 +149,16 @@ impl Live {
         Ok(Reading::Text(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
+    fn read_hex(&self, path: &str) -> io::Result<Reading> {
+        let kind = self.open(path, OFlags::PATH)?.metadata()?.file_type();
+        if !kind.is_file() {
+            return Ok(Reading::Failed(format!("is a {}, not a file", kind_name(kind))));
+        }
+        let mut bytes = Vec::new();
+        self.open(path, OFlags::RDONLY)?.take(HEX_MAX).read_to_end(&mut bytes)?;
+        Ok(Reading::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
     fn list_directory(&self, dir: &str, prefixes: &[&str]) -> io::Result<Reading> {
         let directory = self.open(dir, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut names = Vec::new();
@@ -205,6 +217,7 @@ impl Host for Live {
     fn ask(&self, ask: Ask<'_>) -> Reading {
         match ask {
             Ask::Read(path) => or_failed(self.read_file(path)),
+            Ask::Hex(path) => or_failed(self.read_hex(path)),
             Ask::List(dir) => or_failed(self.list_directory(dir, &[])),
             Ask::Find(dir, prefixes) => or_failed(self.list_directory(dir, prefixes)),
             Ask::Stat(path) => or_failed(self.stat_path(path)),
@@ -379,6 +392,16 @@ mod tests {
         for ask in [Ask::Run(&["true"], Duration::from_secs(1)), Ask::Environment, Ask::Program("sh")] {
             assert!(matches!(host.ask(ask), Reading::Failed(_)), "{ask}");
         }
+    }
+
+    #[test]
+    fn binary_files_are_read_as_hexadecimal() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        fs::write(&path, [0xde, 0x10, 0x00, 0xff]).unwrap();
+        assert_eq!(live().hex(&path.to_string_lossy()), Reading::Text("de1000ff".into()));
+        assert_eq!(live().hex(&dir.path().join("none").to_string_lossy()), Reading::Absent);
+        assert!(matches!(live().hex(&dir.path().to_string_lossy()), Reading::Failed(_)));
     }
 
     #[test]

@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 pub enum Ask<'a> {
     /// The text of a file. Devices, pipes and sockets are never opened (`/dev/kmsg` is: see [`live`]).
     Read(&'a str),
+    /// The bytes of a small binary file (at most 4096 of them, of which the rights may allow fewer), in hexadecimal.
+    Hex(&'a str),
     /// The names in a directory, sorted, one a line.
     List(&'a str),
     /// Those names in a directory that begin with one of the prefixes, sorted, one a line.
@@ -45,6 +47,7 @@ impl fmt::Display for Ask<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ask::Read(path) => write!(f, "read {path}"),
+            Ask::Hex(path) => write!(f, "hex {path}"),
             Ask::List(dir) => write!(f, "list {dir}"),
             Ask::Find(dir, prefixes) => write!(f, "find {dir} {}", prefixes.join(" ")),
             Ask::Stat(path) => write!(f, "stat {path}"),
@@ -118,6 +121,10 @@ pub trait Host: Send + Sync {
     /// [`Ask::Read`].
     fn read(&self, path: &str) -> Reading {
         self.ask(Ask::Read(path))
+    }
+    /// [`Ask::Hex`].
+    fn hex(&self, path: &str) -> Reading {
+        self.ask(Ask::Hex(path))
     }
     /// [`Ask::List`].
     fn list(&self, dir: &str) -> Reading {
