@@ -91,7 +91,7 @@ mod tests {
         let mut facts = nothing_known("not looked at");
         facts.expected.role = Some(Role::GpuNode);
         facts.driver.device_nodes =
-            Fact::Known(DeviceNodes { gpus: vec![0, 1], control: true, uvm: true, nvswitches: vec![] });
+            Fact::Known(DeviceNodes { gpus: vec![0, 1], control: true, uvm: true, ..DeviceNodes::default() });
         facts.driver.module = Fact::Known(Module { version, open: true });
         facts.driver.library = Fact::Known(version);
         let mut container = facts.clone();

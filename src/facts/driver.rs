@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Fact, packages};
-use crate::host::{Host, Reading, Stat};
+use crate::host::{Host, Stat};
 
 /// The driver in its several places, which an upgrade without a reboot lets drift apart.
 #[derive(Debug, Clone)]
@@ -325,6 +325,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::host::Reading;
 
     #[test]
     fn driver_versions_order_by_number_and_print_as_nvidia_writes_them() {
