@@ -48,11 +48,19 @@ fn judge(facts: &Facts) -> Judged {
         "a container of {}{with} cannot be run; {} failed: {}",
         live.image, failure.step, failure.says
     );
-    let fix = Fix::safe(
-        "The engine's words name the cause; its log has more.",
-        &["sudo journalctl -u docker --since -10min --no-pager"],
-    );
-    Ok(Verdict::error(says, fix).because(format!("{}: {}", failure.step, failure.says)))
+    Ok(Verdict::error(says, fix(&failure.says)).because(format!("{}: {}", failure.step, failure.says)))
+}
+
+fn fix(words: &str) -> Fix {
+    // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
+    if words.contains("could not select device driver") {
+        let text = "Docker found nothing that serves --gpus: install nvidia-container-toolkit, then let Docker know it.";
+        let commands =
+            ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
+        return Fix::disruptive(text, &commands);
+    }
+    let text = "The engine's words name the cause; its log has more.";
+    Fix::safe(text, &["sudo journalctl -u docker --since -10min --no-pager"])
 }
 
 #[cfg(test)]

@@ -64,6 +64,9 @@ const INSIDE: &str = "envdoc-live-check";
 /// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left behind.
 const LABEL: &str = "envdoc.live";
 
+/// The first step.
+const CREATING: &str = "creating the container";
+
 /// Starts the container and looks.
 pub fn look(request: &Request) -> Result<Answer, NotTried> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -77,6 +80,13 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
         let mut last = None;
         for image in images {
             let answer = attempt(&docker, &image, request).await?;
+            if let Err(Failure { step: CREATING, says, .. }) = &answer.outcome
+                && says.starts_with("No such image")
+            {
+                let why =
+                    format!("the image {image} is not here, and envdoc pulls nothing: docker pull {image}");
+                return Err(NotTried::Because(why));
+            }
             let again = matches!(&answer.outcome, Err(failure) if !failure.of_container);
             last = Some(answer);
             if !again {
@@ -148,7 +158,7 @@ async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answ
 }
 
 async fn create(docker: &Docker, image: &str, name: &str, request: &Request) -> Result<(), Failure> {
-    let step = "creating the container";
+    let step = CREATING;
     let gpus =
         DeviceRequest { count: Some(-1), capabilities: Some(vec![vec!["gpu".into()]]), ..Default::default() };
     let body = ContainerCreateBody {
