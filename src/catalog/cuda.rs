@@ -158,3 +158,51 @@ pub fn forward(toolkit: &str) -> Option<&'static ForwardCompatibility> {
         .iter()
         .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("12.4.1").unwrap().driver_min.as_deref(), Some("550.54.15"));
+        assert_eq!(release("12.3.2").unwrap().driver_min, None);
+        assert!(release("12.4.2").is_none());
+        assert!(release("12.4").is_none());
+    }
+
+    #[test]
+    fn minors() {
+        assert_eq!(minor("12.4").unwrap().toolkit, "12.4.0");
+        assert_eq!(minor("12.4.99").unwrap().toolkit, "12.4.0");
+        assert_eq!(minor("13.4").unwrap().toolkit, "13.4.1");
+        assert!(minor("12.7").is_none(), "no such toolkit, though drivers report it");
+        assert!(minor("12").is_none());
+        assert!(minor("release").is_none());
+    }
+
+    #[test]
+    fn floors_of_majors() {
+        assert_eq!(major_driver_min(11), Some("450.80.02"));
+        assert_eq!(major_driver_min(12), Some("525.60.13"));
+        assert_eq!(major_driver_min(13), Some("580"));
+        assert_eq!(major_driver_min(14), None);
+    }
+
+    #[test]
+    fn capabilities() {
+        let volta = architecture((7, 0)).unwrap();
+        assert_eq!((volta.last_toolkit.as_deref(), volta.last_driver_branch), (Some("12.9"), Some(580)));
+        let hopper = architecture((9, 0)).unwrap();
+        assert_eq!((hopper.architecture.as_str(), &hopper.last_toolkit), ("Hopper", &None));
+        assert_eq!(architecture((12, 0)).unwrap().first_toolkit.as_deref(), Some("12.8"));
+        assert!(architecture((9, 9)).is_none());
+    }
+
+    #[test]
+    fn forward_compatibility() {
+        assert_eq!(forward("12.4").unwrap().driver_branches, [470, 525, 535]);
+        assert_eq!(forward("12.4.1").unwrap().toolkit, "12.4");
+        assert!(forward("13.3").is_none(), "not known is not an empty list");
+    }
+}

@@ -151,3 +151,26 @@ pub fn release(version: &str) -> Option<&'static Release> {
 pub fn cuda_minor_allowed(major: u32) -> &'static [String] {
     cuda_minors().last().map_or(&[], |list| list.of(major))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuda_minors_of_releases() {
+        assert_eq!(release("0.12.1").unwrap().cuda_minor_allowed(12), ["12.0", "12.1", "12.2", "12.3"]);
+        assert!(release("0.9.0").unwrap().cuda_minor_allowed(12).is_empty());
+        let newest = cuda_minor_allowed(12);
+        assert!(newest.contains(&"12.9".to_owned()) && !newest.contains(&"12.7".to_owned()));
+        assert!(cuda_minor_allowed(13).is_empty());
+        assert_eq!(all().last().unwrap().cuda_minor_allowed(12), newest);
+    }
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("0.14.0").unwrap().imports_with_torch_2_4, Some(false));
+        assert_eq!(release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
+        assert_eq!(release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
+        assert!(release("0.16.10").is_none());
+    }
+}

@@ -51,3 +51,21 @@ pub fn all() -> &'static [Branch] {
 pub fn branch(number: u32) -> Option<&'static Branch> {
     all().iter().find(|row| row.branch == number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches() {
+        let long_term = branch(580).unwrap();
+        assert_eq!(long_term.cuda.as_deref(), Some("13.0"));
+        assert_eq!(long_term.kind.as_deref(), Some("LTSB"));
+        assert_eq!(branch(535).unwrap().end_of_life.as_deref(), Some("2026-06-01"));
+        assert_eq!(branch(565).unwrap().cuda.as_deref(), Some("12.7"));
+        // Sources contradict each other on 610, and 615 has no date at all.
+        assert_eq!(branch(610).unwrap().end_of_life_disputed.as_deref(), Some("2026-08"));
+        assert_eq!(branch(615).unwrap().end_of_life, None);
+        assert!(branch(551).is_none());
+    }
+}

@@ -16,3 +16,6 @@ pub mod torch;
 pub mod variables;
 pub mod version;
 pub mod xids;
+
+#[cfg(test)]
+mod tests;

@@ -47,3 +47,17 @@ pub fn all() -> &'static [Release] {
 pub fn release(version: &str) -> Option<&'static Release> {
     all().iter().find(|row| row.version == version)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("2.21.5").unwrap().checks_versions, Some(false));
+        assert_eq!(release("2.23.4").unwrap().checks_versions, Some(true));
+        assert_eq!(release("2.28.3").unwrap().fixed_in.as_deref(), Some("2.28.7"));
+        assert_eq!(release("2.32.3").unwrap().architectures, None);
+        assert!(release("2.25.0").is_none());
+    }
+}

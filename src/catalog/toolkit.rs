@@ -213,3 +213,55 @@ pub fn engine_series(version: &str) -> Option<&'static EngineSeries> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(component: &str, version: &str) -> Vec<&'static str> {
+        vulnerable(component, version).into_iter().map(|cve| cve.id.as_str()).collect()
+    }
+
+    #[test]
+    fn toolkits() {
+        assert!(release("1.17.8").is_some() && release("1.17.10").is_none());
+        assert_eq!(ids("nvidia-container-toolkit", "1.17.7"), ["CVE-2025-23266", "CVE-2025-23267"]);
+        assert!(ids("nvidia-container-toolkit", "1.17.8").is_empty());
+        assert!(ids("nvidia-container-toolkit", "1.16.1").contains(&"CVE-2024-0132"));
+        assert_eq!(cves("nvidia-container-toolkit").count(), 9);
+    }
+
+    #[test]
+    fn series_are_judged_for_themselves() {
+        let runc = |version| ids("runc", version).contains(&"CVE-2025-31133");
+        assert!(runc("1.1.12") && runc("1.2.7") && runc("1.3.2") && runc("1.4.0-rc.2"));
+        assert!(!runc("1.2.8") && !runc("1.3.3") && !runc("1.4.0-rc.3") && !runc("1.5.0"));
+        let docker = |version| ids("docker-engine", version).contains(&"CVE-2024-41110");
+        assert!(docker("26.1.4") && docker("27.1.0") && docker("25.0.5"));
+        assert!(!docker("26.1.5") && !docker("27.5.1"));
+    }
+
+    #[test]
+    fn what_cannot_be_said() {
+        let cve = cves("docker-engine").find(|cve| cve.id == "CVE-2026-34040").unwrap();
+        assert_eq!(cve.exposure("29.3.0"), Exposure::Vulnerable);
+        assert_eq!(cve.exposure("29.4.0"), Exposure::Safe);
+        assert_eq!(cve.exposure("28.5.2"), Exposure::Unknown, "only the fix in 29 is known");
+        // Ubuntu mends without a new upstream number.
+        assert!(ids("runc", "1.1.7-0ubuntu1~22.04.7").is_empty());
+        assert_eq!(cves("runc").next().unwrap().exposure("1.1.7-0ubuntu1~22.04.7"), Exposure::Unknown);
+        assert_eq!(cves("podman").count(), 0);
+    }
+
+    #[test]
+    fn series_of_the_engine() {
+        assert_eq!(engine_series("20.10").unwrap().end_of_life.as_deref(), Some("2023-12-10"));
+        assert_eq!(engine_series("20.10.24").unwrap().series, "20.10");
+        assert_eq!(engine_series("28.5.2").unwrap().series, "28");
+        assert_eq!(engine_series("26.1.3").unwrap().series, "26.1");
+        assert_eq!(engine_series("29.1.0").unwrap().end_of_life, None);
+        assert!(engine_series("18.09.1").is_none());
+        assert!(engine_series("2").is_none());
+        assert!(engine_series("dev").is_none());
+    }
+}

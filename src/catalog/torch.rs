@@ -93,3 +93,40 @@ pub fn all() -> &'static [Release] {
 pub fn release(version: &str) -> Option<&'static Release> {
     all().iter().find(|row| row.version == version)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds() {
+        let torch = release("2.5.1").unwrap();
+        assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
+        let build = torch.build("cu121").unwrap();
+        assert_eq!(build.nccl.as_deref(), Some("2.21.5"));
+        assert!(build.architectures.as_ref().unwrap().contains(&"9.0".to_owned()));
+        assert_eq!(build.ptx, None, "nobody looked");
+        assert_eq!(torch.build("cu124").unwrap().ptx.as_deref(), Some(&[][..]), "looked for, not there");
+    }
+
+    #[test]
+    fn what_does_not_exist() {
+        let torch = release("2.6.0").unwrap();
+        assert!(torch.builds_complete && torch.build("cu121").is_none());
+        assert!(torch.build("cu126").is_some());
+        assert!(!release("2.15.0").unwrap().builds_complete);
+        assert!(release("2.5.2").is_none());
+        assert!(release("2.5.1+cu124").is_none());
+    }
+
+    #[test]
+    fn pairs() {
+        let torch = release("2.4.0").unwrap();
+        assert_eq!(
+            (torch.torchvision.as_deref(), torch.torchaudio.as_deref()),
+            (Some("0.19.0"), Some("2.4.0"))
+        );
+        assert_eq!(release("2.7.0").unwrap().glibc_min.as_deref(), Some("2.28"));
+        assert_eq!(release("1.13.1").unwrap().nccl, None);
+    }
+}

@@ -93,3 +93,32 @@ pub fn nearest(name: &str) -> Option<&'static Variable> {
         .min_by_key(|(distance, row)| (*distance, !row.documented))
         .map(|(_, row)| row)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_names() {
+        assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
+        assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
+        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
+        assert_eq!(
+            variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
+            Some("TORCH_NCCL_ASYNC_ERROR_HANDLING")
+        );
+        assert!(variable("NCCL_SOCKET_IFNAMES").is_none());
+        assert!(variable("").is_none());
+    }
+
+    #[test]
+    fn slips() {
+        let meant = |name| nearest(name).map(|row| row.name.as_str());
+        assert_eq!(meant("NCCL_SOCKET_IFNAMES"), Some("NCCL_SOCKET_IFNAME"));
+        assert_eq!(meant("NCCL_SOKCET_IFNAME"), Some("NCCL_SOCKET_IFNAME"));
+        assert_eq!(meant("NCCL_IB_DISABEL"), Some("NCCL_IB_DISABLE"));
+        assert_eq!(meant("NCCL_DEBG"), Some("NCCL_DEBUG"));
+        assert_eq!(meant("SOMETHING_ELSE_ENTIRELY"), None);
+        assert_eq!(meant("NCCL"), None);
+    }
+}

@@ -34,6 +34,8 @@ pub struct Xid {
     pub meaning: String,
     /// What to do.
     pub action: String,
+    /// The immediate action by NVIDIA's catalogue for Ampere and newer: `RESTART_APP`, `RESET_GPU` …
+    pub nvidia: Option<String>,
     /// Where this was read.
     pub source: String,
     /// When.
@@ -52,4 +54,19 @@ pub fn all() -> &'static [Xid] {
 /// The Xid with this number.
 pub fn xid(number: u32) -> Option<&'static Xid> {
     all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &all()[place])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(xid(79).unwrap().severity, Severity::Fatal);
+        assert_eq!(xid(13).unwrap().severity, Severity::Application);
+        assert_eq!(xid(63).unwrap().severity, Severity::Info);
+        assert_eq!(xid(119).unwrap().nvidia.as_deref(), Some("RESET_GPU"));
+        assert!(xid(0).is_none() && xid(42).is_none() && xid(999).is_none());
+        assert!(Severity::Fatal > Severity::Error && Severity::Application > Severity::Info);
+    }
 }

@@ -1,0 +1,277 @@
+//! The rules that every row keeps to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_yaml::Value;
+
+use super::file::Row;
+use super::version::{Version, compare};
+use super::{cuda, deepspeed, drivers, gpus, nccl, toolkit, torch, variables, xids};
+
+const FILES: &[(&str, &str)] = &[
+    ("cuda.yaml", include_str!("../../catalog/cuda.yaml")),
+    ("deepspeed.yaml", include_str!("../../catalog/deepspeed.yaml")),
+    ("drivers.yaml", include_str!("../../catalog/drivers.yaml")),
+    ("gpus.yaml", include_str!("../../catalog/gpus.yaml")),
+    ("nccl.yaml", include_str!("../../catalog/nccl.yaml")),
+    ("toolkit.yaml", include_str!("../../catalog/toolkit.yaml")),
+    ("torch.yaml", include_str!("../../catalog/torch.yaml")),
+    ("variables.yaml", include_str!("../../catalog/variables.yaml")),
+    ("xids.yaml", include_str!("../../catalog/xids.yaml")),
+];
+
+fn date(text: &str) -> bool {
+    text.parse::<jiff::civil::Date>().is_ok()
+}
+
+fn provenance<R: Row + Clone>(rows: &[R]) {
+    assert!(!rows.is_empty());
+    for row in rows {
+        let mut row = row.clone();
+        let (source, checked) = row.provenance();
+        assert!(source.len() > 3, "no source: {source:?}");
+        assert!(date(checked), "no day: {checked:?}");
+    }
+}
+
+fn ascending<'a>(versions: impl Iterator<Item = &'a str>) {
+    let versions: Vec<&str> = versions.collect();
+    for pair in versions.windows(2) {
+        assert_eq!(compare(pair[0], pair[1]), Some(std::cmp::Ordering::Less), "{pair:?}");
+    }
+}
+
+#[test]
+fn every_row_has_a_source_and_a_day() {
+    provenance(cuda::all());
+    provenance(cuda::majors());
+    provenance(cuda::architectures());
+    provenance(cuda::forward_compatibilities());
+    provenance(deepspeed::all());
+    provenance(deepspeed::cuda_minors());
+    provenance(deepspeed::incompatibilities());
+    provenance(drivers::all());
+    provenance(gpus::all());
+    provenance(nccl::all());
+    provenance(toolkit::all());
+    provenance(toolkit::all_cves());
+    provenance(toolkit::all_engine_series());
+    provenance(torch::all());
+    provenance(variables::all());
+    provenance(xids::all());
+}
+
+#[test]
+fn rows_are_ordered_and_single() {
+    ascending(cuda::all().iter().map(|row| row.toolkit.as_str()));
+    ascending(cuda::architectures().iter().map(|row| row.compute_capability.as_str()));
+    ascending(cuda::forward_compatibilities().iter().map(|row| row.toolkit.as_str()));
+    ascending(deepspeed::all().iter().map(|row| row.version.as_str()));
+    ascending(deepspeed::cuda_minors().iter().map(|row| row.since.as_str()));
+    ascending(nccl::all().iter().map(|row| row.version.as_str()));
+    ascending(toolkit::all().iter().map(|row| row.version.as_str()));
+    ascending(toolkit::all_engine_series().iter().map(|row| row.series.as_str()));
+    ascending(torch::all().iter().map(|row| row.version.as_str()));
+    assert!(drivers::all().windows(2).all(|pair| pair[0].branch < pair[1].branch));
+    assert!(variables::all().windows(2).all(|pair| pair[0].name < pair[1].name));
+    assert!(xids::all().windows(2).all(|pair| pair[0].number < pair[1].number));
+    let cves: BTreeSet<&str> = toolkit::all_cves().iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(cves.len(), toolkit::all_cves().len());
+}
+
+#[test]
+fn nothing_unknown_is_written_as_a_value() {
+    fn walk(file: &str, value: &Value) {
+        match value {
+            Value::Null => panic!("{file}: null"),
+            Value::String(text) => {
+                let word = text.trim().to_lowercase();
+                assert!(
+                    !["", "none", "null", "unknown", "n/a", "?", "tbd"].contains(&word.as_str())
+                        || word == "none"
+                );
+            }
+            Value::Sequence(list) => list.iter().for_each(|value| walk(file, value)),
+            Value::Mapping(map) => map.iter().for_each(|(_, value)| walk(file, value)),
+            _ => {}
+        }
+    }
+    for (name, text) in FILES {
+        walk(name, &serde_yaml::from_str(text).unwrap());
+    }
+}
+
+#[test]
+fn every_key_of_sources_is_used() {
+    for (name, text) in FILES {
+        let file: Value = serde_yaml::from_str(text).unwrap();
+        let keys: BTreeMap<String, String> = serde_yaml::from_value(file["sources"].clone()).unwrap();
+        let mut used = BTreeSet::new();
+        fn collect(value: &Value, used: &mut BTreeSet<String>) {
+            match value {
+                Value::Sequence(list) => list.iter().for_each(|value| collect(value, used)),
+                Value::Mapping(map) => {
+                    map.iter().for_each(|(key, value)| match (key.as_str(), value.as_str()) {
+                        (Some("source"), Some(text)) => used.extend(text.split("; ").map(str::to_owned)),
+                        _ => collect(value, used),
+                    })
+                }
+                _ => {}
+            }
+        }
+        collect(&file, &mut used);
+        for key in keys.keys() {
+            assert!(used.contains(key), "{name}: {key} is used by no row");
+        }
+    }
+}
+
+#[test]
+fn no_registry_is_named() {
+    for (name, text) in FILES {
+        for host in ["pypi.", "pythonhosted", "crates.io", "npmjs", "debian.org"] {
+            assert!(!text.contains(host), "{name} names {host}");
+        }
+    }
+}
+
+#[test]
+fn dates_are_dates() {
+    for row in drivers::all() {
+        for day in [&row.first_release, &row.end_of_life, &row.latest_date, &row.latest_as_of] {
+            assert!(day.as_deref().is_none_or(date), "{row:?}");
+        }
+        assert!(
+            row.end_of_life_disputed.as_deref().is_none_or(|day| date(&format!("{day}-01")) || date(day))
+        );
+        // The disputed end is the earlier one.
+        if let (Some(end), Some(disputed)) = (&row.end_of_life, &row.end_of_life_disputed) {
+            assert!(disputed < end, "{row:?}");
+        }
+    }
+    for row in torch::all() {
+        assert!(row.released.as_deref().is_none_or(date), "{}", row.version);
+    }
+    for row in toolkit::all_engine_series() {
+        assert!(row.end_of_life.as_deref().is_none_or(date), "{}", row.series);
+    }
+}
+
+#[test]
+fn driver_branches_exist() {
+    for row in cuda::forward_compatibilities() {
+        for branch in &row.driver_branches {
+            assert!(drivers::branch(*branch).is_some(), "CUDA {}: branch {branch}", row.toolkit);
+        }
+    }
+    for row in cuda::architectures() {
+        assert!(row.last_driver_branch.is_none_or(|branch| drivers::branch(branch).is_some()), "{row:?}");
+    }
+    for row in gpus::all() {
+        assert!(row.driver_branch_min.is_none_or(|branch| drivers::branch(branch).is_some()), "{row:?}");
+    }
+    for row in cuda::all() {
+        for driver in [&row.driver_min, &row.driver_min_minor_compat].into_iter().flatten() {
+            let branch = Version::parse(driver).unwrap().number(0);
+            assert!(drivers::branch(u32::try_from(branch).unwrap()).is_some(), "{driver}");
+        }
+    }
+}
+
+#[test]
+fn a_drivers_cuda_matches_the_toolkit_that_came_with_it() {
+    for row in cuda::all().iter().filter(|row| row.toolkit.ends_with(".0")) {
+        let Some(driver) = &row.driver_min else { continue };
+        let branch = u32::try_from(Version::parse(driver).unwrap().number(0)).unwrap();
+        let reported = drivers::branch(branch).unwrap().cuda.as_deref().unwrap();
+        assert_eq!(Version::parse(reported).unwrap().minor(), Version::parse(&row.toolkit).unwrap().minor());
+    }
+}
+
+#[test]
+fn cuda_versions_exist() {
+    for release in torch::all() {
+        for build in &release.builds {
+            let cuda = build.cuda.as_deref().unwrap();
+            assert!(cuda::minor(cuda).is_some(), "torch {} {}", release.version, build.build);
+            assert_eq!(build.build, format!("cu{}", cuda.replace('.', "")));
+        }
+        let name = release.pypi_build.as_deref().unwrap();
+        let build = release.build(name).unwrap();
+        assert_eq!(build.cuda, release.pypi_cuda, "torch {}", release.version);
+        assert_eq!(build.nccl, release.nccl, "torch {}", release.version);
+    }
+    for row in cuda::architectures() {
+        for toolkit in [&row.first_toolkit, &row.last_toolkit].into_iter().flatten() {
+            assert!(cuda::minor(toolkit).is_some() || compare(toolkit, "11.0").unwrap().is_lt(), "{toolkit}");
+        }
+    }
+    for row in cuda::forward_compatibilities() {
+        assert!(cuda::minor(&row.toolkit).is_some(), "{}", row.toolkit);
+    }
+}
+
+#[test]
+fn nccl_versions_exist() {
+    for release in torch::all() {
+        for nccl in release.builds.iter().filter_map(|build| build.nccl.as_deref()) {
+            assert!(nccl::release(nccl).is_some(), "torch {}: NCCL {nccl}", release.version);
+        }
+    }
+    for row in nccl::all() {
+        assert!(row.fixed_in.as_deref().is_none_or(|version| nccl::release(version).is_some()));
+        assert_eq!(row.known_bad.is_some(), row.fixed_in.is_some(), "{}", row.version);
+    }
+}
+
+#[test]
+fn compute_capabilities_exist() {
+    let known = |text: &str| cuda::architectures().iter().any(|row| row.compute_capability == text);
+    for release in torch::all() {
+        for build in &release.builds {
+            for list in [&build.architectures, &build.ptx].into_iter().flatten() {
+                assert!(list.iter().all(|text| known(text)), "torch {} {}", release.version, build.build);
+            }
+            assert!(build.architectures.as_ref().is_none_or(|list| !list.is_empty()));
+        }
+    }
+    for gpu in gpus::all() {
+        let row = cuda::architectures().iter().find(|row| row.compute_capability == gpu.compute_capability);
+        assert_eq!(row.unwrap().architecture, gpu.architecture, "{}", gpu.name);
+    }
+}
+
+#[test]
+fn gpus_are_told_apart() {
+    let mut ids = BTreeMap::new();
+    let mut patterns = BTreeMap::new();
+    for gpu in gpus::all() {
+        assert!(!gpu.pci_ids.is_empty() || !gpu.patterns.is_empty(), "{}", gpu.name);
+        for id in &gpu.pci_ids {
+            assert_eq!(ids.insert(id, &gpu.name), None, "{id:04x} stands twice");
+        }
+        for pattern in &gpu.patterns {
+            assert_eq!(patterns.insert(pattern.to_lowercase(), &gpu.name), None, "{pattern} stands twice");
+            assert_eq!(&gpus::by_name(pattern).unwrap().name, &gpu.name, "{pattern}");
+        }
+    }
+}
+
+#[test]
+fn lists_of_cuda_minors_exist() {
+    for row in deepspeed::all() {
+        assert!(deepspeed::cuda_minors().iter().any(|list| list.since == row.cuda_minors), "{}", row.version);
+        assert!(compare(&row.cuda_minors, &row.version).unwrap().is_le());
+    }
+}
+
+#[test]
+fn bounds_of_cves_are_bounds() {
+    for cve in toolkit::all_cves() {
+        assert!(!cve.fixed_in.is_empty(), "{}", cve.id);
+        for fixed in &cve.fixed_in {
+            assert_ne!(cve.exposure(fixed), toolkit::Exposure::Unknown, "{} {fixed}", cve.id);
+            assert_ne!(cve.exposure(fixed), toolkit::Exposure::Vulnerable, "{} {fixed}", cve.id);
+        }
+    }
+}
