@@ -5,6 +5,15 @@ use super::*;
 /// Every check.
 pub const CHECKS: &[&Check] = &[
     // system
+    &clock_in_the_past::CHECK,
+    &clock_not_synchronised::CHECK,
+    &role_not_as_expected::CHECK,
+    &unsupported_architecture::CHECK,
+    &wsl_version_1::CHECK,
+    &shared_memory_too_small::CHECK,
+    &memlock_too_small::CHECK,
+    &open_files_limit_too_small::CHECK,
+    &cgroup_memory_limit_small::CHECK,
     // pci
     // driver
     &driver_library_mismatch::CHECK,

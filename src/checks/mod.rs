@@ -5,9 +5,18 @@
 mod check;
 pub mod list;
 
+mod cgroup_memory_limit_small;
+mod clock_in_the_past;
+mod clock_not_synchronised;
 mod driver_library_mismatch;
 mod live_container_fails;
 mod live_gpu_missing;
+mod memlock_too_small;
+mod open_files_limit_too_small;
+mod role_not_as_expected;
+mod shared_memory_too_small;
+mod unsupported_architecture;
+mod wsl_version_1;
 
 pub use check::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 pub use list::CHECKS;

@@ -18,9 +18,48 @@ pub struct Environment {
     pub pip: Fact<Vec<(String, String)>>,
     /// The same of uv's (`/etc/uv/uv.toml`, `~/.config/uv/uv.toml`, `$UV_CONFIG_FILE`): `index-url`, `index.NAME`.
     pub uv: Fact<Vec<(String, String)>>,
+    /// Variables that name certificates, their paths, and whether something is there.
+    pub certificates: Vec<(String, String, Fact<bool>)>,
+}
+
+/// Variables that name a file or directory of certificates: OpenSSL's, requests', curl's, pip's.
+const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"];
+
+/// A variable that is set, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value.
+    pub value: &'a str,
+    /// `the environment` or `/etc/environment`.
+    pub place: &'static str,
 }
 
 impl Environment {
+    /// What is set in the environment, then what only `/etc/environment` sets, for the next login.
+    pub fn settings(&self) -> Fact<Vec<Setting<'_>>> {
+        self.variables.as_ref().map(|own| {
+            let later = self.etc_environment.known().into_iter().flatten();
+            own.iter()
+                .map(|(name, value)| Setting { name, value, place: "the environment" })
+                .chain(later.filter(|(name, _)| !own.contains_key(*name)).map(|(name, value)| Setting {
+                    name,
+                    value,
+                    place: "/etc/environment",
+                }))
+                .collect()
+        })
+    }
+
+    /// One of them, if it is set to something.
+    pub fn setting(&self, name: &str) -> Fact<Setting<'_>> {
+        self.settings().and_then(|all| {
+            let found = all.into_iter().find(|setting| setting.name == name && !setting.value.is_empty());
+            found.map_or(Fact::Absent, Fact::Known)
+        })
+    }
+
     /// One variable; absent when unset or empty.
     pub fn variable(&self, name: &str) -> Fact<&str> {
         self.variables.as_ref().and_then(|all| match all.get(name) {
@@ -82,6 +121,14 @@ pub fn gather(host: &dyn Host) -> Environment {
             .absent_as(BTreeMap::new()),
         pip: settings(host, &pip, |text| Ok(pip_settings(text))),
         uv: settings(host, &uv, uv_settings),
+        certificates: CERTIFICATES
+            .iter()
+            .filter_map(|name| Some((*name, known.get(*name).filter(|path| !path.is_empty())?)))
+            .map(|(name, path)| {
+                let there = host.stat(path).text().map(|_| true).absent_as(false);
+                (name.to_owned(), path.clone(), there)
+            })
+            .collect(),
         variables,
     }
 }

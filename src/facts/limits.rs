@@ -18,6 +18,8 @@ pub enum Limit {
 pub struct Limits {
     /// Locked memory in bytes, soft and hard: `/proc/self/limits`.
     pub memlock: Fact<(Limit, Limit)>,
+    /// Whether this process has CAP_IPC_LOCK, which frees it from `memlock`: bit 14 of `CapEff` in `/proc/self/status`.
+    pub ipc_lock: Fact<bool>,
     /// Open files, soft and hard.
     pub nofile: Fact<(Limit, Limit)>,
     /// `/dev/shm`; absent when it is not mounted.
@@ -43,6 +45,13 @@ pub fn gather(host: &dyn Host) -> Limits {
     let memory = host.read("/proc/meminfo").text().must_exist("/proc/meminfo");
     Limits {
         memlock: limit("Max locked memory"),
+        ipc_lock: host.read("/proc/self/status").text().must_exist("/proc/self/status").and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("CapEff:"));
+            match line.and_then(|line| u64::from_str_radix(line.trim(), 16).ok()) {
+                Some(capabilities) => Fact::Known(capabilities >> 14 & 1 == 1),
+                None => Fact::Unknown("/proc/self/status names no capabilities".into()),
+            }
+        }),
         nofile: limit("Max open files"),
         shared_memory: host.space("/dev/shm").json::<Space>().about("/dev/shm"),
         swap: memory.as_ref().and_then(|text| {

@@ -24,6 +24,8 @@ pub mod pci;
 pub mod python;
 pub mod rdma;
 pub mod system;
+#[cfg(test)]
+pub mod testing;
 pub mod toolkit;
 
 pub use expected::{Expected, Role};

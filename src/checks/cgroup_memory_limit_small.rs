@@ -1,0 +1,68 @@
+//! The control group allows very little memory for GPU work.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "cgroup-memory-limit-small",
+    group: Group::System,
+    applies: Applies::Gpu,
+    summary: "the control group allows enough memory",
+    explain: "\
+## What it checks
+Looks at the memory limit of the control group (container, Slurm job, login session) and those above it.
+
+## Why it matters
+Loading PyTorch with its CUDA libraries, a context for each GPU and a checkpoint on its way to the GPU all
+take host memory. A process that goes over the limit is killed without a word of its own: exit code 137,
+\"Memory cgroup out of memory\" in the kernel log. What lies in /dev/shm counts too.
+
+## How to fix it
+Raise the limit: `docker run --memory`, in Kubernetes `resources.limits.memory`, in Slurm `--mem`.
+
+## Sources
+- Linux kernel: Documentation/admin-guide/cgroup-v2.rst, memory.max
+",
+    judge,
+};
+
+/// Below this even one process with one GPU has hardly room; more is a matter of the job.
+const LEAST: u64 = 4 << 30;
+
+fn judge(facts: &Facts) -> Judged {
+    let limit = *facts.limits.cgroup_memory.require("no memory limit is set")?;
+    if limit >= LEAST {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "this control group may use {} MiB of memory; PyTorch with CUDA comes near that before any work and is then killed \
+         (exit code 137)",
+        limit >> 20
+    );
+    let fix =
+        Fix::disruptive("Start the container or job with a higher limit.", &["docker run --memory=32g …"]);
+    Ok(Verdict::warning(says, fix)
+        .because(format!("lowest memory limit of the control groups: {limit} bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Fact, testing::*};
+
+    use super::super::Severity;
+
+    #[test]
+    fn small_limits_are_found() {
+        let mut facts = gpu_container();
+        facts.limits.cgroup_memory = Fact::Known(2 << 30);
+        assert!(finds(&CHECK, &facts, Severity::Warning, "2048 MiB"));
+        facts.limits.cgroup_memory = Fact::Known(64 << 30);
+        assert!(passes(&CHECK, &facts));
+        facts.limits.cgroup_memory = Fact::Absent;
+        assert!(means_nothing(&CHECK, &facts));
+        facts.limits.cgroup_memory = Fact::Unknown("permission denied".into());
+        assert!(is_unknown(&CHECK, &facts));
+    }
+}

@@ -1,0 +1,72 @@
+//! The clock stands before the time that this program was made.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "clock-in-the-past",
+    group: Group::System,
+    applies: Applies::Anywhere,
+    summary: "the clock does not stand years behind",
+    explain: "\
+## What it checks
+Compares the clock with 2025-01-01, which no machine that runs this program can see.
+
+## Why it matters
+Every certificate counts as not yet valid: registries, package indexes and model hubs refuse or are refused
+(\"certificate is not yet valid\"), apt says \"Release file is not valid yet\", and a Docker swarm rejects the
+node.
+
+## How to fix it
+Set the clock once, then let a time service keep it. In a virtual machine or container it is the clock of
+the host.
+
+## Sources
+- OpenSSL: \"certificate is not yet valid\"
+- apt: \"Release file for … is not valid yet\"
+- moby/moby: daemon/cluster/errors.go
+",
+    judge,
+};
+
+/// 2025-01-01T00:00:00Z.
+const EARLIEST: i64 = 1_735_689_600;
+
+fn judge(facts: &Facts) -> Judged {
+    let now = *facts.clock.now.require("the machine has no clock")?;
+    if now >= EARLIEST {
+        return Ok(Verdict::Pass);
+    }
+    let days = (EARLIEST - now) / 86_400;
+    let says = format!(
+        "the clock stands at least {days} days in the past: every certificate counts as not yet valid"
+    );
+    let fix = match facts.system.container.decided() {
+        Ok(Some(_)) => Fix::safe("Set the clock of the host: a container has no own.", &[]),
+        _ => Fix::safe(
+            "Put the true time in place of the example.",
+            &["sudo date -u -s '2026-11-21 12:00:00'"],
+        ),
+    };
+    Ok(Verdict::error(says, fix).because(format!("{now} seconds since 1970-01-01 UTC")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Fact, testing::*};
+
+    use super::super::Severity;
+
+    #[test]
+    fn a_clock_in_the_past_is_found() {
+        let mut facts = build_host();
+        facts.clock.now = Fact::Known(1_600_000_000);
+        assert!(finds(&CHECK, &facts, Severity::Error, "in the past"));
+        facts.clock.now = Fact::Known(1_795_000_000);
+        assert!(passes(&CHECK, &facts));
+        facts.clock.now = Fact::Unknown("no clock".into());
+        assert!(is_unknown(&CHECK, &facts));
+    }
+}
