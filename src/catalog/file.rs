@@ -60,8 +60,13 @@ pub(super) fn complete<R: Row>(rows: &mut [R], day: &str, sources: &Sources) {
         if checked.is_empty() {
             day.clone_into(checked);
         }
-        let parts: Vec<&str> =
-            source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
-        *source = parts.join("; ");
+        *source = in_full(source, sources);
     }
+}
+
+/// A source with its keys written out.
+pub(super) fn in_full(source: &str, sources: &Sources) -> String {
+    let parts: Vec<&str> =
+        source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
+    parts.join("; ")
 }

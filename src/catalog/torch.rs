@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Sources};
 
 /// One torch release.
 #[derive(Debug, Clone, Deserialize)]
@@ -75,6 +75,14 @@ pub struct Build {
 
 file::rows!(Release);
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    checked: String,
+    sources: Sources,
+    rows: Vec<Release>,
+}
+
 impl Release {
     /// The build with this name (`cu121`); `None` where the release has none, or where it is not known
     /// (see `builds_complete`).
@@ -86,7 +94,16 @@ impl Release {
 /// All releases, oldest first.
 pub fn all() -> &'static [Release] {
     static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("torch.yaml", include_str!("../../catalog/torch.yaml")))
+    ROWS.get_or_init(|| {
+        let mut file: File = file::parse("torch.yaml", include_str!("../../catalog/torch.yaml"));
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        for source in
+            file.rows.iter_mut().flat_map(|row| &mut row.builds).filter_map(|build| build.source.as_mut())
+        {
+            *source = file::in_full(source, &file.sources);
+        }
+        file.rows
+    })
 }
 
 /// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
@@ -104,6 +121,7 @@ mod tests {
         assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
         let build = torch.build("cu121").unwrap();
         assert_eq!(build.nccl.as_deref(), Some("2.21.5"));
+        assert!(build.source.as_ref().unwrap().contains("replicate/cog:"), "keys are written out");
         assert!(build.architectures.as_ref().unwrap().contains(&"9.0".to_owned()));
         assert_eq!(build.ptx, None, "nobody looked");
         assert_eq!(torch.build("cu124").unwrap().ptx.as_deref(), Some(&[][..]), "looked for, not there");
