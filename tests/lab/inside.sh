@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first process of the lab's namespaces: makes the surroundings, runs the files of cases/, counts.
+# In the lab's namespaces: makes the surroundings, runs the files of cases/, counts.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 # shellcheck source=tests/lab/lib.sh

@@ -4,9 +4,9 @@
 #     tests/lab/run.sh            all cases
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words
 #
-# Needs root (or sudo without a password). Everything runs in namespaces of its own (processes, mounts, network, IPC): the
-# lab has its own /run, its own copy of /etc, its own network and its own dockerd, and whatever it starts dies with it, however
-# it ends. The machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base image.
+# Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
+# /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
+# machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base image.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 repository=$PWD
@@ -34,17 +34,33 @@ fi
 for program in dockerd docker iptables debootstrap unshare ip ps jq perl; do
     command -v "$program" >/dev/null || { echo "$program is missing: tests/run.sh installs what the lab needs"; exit 2; }
 done
-unshare --mount --net --ipc --pid --fork true 2>/dev/null || skip_all "this machine allows no new namespaces"
+unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new namespaces"
 
 mkdir -p target/lab
 lab=$(mktemp -d -p "$repository/target/lab" run.XXXXXX) || exit 2
-child=
+child=''
+namespace=''
+# What still runs in the lab's mount namespace, or in its control groups (the processes of containers).
+left() {
+    local link
+    if [ -n "$namespace" ] && [ "$namespace" != "$(readlink /proc/self/ns/mnt)" ]; then
+        for link in /proc/[0-9]*/ns/mnt; do
+            if [ "$(readlink "$link")" = "$namespace" ]; then cut -d/ -f3 <<<"$link"; fi
+        done
+    fi
+    find /sys/fs/cgroup -path '*/envdoc-lab*/cgroup.procs' -exec cat {} + 2>/dev/null
+}
 clean() {
     trap '' INT TERM HUP
-    if [ -n "$child" ]; then
-        kill -KILL "$child" 2>/dev/null
-        wait "$child" 2>/dev/null
-    fi
+    local pids
+    if [ -n "$child" ]; then kill -KILL "$child" 2>/dev/null; fi
+    for _ in 1 2 3 4 5; do
+        pids=$(left | sort -u)
+        [ -n "$pids" ] || break
+        # shellcheck disable=SC2086
+        kill -KILL $pids 2>/dev/null
+        sleep 0.2
+    done
     # The kernel takes a moment to end what ran in the namespaces.
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         rm -rf --one-file-system "$lab" 2>/dev/null && break
@@ -75,10 +91,18 @@ if [ ! -s "$base" ]; then
     tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$base" && rm -rf "$lab/base"
 fi
 
-unshare --mount --propagation private --net --ipc --pid --fork --kill-child --mount-proc \
-    env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/home LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/$base" \
+unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/home \
+    LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/$base" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
+for _ in $(seq 50); do
+    own=$(readlink "/proc/$child/ns/mnt")
+    if [ -n "$own" ] && [ "$own" != "$(readlink /proc/self/ns/mnt)" ]; then
+        namespace=$own
+        break
+    fi
+    sleep 0.02
+done
 wait "$child"
 status=$?
 child=
