@@ -170,6 +170,49 @@ impl Verdict {
         Verdict::Finding { severity: Severity::Warning, says: says.into(), evidence: Vec::new(), fix }
     }
 
+    /// One verdict of several on the same question: the worst finding (what the others say becomes evidence), else
+    /// unknown, else pass, else not applicable for the reason `none`.
+    pub fn together(judged: impl IntoIterator<Item = Judged>, none: &str) -> Judged {
+        let mut worst: Option<Verdict> = None;
+        let (mut unknown, mut passed) = (None, false);
+        for verdict in judged.into_iter().map(|judged| judged.unwrap_or_else(|verdict| verdict)) {
+            match (verdict, &mut worst) {
+                (Verdict::Pass, _) => passed = true,
+                (Verdict::NotApplicable(_), _) => {}
+                (Verdict::Unknown(why), _) => unknown = unknown.or(Some(why)),
+                (finding, slot @ None) => *slot = Some(finding),
+                (Verdict::Finding { severity, says, evidence, fix }, Some(first)) => {
+                    let Verdict::Finding { severity: before, .. } = first else { continue };
+                    let next = Verdict::Finding { severity, says, evidence, fix };
+                    let (keep, add) = match severity > *before {
+                        true => (next, first.clone()),
+                        false => (first.clone(), next),
+                    };
+                    *first = match add {
+                        Verdict::Finding { says, .. } => keep.because(says),
+                        _ => keep,
+                    };
+                }
+            }
+        }
+        match (worst, unknown, passed) {
+            (Some(finding), _, _) => Ok(finding),
+            (None, Some(why), _) => Err(Verdict::Unknown(why)),
+            (None, None, true) => Ok(Verdict::Pass),
+            (None, None, false) => Err(Verdict::NotApplicable(none.to_owned())),
+        }
+    }
+
+    /// The same finding as a warning.
+    pub fn softened(self) -> Verdict {
+        match self {
+            Verdict::Finding { says, evidence, fix, .. } => {
+                Verdict::Finding { severity: Severity::Warning, says, evidence, fix }
+            }
+            other => other,
+        }
+    }
+
     /// Adds a line of evidence to a finding.
     pub fn because(mut self, line: impl Into<String>) -> Verdict {
         if let Verdict::Finding { evidence, .. } = &mut self {

@@ -23,6 +23,7 @@ pub mod packages;
 pub mod pci;
 pub mod python;
 pub mod rdma;
+pub mod support;
 pub mod system;
 #[cfg(test)]
 pub mod testing;

@@ -4,6 +4,7 @@ mod locate;
 pub mod parser;
 
 use super::Fact;
+use crate::checks::{Judged, Verdict};
 use crate::host::Host;
 
 /// Python on this machine.
@@ -58,6 +59,26 @@ pub struct Torch {
     pub cuda: Fact<String>,
     /// ROCm version, where it is such a build.
     pub hip: Fact<String>,
+}
+
+impl Python {
+    /// Judges the torch of every environment that the shell points to; where none of them has one, of those that stand
+    /// in usual places, whose findings are warnings: nothing says that they are in use.
+    pub fn each_torch(&self, judge: impl Fn(&PythonEnvironment, &Torch) -> Judged) -> Judged {
+        const NONE: &str = "no PyTorch in the Python environments found here";
+        let environments = self.environments.require(NONE)?;
+        let one = |environment: &PythonEnvironment| match &environment.torch {
+            Fact::Known(torch) => Some(judge(environment, torch)),
+            Fact::Unknown(why) => Some(Err(Verdict::Unknown(why.clone()))),
+            Fact::Absent => None,
+        };
+        let active: Vec<Judged> = environments.iter().filter(|e| e.active()).filter_map(one).collect();
+        if !active.is_empty() {
+            return Verdict::together(active, NONE);
+        }
+        let others = environments.iter().filter(|environment| !environment.active()).filter_map(one);
+        Verdict::together(others.map(|judged| judged.map(Verdict::softened)), NONE)
+    }
 }
 
 impl Torch {
