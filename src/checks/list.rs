@@ -28,5 +28,11 @@ pub const CHECKS: &[&Check] = &[
     // network
     // rdma
     // python
+    &torch_cuda_newer_than_driver::CHECK,
+    &torch_cpu_only::CHECK,
+    &torch_lacks_gpu_architecture::CHECK,
+    &torchvision_mismatch::CHECK,
+    &torchaudio_mismatch::CHECK,
+    &triton_mismatch::CHECK,
     // environment
 ];

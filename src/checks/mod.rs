@@ -15,6 +15,12 @@ mod memlock_too_small;
 mod open_files_limit_too_small;
 mod role_not_as_expected;
 mod shared_memory_too_small;
+mod torch_cpu_only;
+mod torch_cuda_newer_than_driver;
+mod torch_lacks_gpu_architecture;
+mod torchaudio_mismatch;
+mod torchvision_mismatch;
+mod triton_mismatch;
 mod unsupported_architecture;
 mod wsl_version_1;
 

@@ -4,6 +4,8 @@
 //! tests. Nothing here decides whether something is wrong; see [`crate::checks`].
 
 pub mod clock;
+#[cfg(test)]
+pub mod composed;
 pub mod cuda;
 pub mod docker;
 pub mod driver;

@@ -4,7 +4,7 @@
 //! machine, [`record`] keeps every answer, [`snapshot`] is the file of kept answers and replays them,
 //! [`redact`] takes out of a snapshot what names people and machines.
 
-mod closed;
+pub mod closed;
 pub mod live;
 mod process;
 pub mod record;
