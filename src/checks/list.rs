@@ -14,10 +14,29 @@ pub const CHECKS: &[&Check] = &[
     &memlock_too_small::CHECK,
     &open_files_limit_too_small::CHECK,
     &cgroup_memory_limit_small::CHECK,
+    &out_of_memory_kills::CHECK,
     // pci
     // driver
     &driver_library_mismatch::CHECK,
     // gpu
+    &nvidia_smi_hangs::CHECK,
+    &nvidia_smi_fails::CHECK,
+    &gpu_fallen_off_bus::CHECK,
+    &gpu_count_differs::CHECK,
+    &gpu_needs_reset::CHECK,
+    &row_remap_failed::CHECK,
+    &ecc_uncorrected_errors::CHECK,
+    &xid_errors::CHECK,
+    &row_remap_pending::CHECK,
+    &retired_pages_pending::CHECK,
+    &ecc_disabled::CHECK,
+    &inforom_corrupted::CHECK,
+    &compute_mode_prohibited::CHECK,
+    &gpu_throttled::CHECK,
+    &mixed_gpu_models::CHECK,
+    &mig_mode_on::CHECK,
+    &mig_change_pending::CHECK,
+    &persistence_mode_off::CHECK,
     // fabric
     // cuda
     // nccl

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::driver::DriverVersion;
 use super::{Fact, pci};
 use crate::catalog;
+use crate::checks::Verdict;
 use crate::host::{Host, Reading};
 
 pub use nvlink::links;
@@ -128,6 +129,49 @@ pub struct RemappedRows {
     pub pending: bool,
     /// A remap failed: the board is to be replaced.
     pub failure: bool,
+}
+
+impl Gpus {
+    /// The GPUs of which `tell` says yes. When it says yes of none, the early verdict of a check: unknown when it could not
+    /// tell of one, not applicable (`absent`) when there is nothing to tell of any.
+    pub fn found<'a>(
+        &'a self,
+        absent: &str,
+        tell: impl Fn(&'a Gpu) -> Fact<bool>,
+    ) -> Result<Vec<&'a Gpu>, Verdict> {
+        let gpus = self.list.require("there is no nvidia-smi to ask")?;
+        let told: Vec<(&Gpu, Fact<bool>)> = gpus.iter().map(|gpu| (gpu, tell(gpu))).collect();
+        let found: Vec<&Gpu> =
+            told.iter().filter(|(_, told)| *told == Fact::Known(true)).map(|(gpu, _)| *gpu).collect();
+        if found.is_empty() {
+            if let Some((gpu, Fact::Unknown(why))) =
+                told.iter().find(|(_, told)| matches!(told, Fact::Unknown(_)))
+            {
+                return Err(Verdict::Unknown(format!("GPU {}: {why}", gpu.index)));
+            }
+            if told.iter().all(|(_, told)| *told == Fact::Absent) {
+                return Err(Verdict::NotApplicable(absent.to_owned()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Gpu {
+    /// `GPU 3 (0000:41:00.0, NVIDIA H100 80GB HBM3)`, for evidence.
+    pub fn label(&self) -> String {
+        format!("GPU {} ({}, {})", self.index, self.address, self.name)
+    }
+}
+
+/// `GPU 3`, `GPUs 0, 3 and 5`.
+pub fn names(gpus: &[&Gpu]) -> String {
+    let indices: Vec<String> = gpus.iter().map(|gpu| gpu.index.to_string()).collect();
+    match indices.as_slice() {
+        [one] => format!("GPU {one}"),
+        [first @ .., last] => format!("GPUs {} and {last}", first.join(", ")),
+        [] => "no GPU".into(),
+    }
 }
 
 /// Gathers the group.
@@ -253,5 +297,65 @@ fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
                 Fact::Unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index))
             })
         });
+    }
+}
+
+/// Facts for tests of checks, from the elements below `<gpu>` that matter.
+#[cfg(test)]
+pub mod testing {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::facts::{Expected, Facts, gather};
+    use crate::host::record::Replay;
+
+    /// A machine of which nothing is known.
+    pub fn unknown() -> Facts {
+        gather::recorded(&Replay::new(BTreeMap::new(), "not in this snapshot"), Expected::default())
+    }
+
+    /// A bare-metal machine of which only the GPUs are known.
+    pub fn machine(gpus: &[&str]) -> Facts {
+        let gpus: String = gpus
+            .iter()
+            .zip(0..)
+            .map(|(inner, index)| {
+                format!("<gpu id=\"00000000:{index:02X}:00.0\"><product_name>NVIDIA H100 80GB HBM3</product_name>{inner}</gpu>")
+            })
+            .collect();
+        let stdout = format!(
+            "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>570.86.15</driver_version>{gpus}</nvidia_smi_log>"
+        );
+        said(Reading::Ran { status: Some(0), stdout, stderr: String::new() })
+    }
+
+    /// A bare-metal machine of which only an answer of `nvidia-smi -q -x` is known.
+    pub fn said(reading: Reading) -> Facts {
+        let text = |text: &str| Reading::Text(text.to_owned());
+        let readings = [
+            ("stat /dev/nvidiactl".to_owned(), text("{}")),
+            ("program nvidia-smi".to_owned(), text("/usr/bin/nvidia-smi")),
+            ("run nvidia-smi -q -x".to_owned(), reading),
+        ];
+        let mut facts =
+            gather::recorded(&Replay::new(readings.into(), "not in this snapshot"), Expected::default());
+        facts.system.container = Fact::Absent;
+        facts.system.wsl = Fact::Absent;
+        facts.system.virtualisation = Fact::Absent;
+        facts
+    }
+
+    /// `error`, `warning`, `pass`, `unknown` or `not applicable`.
+    pub fn kind(check: &crate::checks::Check, facts: &Facts) -> &'static str {
+        use crate::checks::Severity;
+        match (check.judge)(facts) {
+            Ok(verdict) | Err(verdict) => match verdict {
+                Verdict::Pass => "pass",
+                Verdict::NotApplicable(_) => "not applicable",
+                Verdict::Unknown(_) => "unknown",
+                Verdict::Finding { severity: Severity::Error, .. } => "error",
+                Verdict::Finding { severity: Severity::Warning, .. } => "warning",
+            },
+        }
     }
 }

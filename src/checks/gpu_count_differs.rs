@@ -1,0 +1,147 @@
+//! The driver has fewer GPUs than the machine, or than expected.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+use crate::facts::gpu::Gpu;
+use crate::facts::pci::Device;
+use crate::facts::{Fact, Role};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "gpu-count-differs",
+    group: Group::Gpu,
+    applies: Applies::Gpu,
+    summary: "the driver has every GPU of the PCI bus, and as many as expected",
+    explain: "\
+## What it checks
+Compares the GPUs that `nvidia-smi` lists with those on the PCI bus and, where you said `--expect gpus=N`,
+with that number. GPUs that are bound to another driver on purpose (`vfio-pci`, for virtual machines) and
+virtual functions do not count. In a container only the expected number counts.
+
+## Why it matters
+A job that starts one process a GPU fails on the missing one, or runs on fewer without a word. A GPU on the
+bus that the driver does not have could not be started.
+
+## How to fix it
+Ask the kernel's log why the driver left the GPU out (`sudo dmesg | grep NVRM`): `RmInitAdapter failed` is
+mostly the board, its power or its PCIe link; \"not supported by this driver\" a driver that is too new or too
+old for the board. A GPU that is not on the bus at all was not found by the firmware: power off, reseat,
+look into the board management log.
+
+## Sources
+- tests/servers/outputs/kernel_log/nvidia-messages-precision7530-api-mismatch.txt (RmInitAdapter failed)
+- Linux Documentation/ABI/testing/sysfs-bus-pci
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let listed = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let fix = || {
+        Fix::safe(
+            "The kernel's log says why a GPU was left out.",
+            &["sudo dmesg | grep NVRM | tail -n 50", "lspci -d 10de:"],
+        )
+    };
+    if let Some(expected) = facts.expected.gpus
+        && listed.len() != expected as usize
+    {
+        let says = format!("the driver has {}, expected were {expected}", count(listed.len()));
+        return Ok(listed
+            .iter()
+            .fold(Verdict::error(says, fix()), |verdict, gpu| verdict.because(gpu.label())));
+    }
+    if matches!(facts.role(), Fact::Known(Role::Container)) {
+        return match facts.expected.gpus {
+            Some(_) => Ok(Verdict::Pass),
+            None => Ok(Verdict::NotApplicable(
+                "a container gets the GPUs that it was given; see --expect gpus=N".into(),
+            )),
+        };
+    }
+    if let Fact::Known(attached) = facts.gpu.attached
+        && attached as usize > listed.len()
+    {
+        let says =
+            format!("nvidia-smi says that {attached} GPUs are attached and describes {}", listed.len());
+        return Ok(Verdict::error(says, fix()));
+    }
+    // On WSL2 and other systems without a PCI bus of their own there is nothing to compare with.
+    let devices = facts.pci.devices.require("no PCI bus to compare with")?;
+    let missing: Vec<_> = devices
+        .iter()
+        .filter(|device| belongs_to_driver(device) && !is_listed(listed, &device.address))
+        .collect();
+    if missing.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!("the driver has {}, the PCI bus shows {} more", count(listed.len()), missing.len());
+    let verdict = missing.iter().fold(Verdict::error(says, fix()), |verdict, device| {
+        let driver = device.driver.known().map_or("no driver", String::as_str);
+        verdict.because(format!(
+            "{} (10de:{:04x}) on the bus, bound to {driver}, not in nvidia-smi",
+            device.address, device.device
+        ))
+    });
+    Ok(verdict)
+}
+
+fn belongs_to_driver(device: &Device) -> bool {
+    device.is_gpu()
+        && !device.virtual_function
+        && device.driver.known().is_none_or(|driver| driver == "nvidia")
+}
+
+fn is_listed(gpus: &[Gpu], address: &str) -> bool {
+    gpus.iter().any(|gpu| gpu.address.eq_ignore_ascii_case(address))
+}
+
+fn count(gpus: usize) -> String {
+    if gpus == 1 { "1 GPU".into() } else { format!("{gpus} GPUs") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::gpu::testing::{kind, machine, unknown};
+
+    fn device(address: &str, driver: &str) -> Device {
+        Device {
+            address: address.into(),
+            vendor: 0x10de,
+            device: 0x2330,
+            class: 0x03_02_00,
+            driver: Fact::Known(driver.into()),
+            link: Fact::Absent,
+            iommu_group: Fact::Absent,
+            numa_node: Fact::Absent,
+            virtual_function: false,
+            upstream: None,
+        }
+    }
+
+    #[test]
+    fn counts_are_compared() {
+        let mut facts = machine(&["", ""]);
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        facts.pci.devices =
+            Fact::Known(vec![device("0000:00:00.0", "nvidia"), device("0000:01:00.0", "nvidia")]);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        facts.expected.gpus = Some(8);
+        assert_eq!(kind(&CHECK, &facts), "error");
+        facts.expected.gpus = None;
+        facts.pci.devices = Fact::Known(vec![
+            device("0000:00:00.0", "nvidia"),
+            device("0000:01:00.0", "nvidia"),
+            device("0000:02:00.0", "vfio-pci"),
+        ]);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        facts.pci.devices = Fact::Known(vec![device("0000:02:00.0", "nvidia")]);
+        assert_eq!(kind(&CHECK, &facts), "error");
+        facts.system.container = Fact::Known("docker".into());
+        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        facts.expected.gpus = Some(2);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

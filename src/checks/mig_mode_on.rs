@@ -1,0 +1,72 @@
+//! GPUs are split by MIG, which cuts their NVLinks.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+use crate::facts::gpu::names;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "mig-mode-on",
+    group: Group::Gpu,
+    applies: Applies::GpuHost,
+    summary: "GPUs are whole, not split by MIG",
+    explain: "\
+## What it checks
+Whether MIG mode is on.
+
+## Why it matters
+A MIG instance cannot use NVLink or reach the memory of another GPU. Training over several GPUs then moves
+its data through the host's memory, if it starts at all; what asks for eight GPUs finds instances instead.
+For many small jobs on one GPU MIG is right: then ignore this check.
+
+## How to fix it
+Where the machine is for training over several GPUs, destroy the instances, turn MIG off and reset the GPU.
+
+## Sources
+- https://docs.rapids.ai/deployment/stable/guides/mig (no IPC, hence no NVLink, between instances)
+- tests/servers/outputs/nvidia_smi_misc/nvlink-s-h100-mig-590.48.01.txt
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let found = facts.gpu.found("no GPU here can use MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
+    if found.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let mut commands = Vec::new();
+    for gpu in &found {
+        let index = gpu.index;
+        commands.push(format!("sudo nvidia-smi mig -i {index} -dci; sudo nvidia-smi mig -i {index} -dgi"));
+        commands.push(format!("sudo nvidia-smi -i {index} -mig 0"));
+    }
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let says = format!(
+        "MIG is on for {}: its instances have no NVLink, so that jobs over several GPUs are slow or fail",
+        names(&found)
+    );
+    let text =
+        "Where this machine is for jobs over several GPUs: end all jobs, remove the instances, turn MIG off.";
+    let verdict = Verdict::warning(says, Fix::disruptive(text, &commands));
+    Ok(found.iter().fold(verdict, |verdict, gpu| verdict.because(format!("{}: MIG enabled", gpu.label()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::gpu::testing::{kind, machine, unknown};
+
+    #[test]
+    fn mig_is_told() {
+        let mig = |now: &str| {
+            machine(&[&format!(
+                "<mig_mode><current_mig>{now}</current_mig><pending_mig>{now}</pending_mig></mig_mode>"
+            )])
+        };
+        assert_eq!(kind(&CHECK, &mig("Enabled")), "warning");
+        assert_eq!(kind(&CHECK, &mig("Disabled")), "pass");
+        assert_eq!(kind(&CHECK, &mig("N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &mig("ERR!")), "unknown");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

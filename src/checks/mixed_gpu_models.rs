@@ -1,0 +1,78 @@
+//! The GPUs of this machine are of different models.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+use std::collections::BTreeSet;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "mixed-gpu-models",
+    group: Group::Gpu,
+    applies: Applies::Gpu,
+    summary: "all GPUs are of one model",
+    explain: "\
+## What it checks
+Whether all GPUs that the driver lists have one name. Boards that are only there for a screen (`DGX
+Display`) do not count.
+
+## Why it matters
+A job over all GPUs runs at the speed and with the memory of the weakest, must be built for each
+architecture, and NCCL takes slower paths between unlike GPUs. CUDA numbers the fastest first, `nvidia-smi`
+by PCI address: index 0 need not be the same GPU.
+
+## How to fix it
+Choose GPUs of one model for a job by UUID (`CUDA_VISIBLE_DEVICES=GPU-…`), or set
+`CUDA_DEVICE_ORDER=PCI_BUS_ID` so that the numbers agree with those of `nvidia-smi`.
+
+## Sources
+- CUDA C++ Programming Guide, CUDA environment variables (CUDA_DEVICE_ORDER: FASTEST_FIRST is the default)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let compute: Vec<_> = gpus.iter().filter(|gpu| !gpu.name.contains("DGX Display")).collect();
+    if compute.len() < 2 {
+        return Ok(Verdict::NotApplicable("there is one GPU".into()));
+    }
+    if compute.iter().any(|gpu| gpu.name.is_empty()) {
+        return Ok(Verdict::Unknown("nvidia-smi does not tell the name of every GPU".into()));
+    }
+    let names: BTreeSet<&str> = compute.iter().map(|gpu| gpu.name.as_str()).collect();
+    if names.len() == 1 {
+        return Ok(Verdict::Pass);
+    }
+    let list = names.into_iter().collect::<Vec<_>>().join(", ");
+    let says = format!(
+        "the GPUs are of different models ({list}): a job over all of them is held back by the weakest"
+    );
+    let fix = Fix::safe(
+        "Give a job GPUs of one model, by UUID; PCI_BUS_ID makes CUDA count as nvidia-smi does.",
+        &["nvidia-smi -L", "export CUDA_DEVICE_ORDER=PCI_BUS_ID"],
+    );
+    Ok(compute.iter().fold(Verdict::warning(says, fix), |verdict, gpu| verdict.because(gpu.label())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::gpu::testing::{kind, machine, unknown};
+
+    use crate::facts::Fact;
+
+    #[test]
+    fn different_names_are_a_warning() {
+        let mut facts = machine(&["", ""]);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            gpus[1].name = "NVIDIA A100-SXM4-80GB".into();
+        }
+        assert_eq!(kind(&CHECK, &facts), "warning");
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            gpus[1].name = "NVIDIA DGX Display".into();
+        }
+        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

@@ -1,0 +1,70 @@
+//! `nvidia-smi` does not come back.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+use crate::facts::gpu::Failure;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "nvidia-smi-hangs",
+    group: Group::Gpu,
+    applies: Applies::Gpu,
+    summary: "nvidia-smi answers in time",
+    explain: "\
+## What it checks
+Whether `nvidia-smi -q -x` came back. envdoc stops it after 20 seconds, or when its own time is up.
+
+## Why it matters
+A query of eight GPUs takes seconds. When it takes longer, the driver waits for a GPU or for its firmware
+that does not answer; every other program that opens a GPU then hangs too, often in a state in which it
+cannot be killed.
+
+## How to fix it
+Look at the kernel's log (`sudo dmesg | grep -e NVRM -e Xid`): Xid 79, 119 or 120 names the GPU. Reset that
+GPU or boot the machine. Where GPUs only wake slowly because persistence mode is off, give envdoc more time
+with `--timeout` and see `persistence-mode-off`.
+
+## Sources
+- tests/servers/outputs/kernel_log/xid-119-gsp-timeout-h100.txt: nvidia-smi itself waits for the GPU's
+  firmware (Xid 119)
+- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    match (&facts.gpu.failure, &facts.gpu.list) {
+        (Some(Failure::Hung(why)), _) => {
+            let fix = Fix::reboot(
+                "The kernel's log names the GPU that does not answer (Xid 79, 119, 120). A boot ends the hang.",
+                &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
+            );
+            let says = "nvidia-smi hangs: the driver waits for a GPU that does not answer, and programs that open a GPU \
+                        now hang as well";
+            Ok(Verdict::error(says, fix).because(why.as_str()))
+        }
+        (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
+        (None, list) => list.require("there is no nvidia-smi to ask").map(|_| Verdict::Pass),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::gpu::testing::{kind, machine, said, unknown};
+    use crate::host::Reading;
+
+    #[test]
+    fn a_hang_is_told_from_a_failure() {
+        let hung = said(Reading::Failed("`nvidia-smi` did not answer within 20.0 s and was stopped".into()));
+        assert_eq!(kind(&CHECK, &hung), "error");
+        let failed = said(Reading::Ran {
+            status: Some(9),
+            stdout: "NVIDIA-SMI has failed".into(),
+            stderr: String::new(),
+        });
+        assert_eq!(kind(&CHECK, &failed), "pass");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "pass");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}
