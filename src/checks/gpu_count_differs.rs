@@ -106,18 +106,7 @@ mod tests {
     use crate::facts::gpu::testing::{kind, machine, unknown};
 
     fn device(address: &str, driver: &str) -> Device {
-        Device {
-            address: address.into(),
-            vendor: 0x10de,
-            device: 0x2330,
-            class: 0x03_02_00,
-            driver: Fact::Known(driver.into()),
-            link: Fact::Absent,
-            iommu_group: Fact::Absent,
-            numa_node: Fact::Absent,
-            virtual_function: false,
-            upstream: None,
-        }
+        crate::facts::gpu::testing::device(address, 0x03_02_00, driver)
     }
 
     #[test]

@@ -69,11 +69,7 @@ fn log(host: &dyn Host) -> Fact<String> {
         Fact::Unknown(why) => format!("/dev/kmsg: {why}"),
     };
     // Starting a program is only worth it where the log can say something of GPUs.
-    if !pci::gather(host)
-        .devices
-        .known()
-        .is_some_and(|devices| devices.iter().any(|device| device.vendor == 0x10de))
-    {
+    if !pci::may_have_gpu(host) {
         return Fact::Unknown(why);
     }
     let argv = ["journalctl", "-k", "-b", "-o", "short-iso", "--no-pager"];

@@ -184,10 +184,8 @@ pub fn gather(host: &dyn Host) -> Gpus {
         failure: None,
         warnings: Vec::new(),
     };
-    match nvidia_present(host) {
-        Fact::Known(true) => {}
-        Fact::Known(false) | Fact::Absent => return nothing(Fact::Absent),
-        Fact::Unknown(why) => return nothing(Fact::Unknown(why)),
+    if !nvidia_present(host) {
+        return nothing(Fact::Absent);
     }
     let program = match smi_program(host) {
         Fact::Known(program) => program,
@@ -228,12 +226,9 @@ pub fn gather(host: &dyn Host) -> Gpus {
 }
 
 /// Whether there is anything for `nvidia-smi` to talk to.
-fn nvidia_present(host: &dyn Host) -> Fact<bool> {
-    let node = |path| !matches!(host.stat(path), Reading::Absent | Reading::Failed(_));
-    if node("/dev/nvidiactl") || node("/dev/dxg") {
-        return Fact::Known(true);
-    }
-    pci::gather(host).devices.map(|devices| devices.iter().any(pci::Device::is_gpu)).about("PCI devices")
+fn nvidia_present(host: &dyn Host) -> bool {
+    let node = |path| matches!(host.stat(path), Reading::Text(_));
+    node("/dev/nvidiactl") || node("/dev/dxg") || pci::may_have_gpu(host)
 }
 
 /// `nvidia-smi` when it is on PATH, else its path.
@@ -343,6 +338,25 @@ pub mod testing {
         facts.system.wsl = Fact::Absent;
         facts.system.virtualisation = Fact::Absent;
         facts
+    }
+
+    /// A device of NVIDIA on the PCI bus.
+    pub fn device(address: &str, class: u32, driver: &str) -> pci::Device {
+        pci::Device {
+            address: address.into(),
+            vendor: 0x10de,
+            device: 0x2330,
+            class,
+            driver: Fact::Known(driver.into()),
+            link: Fact::Absent,
+            iommu_group: Fact::Absent,
+            numa_node: Fact::Absent,
+            virtual_function: false,
+            upstream: None,
+            iommu_type: Fact::Absent,
+            acs_redirects: Fact::Absent,
+            answers: Fact::Absent,
+        }
     }
 
     /// `error`, `warning`, `pass`, `unknown` or `not applicable`.
