@@ -45,6 +45,14 @@ pub const CHECKS: &[&Check] = &[
     // toolkit
     &live_gpu_missing::CHECK,
     // network
+    &hostname_resolves_to_loopback::CHECK,
+    &hostname_unresolvable::CHECK,
+    &name_server_missing::CHECK,
+    &nccl_interface_missing::CHECK,
+    &nccl_interface_ambiguous::CHECK,
+    &mtu_differs::CHECK,
+    &swarm_ports_blocked::CHECK,
+    &proxy_without_exceptions::CHECK,
     // rdma
     // python
     &torch_cuda_newer_than_driver::CHECK,

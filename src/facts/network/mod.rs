@@ -72,6 +72,41 @@ pub struct Firewall {
     pub allowed: Fact<Vec<String>>,
 }
 
+impl super::Facts {
+    /// What shows that this machine works together with others, or absent. For checks that mean something only then; a
+    /// source that could not be read shows nothing.
+    pub fn peers(&self) -> Option<String> {
+        let variable = |name: &str| self.environment.variable(name).known().map(|value| (*value).to_owned());
+        let number = |name: &str| variable(name).and_then(|value| value.parse::<u32>().ok());
+        if self.expected.rdma == Some(true) {
+            return Some("RDMA is expected".into());
+        }
+        if let Some(address) = variable("MASTER_ADDR")
+            && !matches!(address.as_str(), "localhost" | "::1")
+            && !address.starts_with("127.")
+        {
+            return Some("MASTER_ADDR is set".into());
+        }
+        for name in ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_COMM_ID"] {
+            if variable(name).is_some_and(|value| !matches!(value.trim_start_matches('='), "lo" | "lo0")) {
+                return Some(format!("{name} is set"));
+            }
+        }
+        if number("SLURM_JOB_NUM_NODES").or_else(|| number("SLURM_NNODES")).is_some_and(|nodes| nodes > 1) {
+            return Some("a Slurm job of several nodes".into());
+        }
+        if self.docker.info_text(&["Swarm", "LocalNodeState"]).known().is_some_and(|state| state == "active")
+        {
+            return Some("this is a node of a Docker swarm".into());
+        }
+        let active = |device: &super::rdma::RdmaDevice| device.ports().any(|port| port.state == "ACTIVE");
+        if self.rdma.devices.known().is_some_and(|devices| devices.iter().any(active)) {
+            return Some("an RDMA port is active".into());
+        }
+        None
+    }
+}
+
 const CLASS: &str = "/sys/class/net";
 
 /// Gathers the group.
