@@ -78,8 +78,11 @@ fn a_damaged_machine_gets_a_verdict() {
             // One reading in eight is damaged, in the last rounds every one.
             let one_in = if round < 10 { 8 } else { 1 };
             let readings = whole.iter().map(|(ask, reading)| {
-                let reading =
-                    if rng.next_u32() % one_in == 0 { damage(reading, &mut rng) } else { reading.clone() };
+                let reading = if rng.next_u32().is_multiple_of(one_in) {
+                    damage(reading, &mut rng)
+                } else {
+                    reading.clone()
+                };
                 (ask.clone(), reading)
             });
             judge(readings.collect());

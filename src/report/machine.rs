@@ -18,17 +18,16 @@ fn system(facts: &Facts) -> Option<String> {
         system.virtualisation.known().filter(|_| system.wsl == Fact::Absent).map(|v| format!("on {v}")),
     );
     parts.extend(system.container.known().map(|container| format!("inside a container ({container})")));
-    match facts.role() {
-        Fact::Known(Role::BuildHost) => parts.push("no NVIDIA GPU: a build host".into()),
-        Fact::Known(_) => {}
-        _ => parts.push("role unknown".into()),
-    }
     join(parts)
 }
 
 fn gpus(facts: &Facts) -> Option<String> {
-    if facts.has_gpu() == Fact::Known(false) {
-        return None;
+    match (facts.has_gpu(), facts.role()) {
+        (Fact::Known(false), Fact::Known(Role::BuildHost)) => {
+            return Some("no NVIDIA GPU: a build host".into());
+        }
+        (Fact::Known(false), _) => return Some("no NVIDIA GPU".into()),
+        _ => {}
     }
     let mut parts = Vec::new();
     match facts.gpu.list.known() {

@@ -102,22 +102,39 @@ fn group_lines(text: &mut String, group: Group, mark: Mark, results: &[&CheckRes
     }
     unknowns(text, results, layout);
     if layout.verbose {
-        for result in results {
-            let mark = Mark::of(&result.verdict);
-            let (style, sign) = (mark.style(), mark.sign(layout.unicode));
-            match &result.verdict {
-                Verdict::Pass => {
-                    let line = format!("{}: {}", result.check.id, result.check.summary);
-                    wrapped(text, &line, &format!("    {style}{sign}{style:#} "), "      ", layout);
-                }
-                Verdict::NotApplicable(why) => {
-                    let line = format!("{}: not applicable: {why}", result.check.id);
-                    wrapped(text, &line, &format!("    {style}{sign}{style:#} "), "      ", layout);
-                }
-                _ => {}
-            }
+        passed(text, results, layout);
+        let idle = results.iter().filter_map(|result| match &result.verdict {
+            Verdict::NotApplicable(why) => Some((result.check.id, why.as_str())),
+            _ => None,
+        });
+        let (style, sign) = (Mark::NotApplicable.style(), Mark::NotApplicable.sign(layout.unicode));
+        for (why, ids) in by_reason(idle) {
+            let start = format!("    {style}{sign}{style:#} ");
+            wrapped(text, &format!("not applicable, {why}: {}", ids.join(", ")), &start, "      ", layout);
         }
     }
+}
+
+fn passed(text: &mut String, results: &[&CheckResult], layout: Layout) {
+    let (style, sign) = (Mark::Pass.style(), Mark::Pass.sign(layout.unicode));
+    for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
+        let line = format!("{}: {}", result.check.id, result.check.summary);
+        wrapped(text, &line, &format!("    {style}{sign}{style:#} "), "      ", layout);
+    }
+}
+
+/// Ids of results with one reason together, in the order in which reasons come.
+fn by_reason<'r>(
+    results: impl Iterator<Item = (&'static str, &'r str)>,
+) -> Vec<(&'r str, Vec<&'static str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (id, why) in results {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((why, vec![id])),
+        }
+    }
+    reasons
 }
 
 fn finding(text: &mut String, result: &CheckResult, layout: Layout) {
@@ -156,17 +173,12 @@ fn consequence(class: FixClass) -> &'static str {
 
 /// Checks that could not look, those with one reason together.
 fn unknowns(text: &mut String, results: &[&CheckResult], layout: Layout) {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for result in results {
-        if let Verdict::Unknown(why) = &result.verdict {
-            match reasons.iter_mut().find(|(known, _)| known == why) {
-                Some((_, ids)) => ids.push(result.check.id),
-                None => reasons.push((why, vec![result.check.id])),
-            }
-        }
-    }
+    let unknown = results.iter().filter_map(|result| match &result.verdict {
+        Verdict::Unknown(why) => Some((result.check.id, why.as_str())),
+        _ => None,
+    });
     let style = Mark::Unknown.style();
-    for (why, ids) in reasons {
+    for (why, ids) in by_reason(unknown) {
         let start = format!("    {style}?{style:#} ");
         wrapped(text, &format!("could not look: {}", reason(why, layout.root)), &start, "      ", layout);
         let names = match ids.as_slice() {
