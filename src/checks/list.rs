@@ -38,6 +38,12 @@ pub const CHECKS: &[&Check] = &[
     &mig_change_pending::CHECK,
     &persistence_mode_off::CHECK,
     // fabric
+    &fabric_manager_missing::CHECK,
+    &fabric_manager_version_mismatch::CHECK,
+    &fabric_manager_down::CHECK,
+    &fabric_not_completed::CHECK,
+    &nvlink_inactive::CHECK,
+    &nvswitch_errors::CHECK,
     // cuda
     // nccl
     // docker

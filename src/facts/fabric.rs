@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Fact, gpu, pci};
+use super::{Fact, Facts, gpu, pci};
+use crate::catalog;
+use crate::checks::Verdict;
 use crate::host::{Host, Reading};
 
 /// Where packages and administrators put units.
@@ -134,6 +136,58 @@ pub fn version(text: &str) -> Fact<String> {
         || Fact::Unknown(format!("it printed no version but {:?}", text.trim())),
         |version| Fact::Known(version.trim().to_owned()),
     )
+}
+
+/// Whether a fabric manager has to run on this machine; the early verdict of a check where it has not.
+///
+/// It runs where the NVSwitches are: on bare metal, and in a virtual machine that was given them all. In other virtual
+/// machines the host runs it, on GB200 and GB300 racks the switch trays. HGX B200 and B300 boards show no NVSwitch on the bus,
+/// and need it nevertheless.
+pub fn runs_here(facts: &Facts) -> Result<(), Verdict> {
+    let devices = facts.pci.devices.require("there is no PCI bus")?;
+    if devices.iter().any(pci::Device::is_nvswitch) {
+        return Ok(());
+    }
+    let gpus: Vec<&pci::Device> = devices.iter().filter(|device| device.is_gpu()).collect();
+    let names: Vec<&str> = match &facts.gpu.list {
+        Fact::Known(gpus) => gpus.iter().map(|gpu| gpu.name.as_str()).collect(),
+        _ => gpus.iter().filter_map(|gpu| Some(catalog::gpus::by_pci(gpu.device)?.name.as_str())).collect(),
+    };
+    if names.iter().any(|name| is_hgx_blackwell(name)) {
+        return match &facts.system.virtualisation {
+            Fact::Absent => Ok(()),
+            Fact::Known(_) => Err(Verdict::NotApplicable(
+                "in this virtual machine without NVSwitches the host runs it".into(),
+            )),
+            Fact::Unknown(why) => Err(Verdict::Unknown(why.clone())),
+        };
+    }
+    match &facts.gpu.list {
+        Fact::Unknown(why) if names.len() < gpus.len() => Err(Verdict::Unknown(why.clone())),
+        _ => Err(Verdict::NotApplicable("no NVSwitch on this machine".into())),
+    }
+}
+
+/// Whether a product name is that of a board with NVLink 5 switches of its own: `NVIDIA B200`, `NVIDIA B300 SXM6 AC`.
+fn is_hgx_blackwell(name: &str) -> bool {
+    name.split([' ', '-']).any(|word| word == "B200" || word == "B300")
+}
+
+/// Whether every GPU says that its place in the fabric is complete. Unknown where they do not say (A100 does not).
+pub fn completed(facts: &Facts) -> Fact<bool> {
+    let done = |gpu: &gpu::Gpu| {
+        gpu.fabric.as_ref().map(|(state, status)| state == "Completed" && status == "Success")
+    };
+    facts.gpu.list.as_ref().and_then(|gpus| {
+        let told: Vec<Fact<bool>> = gpus.iter().map(done).collect();
+        if told.contains(&Fact::Known(false)) {
+            Fact::Known(false)
+        } else if !told.is_empty() && told.iter().all(|told| *told == Fact::Known(true)) {
+            Fact::Known(true)
+        } else {
+            Fact::Unknown("not every GPU tells the state of its fabric".into())
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,117 @@
+//! NVLinks that should carry traffic are inactive.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Fact;
+use crate::facts::Facts;
+use crate::facts::gpu::{Gpu, names};
+use crate::facts::pci::Device;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "nvlink-inactive",
+    group: Group::Fabric,
+    applies: Applies::Gpu,
+    summary: "NVLinks of GPUs behind NVSwitches are active",
+    explain: "\
+## What it checks
+The links that `nvidia-smi nvlink -s` lists for GPUs behind NVSwitches. On boards without NVSwitches
+(bridges between pairs, parts of a board given to a virtual machine) links can be unused on purpose: there
+only GPUs that have fewer active links than others of the same model are found.
+
+## Why it matters
+NCCL goes around an inactive link without an error: over PCIe and the host's memory, ten times slower. The
+whole job waits for that GPU.
+
+## How to fix it
+Look at the kernel's log for Xid 74 and SXids, and at the fabric manager. Reset the GPUs (all of a board
+together) or boot; a link that stays inactive is broken hardware.
+
+## Sources
+- tests/servers/outputs/nvidia_smi_misc/nvlink-s-inactive-links.txt (from Azure/azurehpc-health-checks)
+- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 74)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let switched = facts.pci.devices.known().is_some_and(|devices| devices.iter().any(Device::is_nvswitch))
+        || gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_)));
+    let most = |name: &str| gpus.iter().filter(|gpu| gpu.name == name).filter_map(active).max().unwrap_or(0);
+    let wrong = |gpu: &Gpu| match &gpu.nvlinks {
+        // In MIG mode links are off by design, and nvidia-smi does not tell of them.
+        _ if gpu.mig.known().is_some_and(|&(on, _)| on) => Fact::Absent,
+        Fact::Known(links) if switched => Fact::Known(links.is_empty() || links.iter().any(Option::is_none)),
+        Fact::Known(_) => Fact::Known(active(gpu) < Some(most(&gpu.name))),
+        Fact::Absent => Fact::Absent,
+        Fact::Unknown(why) => Fact::Unknown(why.clone()),
+    };
+    let found = facts.gpu.found("no GPU here has NVLink", wrong)?;
+    if found.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let fix = Fix::safe(
+        "The kernel's log names the link that failed (Xid 74, SXid). A reset of all GPUs of the board, or a boot, trains the links anew.",
+        &["sudo dmesg | grep -e 'Xid' | tail -n 30", "nvidia-smi nvlink -s"],
+    );
+    let says = format!(
+        "NVLinks of {} are inactive: traffic to and from it goes over PCIe, many times slower",
+        names(&found)
+    );
+    let verdict = if switched { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let verdict = found.iter().fold(verdict, |verdict, gpu| {
+        let links = gpu.nvlinks.known().map_or(0, Vec::len);
+        let state = if links == 0 {
+            "all links inactive".into()
+        } else {
+            format!("{} of {links} links active", active(gpu).unwrap_or(0))
+        };
+        verdict.because(format!("{}: {state}", gpu.label()))
+    });
+    Ok(verdict)
+}
+
+/// How many links carry traffic.
+fn active(gpu: &Gpu) -> Option<usize> {
+    gpu.nvlinks.known().map(|links| links.iter().flatten().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::gpu::testing::{device, kind, machine, unknown};
+
+    fn linked(links: &[&[Option<f32>]]) -> Facts {
+        let mut facts = machine(&vec![""; links.len()]);
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            for (gpu, links) in gpus.iter_mut().zip(links) {
+                gpu.nvlinks = Fact::Known(links.to_vec());
+            }
+        }
+        facts
+    }
+
+    #[test]
+    fn behind_switches_every_link_counts() {
+        let up = [Some(26.562), Some(26.562)];
+        let switches = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
+        for (second, verdict) in [(&up[..], "pass"), (&[Some(26.562), None], "error"), (&[], "error")] {
+            let mut facts = linked(&[&up, second]);
+            facts.pci.devices = switches.clone();
+            assert_eq!(kind(&CHECK, &facts), verdict, "{second:?}");
+        }
+        let mut facts = linked(&[&up]);
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            gpus[0].nvlinks = Fact::Unknown("cut".into());
+        }
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+
+    #[test]
+    fn without_switches_only_a_difference_counts() {
+        assert_eq!(kind(&CHECK, &linked(&[&[], &[]])), "pass");
+        assert_eq!(kind(&CHECK, &linked(&[&[Some(25.0), None], &[Some(25.0), None]])), "pass");
+        assert_eq!(kind(&CHECK, &linked(&[&[Some(25.0), Some(25.0)], &[Some(25.0), None]])), "warning");
+    }
+}
