@@ -47,6 +47,13 @@ pub const CHECKS: &[&Check] = &[
     // cuda
     // nccl
     // docker
+    &docker_missing::CHECK,
+    &docker_not_running::CHECK,
+    &docker_permission_denied::CHECK,
+    &docker_host_elsewhere::CHECK,
+    &daemon_json_invalid::CHECK,
+    &daemon_json_unknown_key::CHECK,
+    &daemon_json_flag_conflict::CHECK,
     &live_container_fails::CHECK,
     // toolkit
     &live_gpu_missing::CHECK,

@@ -3,4 +3,4 @@
 mod http;
 pub mod live;
 
-pub use http::get;
+pub use http::{REFUSED, get};

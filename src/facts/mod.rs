@@ -25,6 +25,8 @@ pub mod packages;
 pub mod pci;
 pub mod python;
 pub mod rdma;
+#[cfg(test)]
+pub mod sparse;
 pub mod support;
 pub mod system;
 #[cfg(test)]

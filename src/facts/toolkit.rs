@@ -28,8 +28,6 @@ pub struct Toolkit {
     pub cdi_invalid: Fact<Vec<(String, String)>>,
     /// Whether the units `nvidia-cdi-refresh.{service,path}` are installed (toolkit 1.18 and newer).
     pub refresh_unit: Fact<bool>,
-    /// Whether `/dev/char` has links to NVIDIA's devices, by which systemd keeps containers' rights to them.
-    pub device_links: Fact<bool>,
 }
 
 /// The parts of config.toml that envdoc uses.
@@ -132,8 +130,6 @@ pub fn gather(host: &dyn Host) -> Toolkit {
         cdi,
         cdi_invalid,
         refresh_unit: refresh_unit.absent_as(false),
-        // 195:255 is /dev/nvidiactl: NVIDIA's number is fixed.
-        device_links: host.stat("/dev/char/195:255").text().map(|_| true).absent_as(false),
     }
 }
 

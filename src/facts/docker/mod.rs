@@ -3,6 +3,7 @@
 mod command_line;
 mod daemon_json;
 mod endpoint;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use crate::host::{Host, Space, Stat};
 pub use command_line::{Unit, flags};
 pub use daemon_json::{DaemonJson, DaemonJsonError};
 pub use endpoint::Endpoint;
+pub use state::State;
 
 /// Docker, or Podman where its socket stands in.
 #[derive(Debug, Clone)]
@@ -62,6 +64,8 @@ pub struct Docker {
     pub runtime_paths: Fact<Vec<RuntimePath>>,
     /// The kubelet's cgroup driver: `/var/lib/kubelet/config.yaml`. Absent when no kubelet is configured here.
     pub kubelet_cgroup_driver: Fact<String>,
+    /// Whether a kubelet runs its containers in Docker: the socket `/run/cri-dockerd.sock`.
+    pub kubelet_uses_docker: Fact<bool>,
 }
 
 /// A runtime of `daemon.json`.
@@ -191,6 +195,7 @@ pub fn gather(host: &dyn Host) -> Docker {
         podman: host.program("podman").text(),
         runtime_paths: runtime_paths(host, &daemon_json),
         kubelet_cgroup_driver: kubelet(host),
+        kubelet_uses_docker: host.stat("/run/cri-dockerd.sock").text().map(|_| true).absent_as(false),
         program,
         daemon_program,
         endpoint,

@@ -1,10 +1,6 @@
 //! Tests on whole gatherings and on the corpus.
 
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::host::Reading;
-use crate::host::record::Replay;
 
 const OUTPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/outputs/docker/");
 
@@ -14,18 +10,7 @@ fn output(name: &str) -> String {
 }
 
 fn gathered(readings: &[(&str, &str)]) -> Docker {
-    struct Host(Replay);
-    impl crate::host::Host for Host {
-        fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-            match self.0.ask(ask) {
-                Reading::Failed(why) if why == "none" => Reading::Absent,
-                other => other,
-            }
-        }
-    }
-    let readings: BTreeMap<String, Reading> =
-        readings.iter().map(|(key, text)| ((*key).to_owned(), Reading::Text((*text).to_owned()))).collect();
-    gather(&Host(Replay::new(readings, "none")))
+    gather(&crate::facts::sparse::Sparse::new(readings))
 }
 
 const SOCKET: &str =

@@ -48,6 +48,21 @@ pub struct OsRelease {
     pub pretty_name: String,
 }
 
+impl OsRelease {
+    /// The command that installs a package here; none where envdoc does not know the package manager.
+    pub fn install(&self, package: &str) -> Option<String> {
+        const MANAGERS: &[(&[&str], &str)] = &[
+            (&["debian", "ubuntu"], "sudo apt-get install -y"),
+            (&["rhel", "fedora", "centos", "rocky", "almalinux", "ol", "amzn"], "sudo dnf install -y"),
+            (&["suse", "opensuse", "sles"], "sudo zypper install -y"),
+            (&["arch"], "sudo pacman -S"),
+        ];
+        let is = |name: &&str| self.id == **name || self.id_like.iter().any(|like| like == *name);
+        let (_, command) = MANAGERS.iter().find(|(names, _)| names.iter().any(is))?;
+        Some(format!("{command} {package}"))
+    }
+}
+
 /// Windows Subsystem for Linux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wsl {

@@ -1,0 +1,145 @@
+//! daemon.json is not what dockerd can read.
+
+use super::{Applies, Check, Fix, FixClass, Group, Judged, Verdict};
+use crate::catalog::docker_daemon::{self, Kind};
+use crate::facts::Facts;
+use crate::facts::docker::State;
+use serde_json::Value;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "daemon-json-invalid",
+    group: Group::Docker,
+    applies: Applies::Host,
+    summary: "daemon.json is valid, with values of the right types",
+    explain: "\
+## What it checks
+Reads `/etc/docker/daemon.json` (or the file after `--config-file`) as dockerd does: strict JSON, no
+comments, no
+trailing comma, one object; a byte order mark and an empty file are allowed from 23.0 on. Then the type of
+every value
+whose key is known: `\"max-size\": 10` below `log-opts`, for example, must be a string.
+
+## Why it matters
+dockerd refuses to start with \"unable to configure the Docker daemon with file\". A running engine goes on
+with what
+it read before, so the mistake shows at the next restart or reboot, far from its cause.
+
+## How to fix it
+Mend the named line. `dockerd --validate --config-file=/etc/docker/daemon.json` (23.0 and newer) says
+whether it is
+right, without touching the running engine.
+
+## Sources
+- moby/moby:daemon/config/config.go@docker-v29.7.2
+- moby/moby:cmd/dockerd at the tags v19.03.15 to v28.5.2 (types of the options)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let file = facts.docker.daemon_json.require("no daemon.json")?;
+    let running = matches!(facts.docker.state(), State::Running);
+    let later = if running {
+        "the engine that runs has not read this yet and will not start again"
+    } else {
+        "dockerd does not start with it"
+    };
+    let fix = Fix {
+        text: "Mend the file, then let dockerd judge it:".into(),
+        commands: vec![format!("sudo dockerd --validate --config-file={}", file.path)],
+        class: FixClass::Safe,
+    };
+    let value = match &file.value {
+        Ok(value) => value,
+        Err(error) => {
+            let says = format!(
+                "{}, line {}, column {}: {}; {later}",
+                file.path, error.line, error.column, error.says
+            );
+            let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
+            let verdict = Verdict::error(says, fix);
+            return Ok(if line.is_empty() {
+                verdict
+            } else {
+                verdict.because(format!("line {}: {line}", error.line))
+            });
+        }
+    };
+    let wrong = wrong_types(value);
+    if wrong.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!("{}: {}; {later}", file.path, wrong.join("; "));
+    Ok(Verdict::error(says, fix))
+}
+
+/// Keys whose values are of another type than dockerd reads into.
+fn wrong_types(value: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let Some(row) = docker_daemon::key(name) else { continue };
+        let (right, wanted) = match row.kind {
+            _ if value.is_null() => (true, ""),
+            Kind::Boolean => (value.is_boolean(), "true or false"),
+            Kind::Number => (value.is_number(), "a number"),
+            Kind::String => (value.is_string(), "a string"),
+            Kind::Strings => {
+                (value.as_array().is_some_and(|l| l.iter().all(Value::is_string)), "a list of strings")
+            }
+            Kind::Size => (value.is_number() || value.is_string(), "a size such as \"64M\""),
+            Kind::List => (value.is_array(), "a list"),
+            Kind::Object => (value.is_object(), "an object"),
+            Kind::Texts => (
+                value.as_object().is_some_and(|o| o.values().all(Value::is_string)),
+                "an object whose values are all strings",
+            ),
+            Kind::Booleans => (
+                value.as_object().is_some_and(|o| o.values().all(Value::is_boolean)),
+                "an object of true and false",
+            ),
+        };
+        if !right {
+            let shown: String = value.to_string().chars().take(60).collect();
+            wrong.push(format!("{name} must be {wanted}, and is {shown}"));
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::sparse::{Sparse, host, says};
+
+    const FILE: &str = "read /etc/docker/daemon.json";
+
+    #[test]
+    fn line_and_column_are_named() {
+        let text = "{\n  \"runtimes\": {},\n}";
+        let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
+        assert!(
+            says_of(text)
+                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma stands before"),
+            "{}",
+            says_of(text)
+        );
+        let text = r#"{"log-opts": {"max-size": "10m", "max-file": 3}}"#;
+        assert!(says_of(text).contains("log-opts must be an object whose values are all strings"));
+        assert!(says_of(r#"{"insecure-registries": "a:5000"}"#).contains("must be a list of strings"));
+        for fine in [
+            "",
+            "{}",
+            r#"{"debug": true, "log-opts": {"max-size": "10m"}, "proxies": {"http-proxy": "http://p"}}"#,
+        ] {
+            assert_eq!(says_of(fine), "pass", "{fine}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_unknown() {
+        let facts = host(&Sparse::new(&[]).failing(&[(FILE, "is a directory, not a file")]));
+        assert_eq!(says(&CHECK, &facts), "unknown: /etc/docker/daemon.json: is a directory, not a file");
+        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "not-applicable: no daemon.json");
+    }
+}

@@ -1,0 +1,85 @@
+//! The engine is installed and does not run.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Fact;
+use crate::facts::Facts;
+use crate::facts::docker::State;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "docker-not-running",
+    group: Group::Docker,
+    applies: Applies::Host,
+    summary: "the installed engine runs",
+    explain: "\
+## What it checks
+Whether the engine answers on its socket. A socket that nobody listens on, or an engine that is installed
+and has no
+socket, means that it is stopped. Where systemd listens in its place (`docker.socket`) envdoc does not
+ask, because the
+question would start the engine; it looks for the daemon's process and control group.
+
+## Why it matters
+Every `docker` command fails with \"Cannot connect to the Docker daemon\". A frequent cause is a
+`daemon.json` that
+dockerd refuses; the checks `daemon-json-…` say so.
+
+## How to fix it
+Start it, and read its log if it does not stay up. There is no service of the name nvidia-container-
+runtime: the
+runtime is a program that the engine starts.
+
+## Sources
+- moby/moby:daemon/command/daemon.go@docker-v29.7.2
+- NVIDIA/nvidia-container-toolkit:deployments/systemd@d34b3046
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let fix = if facts.system.systemd.known() == Some(&false) {
+        Fix::safe("Its log says why, if it does not stay up.", &["sudo service docker start"])
+    } else {
+        let commands = ["sudo systemctl start docker", "sudo journalctl -u docker.service -n 50 --no-pager"];
+        Fix::safe("The log says why, if it does not stay up.", &commands)
+    };
+    match facts.docker.state() {
+        State::Running => Ok(Verdict::Pass),
+        State::Stopped(shown) if facts.docker.idle == Fact::Known(true) => {
+            let says = "the engine is stopped; systemd starts it at the first docker command, which envdoc does not cause: \
+                        what depends on a running engine was not looked at";
+            Ok(Verdict::warning(says, fix).because(shown))
+        }
+        State::Stopped(shown) => {
+            Ok(Verdict::error("the container engine is installed but does not run: no container starts", fix)
+                .because(shown))
+        }
+        State::Missing => Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
+        State::Denied if facts.docker.command_line.known().is_some() => Ok(Verdict::Pass),
+        State::Denied => Err(Verdict::Unknown("permission denied on the engine's socket".into())),
+        State::Unknown(why) => Err(Verdict::Unknown(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::sparse::{Sparse, host, says};
+
+    use crate::facts::sparse::SOCKET;
+
+    #[test]
+    fn a_stopped_engine_is_an_error_and_a_silent_one_unknown() {
+        let socket = [("stat /var/run/docker.sock", SOCKET)];
+        let ask = "engine unix:///var/run/docker.sock /info";
+        let refused = Sparse::new(&socket).failing(&[(ask, crate::engine::REFUSED)]);
+        assert!(says(&CHECK, &host(&refused)).starts_with("error: "));
+        let installed = Sparse::new(&[("stat /usr/bin/dockerd", SOCKET)]);
+        assert!(says(&CHECK, &host(&installed)).starts_with("error: "));
+        let silent =
+            Sparse::new(&socket).failing(&[(ask, "the engine accepted the connection but did not answer")]);
+        assert!(says(&CHECK, &host(&silent)).starts_with("unknown: "));
+        assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}
