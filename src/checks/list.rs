@@ -67,6 +67,11 @@ pub const CHECKS: &[&Check] = &[
     &swarm_ports_blocked::CHECK,
     &proxy_without_exceptions::CHECK,
     // rdma
+    &rdma_missing::CHECK,
+    &rdma_port_down::CHECK,
+    &rdma_rates_differ::CHECK,
+    &rdma_device_nodes_missing::CHECK,
+    &peermem_module_missing::CHECK,
     // python
     &torch_cuda_newer_than_driver::CHECK,
     &torch_cpu_only::CHECK,
