@@ -15,7 +15,7 @@ use crate::host::{Host, Space, Stat};
 pub use command_line::{Unit, flags};
 pub use daemon_json::{DaemonJson, DaemonJsonError};
 pub use endpoint::Endpoint;
-pub use state::State;
+pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
 
 /// Docker, or Podman where its socket stands in.
 #[derive(Debug, Clone)]

@@ -6,7 +6,11 @@ use super::{Docker, Fact};
 use crate::catalog::version::Version;
 use crate::checks::Verdict;
 use crate::engine::REFUSED;
+use crate::facts::toolkit::Toolkit;
 use crate::host::DENIED;
+
+/// The first engine whose `--gpus` tries CDI before the hook: moby/moby:daemon/devices_nvidia_linux.go at docker-v29.2.0.
+pub const ENGINE_WITH_GPUS_BY_CDI: &str = "29.2.0";
 
 /// How the engine stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +107,16 @@ impl Docker {
                 _ => Fact::Absent,
             }
         })
+    }
+
+    /// Whether `--gpus` works by CDI here: Docker 29.2 or newer with `nvidia-cdi-hook` in its PATH, CDI on, and a
+    /// specification of NVIDIA's GPUs. Otherwise it works through the toolkit's hook, or not at all.
+    pub fn gives_gpus_by_cdi(&self, toolkit: &Toolkit) -> Result<bool, Verdict> {
+        let asked = "not known without a running engine";
+        Ok(*self.at_least(ENGINE_WITH_GPUS_BY_CDI).require(asked)?
+            && toolkit.program("nvidia-cdi-hook").decided()?.is_some()
+            && !self.cdi_directories().require(asked)?.is_empty()
+            && !toolkit.gpu_specs().require(asked)?.is_empty())
     }
 
     /// Whether the machine is a member of a swarm.

@@ -1,0 +1,76 @@
+//! Podman stands in for Docker.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+use crate::facts::docker::State;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "podman-in-place-of-docker",
+    group: Group::Docker,
+    applies: Applies::Host,
+    summary: "the engine is Docker, or Podman's socket is there for programs that speak Docker's API",
+    explain: "\
+## What it checks
+Whether `docker` is a link to Podman, or Podman is installed and Docker is not; and then whether Podman's
+socket is
+there.
+
+## Why it matters
+envdoc builds and starts containers through Docker's API, which Podman offers on a socket that is off by
+default. GPUs
+are given to Podman by CDI (`--device nvidia.com/gpu=all`), for which a CDI specification must be there.
+
+## How to fix it
+Switch the socket on and let `DOCKER_HOST` point to it, or install Docker Engine.
+
+## Sources
+- NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8 (Podman)
+- Podman documentation: podman-system-service
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let engine = !matches!(docker.state(), State::Missing | State::Unknown(_));
+    if engine && !docker.is_podman() {
+        return Ok(Verdict::Pass);
+    }
+    if let State::Unknown(why) = docker.state() {
+        return Err(Verdict::Unknown(why));
+    }
+    if docker.podman.decided()?.is_none() && !docker.is_podman() {
+        return Err(Verdict::NotApplicable("no Podman on this machine".into()));
+    }
+    if docker.podman_socket.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
+                build or start containers";
+    let fix = Fix::safe(
+        "Let Podman listen, and point programs to it:",
+        &["sudo systemctl enable --now podman.socket", "export DOCKER_HOST=unix:///run/podman/podman.sock"],
+    );
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::sparse::{Sparse, host, says};
+
+    use crate::facts::sparse::{SOCKET, engine};
+
+    #[test]
+    fn podman_needs_its_socket() {
+        let podman = [("program podman", "/usr/bin/podman")];
+        assert!(says(&CHECK, &host(&Sparse::new(&podman))).starts_with("warning: "));
+        let listening = Sparse::new(&[podman[0], ("stat /run/podman/podman.sock", SOCKET)]);
+        assert_eq!(says(&CHECK, &host(&listening)), "pass");
+        assert_eq!(says(&CHECK, &host(&engine("{}", &[]))), "pass");
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        let unknown = Sparse::new(&[]).failing(&[("program podman", "PATH is not searched")]);
+        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+    }
+}
