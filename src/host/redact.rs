@@ -39,7 +39,9 @@ pub fn redact(mut snapshot: Snapshot) -> Snapshot {
 }
 
 struct Redactor {
-    /// Names of this machine that are safe to replace wherever they stand as a word.
+    /// Names of this machine, longest first.
+    own: Vec<String>,
+    /// Those of them that are safe to replace wherever they stand as a word.
     hosts: Vec<String>,
     /// Users whose home folders are seen.
     users: Vec<String>,
@@ -93,18 +95,19 @@ impl Redactor {
             _ => String::new(),
         };
         let full = [text("read /proc/sys/kernel/hostname"), text("read /etc/hostname")];
-        let mut hosts: Vec<String> =
+        let mut own: Vec<String> =
             full.iter().flat_map(|name| [name.clone(), short(name).to_owned()]).collect();
-        hosts.retain(|name| telling(name));
-        hosts.sort_by_key(|name| std::cmp::Reverse(name.len()));
-        hosts.dedup();
+        own.retain(|name| !name.is_empty() && !name.starts_with("localhost"));
+        own.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        own.dedup();
+        let hosts = own.iter().filter(|name| telling(name)).cloned().collect();
         let mut users: Vec<String> = text("environment")
             .lines()
             .filter_map(|line| line.strip_prefix("USER=").or_else(|| line.strip_prefix("SUDO_USER=")))
             .map(str::to_owned)
             .collect();
         users.retain(|user| user != "root" && !user.is_empty());
-        Redactor { hosts, users, stand_ins: HashMap::new() }
+        Redactor { own, hosts, users, stand_ins: HashMap::new() }
     }
 
     /// The number of an original within its kind, from 1, in the order in which originals are met.
@@ -275,7 +278,7 @@ impl Redactor {
 
     /// `127.0.1.1 node-17.lab node-17`: names that are not the machine's own or the system's get stand-ins.
     fn hosts_file(&mut self, text: &str) -> String {
-        let own: Vec<String> = self.hosts.clone();
+        let own = self.own.clone();
         let mut lines = Vec::new();
         for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
             let mut words = line.split_whitespace();
@@ -434,10 +437,12 @@ mod tests {
     #[test]
     fn a_host_called_like_a_distribution_does_not_take_it_along() {
         let readings = redacted(&[
+            ("read /etc/hosts", "127.0.1.1 ubuntu\n"),
             ("read /proc/sys/kernel/hostname", "ubuntu\n"),
             ("read /etc/os-release", "ID=ubuntu\n"),
         ]);
         assert_eq!(text(&readings, "read /etc/os-release"), "ID=ubuntu\n");
+        assert_eq!(text(&readings, "read /etc/hosts"), "127.0.1.1\thost-1\n");
         assert_eq!(text(&readings, "read /proc/sys/kernel/hostname"), "host-1\n");
     }
 

@@ -10,6 +10,11 @@ pub mod markdown;
 pub mod screen;
 pub mod text;
 
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
 use crate::checks::{CheckResult, Group, Severity, Verdict};
 
 /// The status words of JSON and of the text report.

@@ -86,7 +86,8 @@ pub fn report(machine: &[String], results: &[CheckResult], layout: Layout) -> St
     if !quiet.is_empty() {
         not_applicable(&mut text, &quiet, layout);
     }
-    let _ = write!(text, "\n{}", summary(results, layout));
+    text.push('\n');
+    summary(&mut text, results, layout);
     text
 }
 
@@ -94,7 +95,8 @@ fn group_lines(text: &mut String, group: Group, mark: Mark, results: &[&CheckRes
     let summary = Summary::of(results.iter().copied());
     let words = if mark == Mark::NotApplicable { "not applicable".to_owned() } else { summary.words() };
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
-    let _ = writeln!(text, "{style}{sign}{style:#} {:<18} {words}", group.title());
+    let start = format!("{style}{sign}{style:#} {:<18} ", group.title());
+    wrapped(text, &words, &start, "      ", layout);
     for result in results {
         if let Verdict::Finding { .. } = result.verdict {
             finding(text, result, layout);
@@ -206,10 +208,10 @@ fn not_applicable(text: &mut String, quiet: &[(Group, Vec<&CheckResult>)], layou
     wrapped(text, &line, &format!("{style}{sign}{style:#} "), "  ", layout);
 }
 
-fn summary(results: &[CheckResult], layout: Layout) -> String {
+fn summary(text: &mut String, results: &[CheckResult], layout: Layout) {
     let summary = Summary::of(results);
     let mark = results.iter().map(|result| Mark::of(&result.verdict)).max().unwrap_or(Mark::NotApplicable);
-    let (style, bold) = (mark.style(), Style::new().bold());
+    let style = mark.style();
     let word = match mark {
         Mark::Error => "problems found",
         Mark::Warning => "works, with warnings",
@@ -223,12 +225,10 @@ fn summary(results: &[CheckResult], layout: Layout) -> String {
     };
     let counts = [summary.words(), idle];
     let counts: Vec<&str> = counts.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
-    let more = if layout.verbose || !matches!(mark, Mark::Error | Mark::Warning) {
-        String::new()
-    } else {
-        "more on each: envdoc explain ID, or --verbose\n".to_owned()
-    };
-    format!("{style}{word}{style:#}: {bold}{}{bold:#}\n{more}", counts.join(", "))
+    wrapped(text, &counts.join(", "), &format!("{style}{word}{style:#}: "), "  ", layout);
+    if !layout.verbose && matches!(mark, Mark::Error | Mark::Warning) {
+        wrapped(text, "more on each: envdoc explain ID, or --verbose", "", "  ", layout);
+    }
 }
 
 /// Wraps text behind a start that may hold colours, which count for no columns.
