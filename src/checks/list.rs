@@ -46,6 +46,15 @@ pub const CHECKS: &[&Check] = &[
     &nvswitch_errors::CHECK,
     // cuda
     // nccl
+    &torch_nccl_missing::CHECK,
+    &mixed_cuda_wheels::CHECK,
+    &nccl_older_than_torch::CHECK,
+    &nccl_shadowed::CHECK,
+    &nccl_known_bad::CHECK,
+    &nccl_differs_from_expected::CHECK,
+    &several_nccl::CHECK,
+    &nccl_header_mismatch::CHECK,
+    &nccl_conf_overrides::CHECK,
     // docker
     &docker_nvidia_runtime_missing::CHECK,
     &docker_nvidia_runtime_path_wrong::CHECK,
