@@ -43,21 +43,26 @@ fn judge(facts: &Facts) -> Judged {
             "sudo systemctl enable --now nvidia-fabricmanager",
         ],
     );
+    let is = match state.as_str() {
+        "failed" => "has failed".to_owned(),
+        "inactive" => "does not run".to_owned(),
+        other => format!("is {other}"),
+    };
     let says = match (state.as_str(), fabric::completed(facts)) {
         ("active" | "reloading", _) => return Ok(Verdict::Pass),
         ("activating", _) => {
             let says = "the fabric manager is still starting (or is started again and again)";
             return Ok(Verdict::warning(says, fix).because("nvidia-fabricmanager.service is activating"));
         }
-        (state, Fact::Known(true)) => {
+        (_, Fact::Known(true)) => {
             let says = format!(
-                "the fabric manager is {state}: the paths set up earlier still stand, link errors are not dealt with"
+                "the fabric manager {is}: the paths set up earlier still stand, link errors are not dealt with"
             );
             return Ok(
                 Verdict::warning(says, fix).because(format!("nvidia-fabricmanager.service is {state}"))
             );
         }
-        (state, _) => format!(
+        _ => format!(
             "the fabric manager is {state}: CUDA programs fail with error 802 (system not yet initialized)"
         ),
     };

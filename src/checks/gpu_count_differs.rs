@@ -43,15 +43,20 @@ fn judge(facts: &Facts) -> Judged {
             &["sudo dmesg | grep NVRM | tail -n 50", "lspci -d 10de:"],
         )
     };
+    let inside = matches!(facts.role(), Fact::Known(Role::Container));
+    let nodes = || facts.driver.device_nodes.known().map(|nodes| nodes.gpus.len());
+    let there = if inside { nodes() } else { facts.pci.devices.known().map(|_| facts.pci.gpus().count()) };
     if let Some(expected) = facts.expected.gpus
         && listed.len() != expected as usize
+        // Else the machine itself has another number: gpu-missing-from-bus says so.
+        && there.is_none_or(|there| there == expected as usize)
     {
         let says = format!("the driver has {}, expected were {expected}", count(listed.len()));
         return Ok(listed
             .iter()
             .fold(Verdict::error(says, fix()), |verdict, gpu| verdict.because(gpu.label())));
     }
-    if matches!(facts.role(), Fact::Known(Role::Container)) {
+    if inside {
         return match facts.expected.gpus {
             Some(_) => Ok(Verdict::Pass),
             None => Ok(Verdict::NotApplicable(
@@ -77,19 +82,19 @@ fn judge(facts: &Facts) -> Judged {
     }
     let says = format!("the driver has {}, the PCI bus shows {} more", count(listed.len()), missing.len());
     let verdict = missing.iter().fold(Verdict::error(says, fix()), |verdict, device| {
-        let driver = device.driver.known().map_or("no driver", String::as_str);
         verdict.because(format!(
-            "{} (10de:{:04x}) on the bus, bound to {driver}, not in nvidia-smi",
+            "{} (10de:{:04x}) on the bus, bound to nvidia, not in nvidia-smi",
             device.address, device.device
         ))
     });
     Ok(verdict)
 }
 
+/// Whether the driver has taken the device; `gpu-without-driver` tells of the others.
 fn belongs_to_driver(device: &Device) -> bool {
     device.is_gpu()
         && !device.virtual_function
-        && device.driver.known().is_none_or(|driver| driver == "nvidia")
+        && device.driver.known().is_some_and(|driver| driver == "nvidia")
 }
 
 fn is_listed(gpus: &[Gpu], address: &str) -> bool {
@@ -117,6 +122,8 @@ mod tests {
             Fact::Known(vec![device("0000:00:00.0", "nvidia"), device("0000:01:00.0", "nvidia")]);
         assert_eq!(kind(&CHECK, &facts), "pass");
         facts.expected.gpus = Some(8);
+        assert_eq!(kind(&CHECK, &facts), "pass", "gpu-missing-from-bus tells of this");
+        facts.pci.devices = Fact::Unknown("not shown".into());
         assert_eq!(kind(&CHECK, &facts), "error");
         facts.expected.gpus = None;
         facts.pci.devices = Fact::Known(vec![

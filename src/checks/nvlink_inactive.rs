@@ -19,8 +19,8 @@ The links that `nvidia-smi nvlink -s` lists for GPUs behind NVSwitches. On board
 only GPUs that have fewer active links than others of the same model are found.
 
 ## Why it matters
-NCCL goes around an inactive link without an error: over PCIe and the host's memory, ten times slower. The
-whole job waits for that GPU.
+NCCL goes around an inactive link without an error: over PCIe and the host's memory, far slower. The whole
+job waits for that GPU.
 
 ## How to fix it
 Look at the kernel's log for Xid 74 and SXids, and at the fabric manager. Reset the GPUs (all of a board
@@ -35,14 +35,21 @@ together) or boot; a link that stays inactive is broken hardware.
 
 fn judge(facts: &Facts) -> Judged {
     let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
-    let switched = facts.pci.devices.known().is_some_and(|devices| devices.iter().any(Device::is_nvswitch))
-        || gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_)));
+    let in_fabric = gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_)));
+    let switched = match &facts.pci.devices {
+        _ if in_fabric => Fact::Known(true),
+        Fact::Known(devices) => Fact::Known(devices.iter().any(Device::is_nvswitch)),
+        Fact::Absent => Fact::Known(false),
+        Fact::Unknown(why) => Fact::Unknown(format!("whether there are NVSwitches: {why}")),
+    };
     let most = |name: &str| gpus.iter().filter(|gpu| gpu.name == name).filter_map(active).max().unwrap_or(0);
     let wrong = |gpu: &Gpu| match &gpu.nvlinks {
         // In MIG mode links are off by design, and nvidia-smi does not tell of them.
         _ if gpu.mig.known().is_some_and(|&(on, _)| on) => Fact::Absent,
-        Fact::Known(links) if switched => Fact::Known(links.is_empty() || links.iter().any(Option::is_none)),
-        Fact::Known(_) => Fact::Known(active(gpu) < Some(most(&gpu.name))),
+        Fact::Known(links) if !links.is_empty() && links.iter().all(Option::is_some) => Fact::Known(false),
+        Fact::Known(_) if active(gpu) < Some(most(&gpu.name)) => Fact::Known(true),
+        // Inactive like those of its peers: a fault behind NVSwitches, a choice elsewhere.
+        Fact::Known(_) => switched.clone(),
         Fact::Absent => Fact::Absent,
         Fact::Unknown(why) => Fact::Unknown(why.clone()),
     };
@@ -54,11 +61,19 @@ fn judge(facts: &Facts) -> Judged {
         "The kernel's log names the link that failed (Xid 74, SXid). A reset of all GPUs of the board, or a boot, trains the links anew.",
         &["sudo dmesg | grep -e 'Xid' | tail -n 30", "nvidia-smi nvlink -s"],
     );
+    let dead = found.iter().any(|gpu| active(gpu) == Some(0));
+    let effect = if dead {
+        "traffic goes over PCIe, which is far slower"
+    } else {
+        "its bandwidth to the others is lower"
+    };
     let says = format!(
-        "NVLinks of {} are inactive: traffic to and from it goes over PCIe, many times slower",
+        "{} of {} are inactive: {effect}",
+        if dead { "all NVLinks" } else { "some NVLinks" },
         names(&found)
     );
-    let verdict = if switched { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let verdict =
+        if switched == Fact::Known(true) { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {
         let links = gpu.nvlinks.known().map_or(0, Vec::len);
         let state = if links == 0 {
@@ -110,8 +125,14 @@ mod tests {
 
     #[test]
     fn without_switches_only_a_difference_counts() {
-        assert_eq!(kind(&CHECK, &linked(&[&[], &[]])), "pass");
-        assert_eq!(kind(&CHECK, &linked(&[&[Some(25.0), None], &[Some(25.0), None]])), "pass");
-        assert_eq!(kind(&CHECK, &linked(&[&[Some(25.0), Some(25.0)], &[Some(25.0), None]])), "warning");
+        let (whole, half): (&[_], &[_]) = (&[Some(25.0), Some(25.0)], &[Some(25.0), None]);
+        for (first, second, verdict) in
+            [(&[][..], &[][..], "pass"), (half, half, "pass"), (whole, half, "warning")]
+        {
+            let mut facts = linked(&[first, second]);
+            facts.pci.devices = Fact::Known(vec![]);
+            assert_eq!(kind(&CHECK, &facts), verdict);
+        }
+        assert_eq!(kind(&CHECK, &linked(&[half, half])), "unknown", "whether there are NVSwitches");
     }
 }

@@ -164,13 +164,22 @@ impl Gpu {
     }
 }
 
-/// `GPU 3`, `GPUs 0, 3 and 5`.
+/// `GPU 3`, `GPUs 0 and 5`, `GPUs 0-3, 6 and 7`.
 pub fn names(gpus: &[&Gpu]) -> String {
-    let indices: Vec<String> = gpus.iter().map(|gpu| gpu.index.to_string()).collect();
-    match indices.as_slice() {
-        [one] => format!("GPU {one}"),
-        [first @ .., last] => format!("GPUs {} and {last}", first.join(", ")),
+    let mut indices: Vec<u32> = gpus.iter().map(|gpu| gpu.index).collect();
+    indices.sort_unstable();
+    let runs: Vec<String> = indices
+        .chunk_by(|a, b| a + 1 == *b)
+        .flat_map(|run| match run {
+            [first, _, .., last] => vec![format!("{first}-{last}")],
+            few => few.iter().map(u32::to_string).collect(),
+        })
+        .collect();
+    match runs.as_slice() {
         [] => "no GPU".into(),
+        [one] if indices.len() == 1 => format!("GPU {one}"),
+        [one] => format!("GPUs {one}"),
+        [first @ .., last] => format!("GPUs {} and {last}", first.join(", ")),
     }
 }
 
@@ -292,6 +301,41 @@ fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
                 Fact::Unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index))
             })
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::machine;
+    use super::*;
+
+    #[test]
+    fn gpus_are_named_in_few_words() {
+        let facts = machine(&[""; 8]);
+        let gpus = facts.gpu.list.known().unwrap();
+        let named = |indices: &[usize]| names(&indices.iter().map(|&index| &gpus[index]).collect::<Vec<_>>());
+        assert_eq!(named(&[3]), "GPU 3");
+        assert_eq!(named(&[0, 1]), "GPUs 0 and 1");
+        assert_eq!(named(&[0, 1, 2, 3, 4, 5, 6, 7]), "GPUs 0-7");
+        assert_eq!(named(&[0, 1, 2, 5, 7]), "GPUs 0-2, 5 and 7");
+    }
+
+    #[test]
+    fn where_there_is_nothing_of_nvidia_no_program_is_run() {
+        let readings = ["stat /dev/nvidiactl", "stat /dev/dxg", "list /sys/bus/pci/devices"];
+        let mut readings: std::collections::BTreeMap<String, Reading> =
+            readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
+        readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
+        let host = crate::host::record::Replay::new(readings, "asked for more");
+        assert_eq!(gather(&host).list, Fact::Absent);
+    }
+
+    #[test]
+    fn the_drivers_compute_capability_comes_before_the_catalogs() {
+        let facts = machine(&["<pci><pci_device_id>233010DE</pci_device_id></pci>", ""]);
+        let gpus = facts.gpu.list.known().unwrap();
+        assert_eq!(gpus[0].compute_capability, Fact::Known((9, 0)));
+        assert_eq!(gpus[1].compute_capability, Fact::Known((9, 0)));
     }
 }
 
