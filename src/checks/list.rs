@@ -83,6 +83,18 @@ pub const CHECKS: &[&Check] = &[
     &daemon_json_flag_conflict::CHECK,
     &live_container_fails::CHECK,
     // toolkit
+    &toolkit_missing::CHECK,
+    &toolkit_hook_missing::CHECK,
+    &toolkit_too_old::CHECK,
+    &toolkit_vulnerable::CHECK,
+    &toolkit_packages_differ::CHECK,
+    &toolkit_from_retired_packages::CHECK,
+    &toolkit_config_invalid::CHECK,
+    &toolkit_cgroups_disabled::CHECK,
+    &toolkit_driver_root_wrong::CHECK,
+    &cdi_spec_missing::CHECK,
+    &cdi_spec_stale::CHECK,
+    &cdi_spec_invalid::CHECK,
     &live_gpu_missing::CHECK,
     // network
     &hostname_resolves_to_loopback::CHECK,

@@ -5,6 +5,9 @@
 mod check;
 pub mod list;
 
+mod cdi_spec_invalid;
+mod cdi_spec_missing;
+mod cdi_spec_stale;
 mod cgroup_driver_mismatch;
 mod cgroup_memory_limit_small;
 mod clock_in_the_past;
@@ -85,6 +88,15 @@ mod swarm_ports_blocked;
 mod swarm_with_live_restore;
 mod swarm_without_nvidia_default_runtime;
 mod systemd_reload_loses_gpus;
+mod toolkit_cgroups_disabled;
+mod toolkit_config_invalid;
+mod toolkit_driver_root_wrong;
+mod toolkit_from_retired_packages;
+mod toolkit_hook_missing;
+mod toolkit_missing;
+mod toolkit_packages_differ;
+mod toolkit_too_old;
+mod toolkit_vulnerable;
 mod torch_cpu_only;
 mod torch_cuda_newer_than_driver;
 mod torch_lacks_gpu_architecture;
