@@ -165,11 +165,9 @@ fn a_snapshot_of_this_machine_judges_as_the_machine_does() {
         let results = report["results"].as_array().unwrap();
         results.iter().map(|r| (r["check"].to_string(), r["status"].to_string())).collect()
     };
-    assert_eq!(
-        statuses(&["--from", &file]),
-        statuses(&["--timeout", "20"]),
-        "redacted replay on the left, live on the right"
-    );
+    let (replayed, live) = (statuses(&["--from", &file]), statuses(&["--timeout", "20"]));
+    let differ: Vec<_> = replayed.iter().zip(&live).filter(|(replayed, live)| replayed != live).collect();
+    assert!(differ.is_empty(), "redacted replay, live: {differ:?}");
 }
 
 #[test]
