@@ -114,7 +114,7 @@ impl Args {
             return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected));
         }
         let deadline = Instant::now() + self.timeout;
-        let host = super::live(self.root.as_deref(), deadline)?;
+        let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
         Ok(gather::live(&Recorder::new(Arc::new(host)), deadline, expected))
     }
 

@@ -41,7 +41,8 @@ impl Cli {
     }
 }
 
-/// The machine itself, or the file system below a directory.
+/// The machine itself, or the file system below a directory. Its deadline for programs and engines should lie a little before the
+/// one of gathering, so that what did not answer is named by itself and not only as "too late".
 fn live(root: Option<&std::path::Path>, deadline: std::time::Instant) -> Result<Live, Error> {
     let Some(root) = root else { return Ok(Live::new(deadline)) };
     Live::below(&root.to_string_lossy(), deadline).map_err(|error| {

@@ -40,7 +40,7 @@ impl Args {
     /// Gathers and writes.
     pub fn run(self) -> Result<u8, Error> {
         let deadline = Instant::now() + self.timeout;
-        let host = super::live(self.root.as_deref(), deadline)?;
+        let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
         let recorder = Recorder::new(Arc::new(host));
         gather::live(&recorder, deadline, Expected::default());
         let mut snapshot = Snapshot::of(recorder.readings());

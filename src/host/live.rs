@@ -95,6 +95,9 @@ pub const VARIABLES: &[&str] = &[
     "WSL_",
 ];
 
+/// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep conda.
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
+
 /// The machine that envdoc runs on.
 pub struct Live {
     root: Option<OwnedFd>,
@@ -205,6 +208,22 @@ impl Live {
         as_json(&Space { total: space.f_blocks * space.f_frsize, available: space.f_bavail * space.f_frsize })
     }
 
+    /// Below a root the PATH of the shell that started envdoc means nothing: the usual folders are searched there.
+    fn program(&self, name: &str) -> Reading {
+        if self.root.is_none() {
+            return match which::which(name) {
+                Ok(path) => Reading::Text(path.to_string_lossy().into_owned()),
+                Err(_) => Reading::Absent,
+            };
+        }
+        let executable = |path: &String| {
+            let metadata = self.open(path, OFlags::PATH).and_then(|file| file.metadata());
+            metadata.is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+        };
+        let found = DEFAULT_PATH.split(':').map(|folder| format!("{folder}/{name}")).find(executable);
+        found.map_or(Reading::Absent, Reading::Text)
+    }
+
     fn outside(&self, what: &str, answer: impl FnOnce() -> Reading) -> Reading {
         match self.root {
             None => answer(),
@@ -222,7 +241,7 @@ impl Host for Live {
             Ask::Find(dir, prefixes) => or_failed(self.list_directory(dir, prefixes)),
             Ask::Stat(path) => or_failed(self.stat_path(path)),
             Ask::Space(path) => or_failed(self.space_at(path)),
-            Ask::Program(name) => self.outside("PATH is not searched", || program(name)),
+            Ask::Program(name) => self.program(name),
             Ask::Run(argv, limit) => self.outside("programs are not run", || {
                 process::run(argv, self.deadline.min(Instant::now() + limit), limit)
             }),
@@ -266,13 +285,6 @@ fn kind_name(kind: fs::FileType) -> &'static str {
         _ if kind.is_char_device() => "character-device",
         _ if kind.is_block_device() => "block-device",
         _ => "other",
-    }
-}
-
-fn program(name: &str) -> Reading {
-    match which::which(name) {
-        Ok(path) => Reading::Text(path.to_string_lossy().into_owned()),
-        Err(_) => Reading::Absent,
     }
 }
 
@@ -389,7 +401,9 @@ mod tests {
         let stat = host.stat("/link").json::<Stat>();
         let stat = stat.known().unwrap();
         assert_eq!((stat.path.as_str(), stat.kind.as_str(), stat.size), ("/etc/hostname", "file", 7));
-        for ask in [Ask::Run(&["true"], Duration::from_secs(1)), Ask::Environment, Ask::Program("sh")] {
+        for ask in
+            [Ask::Run(&["true"], Duration::from_secs(1)), Ask::Environment, Ask::Engine("unix:///x", "/info")]
+        {
             assert!(matches!(host.ask(ask), Reading::Failed(_)), "{ask}");
         }
     }
