@@ -119,4 +119,15 @@ pub const CHECKS: &[&Check] = &[
     &torchaudio_mismatch::CHECK,
     &triton_mismatch::CHECK,
     // environment
+    &nccl_variable_unknown::CHECK,
+    &nccl_variable_removed::CHECK,
+    &nccl_variable_deprecated::CHECK,
+    &variable_out_of_range::CHECK,
+    &nccl_transport_disabled::CHECK,
+    &debug_variable_left_on::CHECK,
+    &nccl_hca_wrong::CHECK,
+    &cuda_visible_devices_hides_gpus::CHECK,
+    &nvidia_visible_devices_void::CHECK,
+    &ssl_bundle_missing::CHECK,
+    &python_index_not_trusted::CHECK,
 ];

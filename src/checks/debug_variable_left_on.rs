@@ -1,0 +1,103 @@
+//! A variable for finding faults is still set.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "debug-variable-left-on",
+    group: Group::Environment,
+    applies: Applies::Gpu,
+    summary: "no variable for finding faults is left on",
+    explain: "\
+## What it checks
+Looks for CUDA_LAUNCH_BLOCKING, CUDA_FORCE_PTX_JIT, NCCL_DEBUG=TRACE, NCCL_DEBUG_SUBSYS=ALL or COLL with a
+log that is on, TORCH_NCCL_BLOCKING_WAIT, TORCH_DISTRIBUTED_DEBUG=DETAIL and PYTORCH_NO_CUDA_MEMORY_CACHING.
+NCCL_DEBUG=INFO or WARN is no finding.
+
+## Why it matters
+Each of them makes every step slower: kernels one after the other, a line of log for every call, memory
+asked of the driver at every allocation. CUDA_LAUNCH_BLOCKING can bring NCCL to a standstill where one
+process drives several GPUs; with TORCH_NCCL_BLOCKING_WAIT the watchdog and its records are off.
+
+## How to fix it
+Take it out for real runs. In the shell: `unset NAME`. Then find where it is set: `/etc/environment`,
+`~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the compose file, the launcher's script, DeepSpeed's
+`.deepspeed_env`.
+
+## Sources
+- CUDA programming guide: environment variables; NVIDIA/nccl: src/misc/cudawrap.cc
+- NVIDIA/nccl: docs/userguide/source/env.rst; PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let log = settings.iter().any(|setting| {
+        setting.name == "NCCL_DEBUG"
+            && ["INFO", "TRACE"].iter().any(|on| setting.value.eq_ignore_ascii_case(on))
+    });
+    let on = |value: &str| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false");
+    let mut found = Vec::new();
+    for setting in settings {
+        let effect = match setting.name {
+            "CUDA_LAUNCH_BLOCKING" if on(setting.value) => "every kernel is waited for",
+            "CUDA_FORCE_PTX_JIT" if on(setting.value) => "every kernel is compiled anew",
+            "NCCL_DEBUG" if setting.value.eq_ignore_ascii_case("TRACE") => "every call is logged",
+            "NCCL_DEBUG_SUBSYS"
+                if log
+                    && ["ALL", "COLL", "CALL"]
+                        .iter()
+                        .any(|all| setting.value.split(',').any(|s| s == *all)) =>
+            {
+                "every collective is logged"
+            }
+            "TORCH_NCCL_BLOCKING_WAIT" | "NCCL_BLOCKING_WAIT" if on(setting.value) => {
+                "the host waits for every collective, and no watchdog runs"
+            }
+            "TORCH_DISTRIBUTED_DEBUG" if setting.value.eq_ignore_ascii_case("DETAIL") => {
+                "every collective is checked against those of all ranks"
+            }
+            "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(setting.value) => "every allocation asks the driver",
+            _ => continue,
+        };
+        found.push((setting, effect));
+    }
+    let Some((first, effect)) = found.first() else { return Ok(Verdict::Pass) };
+    let says = format!("{}={} is left on: {effect}", first.name, first.value);
+    let unset: Vec<String> = found.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
+    let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
+    let verdict = Verdict::warning(says, Fix::safe("Take it out where it is set, for real runs.", &commands));
+    Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
+        verdict.because(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Fact, testing::*};
+
+    use super::super::Severity;
+
+    fn node(name: &str, value: &str) -> Facts {
+        with_variables(gpu_node(), &[(name, value)])
+    }
+
+    #[test]
+    fn what_is_left_on_is_found() {
+        assert!(finds(&CHECK, &node("CUDA_LAUNCH_BLOCKING", "1"), Severity::Warning, "waited for"));
+        assert!(finds(&CHECK, &node("NCCL_DEBUG", "TRACE"), Severity::Warning, "logged"));
+        for (name, value) in
+            [("CUDA_LAUNCH_BLOCKING", "0"), ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "ALL")]
+        {
+            assert!(passes(&CHECK, &node(name, value)), "{name}={value}");
+        }
+        assert!(means_nothing(&CHECK, &build_host()));
+        let mut unread = gpu_node();
+        unread.environment.variables = Fact::Unknown("--root".into());
+        assert!(is_unknown(&CHECK, &unread));
+    }
+}

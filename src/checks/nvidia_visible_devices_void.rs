@@ -1,0 +1,71 @@
+//! NVIDIA_VISIBLE_DEVICES keeps GPUs out of this container.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "nvidia-visible-devices-void",
+    group: Group::Environment,
+    applies: Applies::Container,
+    summary: "NVIDIA_VISIBLE_DEVICES does not keep GPUs out of a container that needs them",
+    explain: "\
+## What it checks
+In a container that is expected to have a GPU and has no device nodes of one: whether NVIDIA_VISIBLE_DEVICES
+is `void` or `none`.
+
+## Why it matters
+With `void` (or nothing) the NVIDIA Container Toolkit leaves a container alone, with `none` it gives it the
+driver's libraries and no GPU, whatever the image was built for.
+
+## How to fix it
+Start the container with `--gpus all`, and take the variable out of the image or compose file.
+
+## Sources
+- NVIDIA/cloud-native-docs: container-toolkit/docker-specialized.md
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let setting = settings.iter().find(|setting| setting.name == "NVIDIA_VISIBLE_DEVICES");
+    let Some(setting) = setting.filter(|setting| matches!(setting.value, "void" | "none" | "")) else {
+        return Err(Verdict::NotApplicable("NVIDIA_VISIBLE_DEVICES keeps no GPU out".into()));
+    };
+    // Kubernetes sets void where GPUs come by another way (CDI, volume mounts).
+    if facts.driver.device_nodes.decided()?.is_some_and(|nodes| !nodes.gpus.is_empty()) {
+        return Ok(Verdict::Pass);
+    }
+    if facts.expected.gpus.is_none_or(|count| count == 0) {
+        return Err(Verdict::NotApplicable("no GPU is expected here (--expect gpus=…)".into()));
+    }
+    let says = format!("NVIDIA_VISIBLE_DEVICES={} keeps every GPU out of this container", setting.value);
+    let fix = Fix::disruptive("Start the container anew.", &["docker run --gpus all …"]);
+    Ok(Verdict::error(says, fix).because("/dev/nvidia0 and the like: none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Fact, testing::*};
+
+    use super::super::Severity;
+    use crate::facts::driver::DeviceNodes;
+
+    #[test]
+    fn void_is_found_where_a_gpu_is_expected() {
+        let mut facts = with_variables(gpu_container(), &[("NVIDIA_VISIBLE_DEVICES", "void")]);
+        facts.driver.device_nodes = Fact::Absent;
+        assert!(finds(&CHECK, &facts, Severity::Error, "void"));
+        facts.driver.device_nodes = Fact::Known(DeviceNodes { gpus: vec![0], ..Default::default() });
+        assert!(passes(&CHECK, &facts));
+        facts.driver.device_nodes = Fact::Unknown("permission denied".into());
+        assert!(is_unknown(&CHECK, &facts));
+        assert!(means_nothing(
+            &CHECK,
+            &with_variables(gpu_container(), &[("NVIDIA_VISIBLE_DEVICES", "all")])
+        ));
+    }
+}

@@ -1,0 +1,143 @@
+//! A variable has a value that its reader does not take.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::catalog::variables::{self, Status};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "variable-out-of-range",
+    group: Group::Environment,
+    applies: Applies::Anywhere,
+    summary: "variables of the stack have values that are taken",
+    explain: "\
+## What it checks
+Compares the values of variables that take a number within bounds or one of a few words (as the catalog of
+envdoc has them) with what is allowed.
+
+## Why it matters
+NCCL_IB_RETRY_CNT is a field of three bits: 13, as some tutorials have it, is invalid for the adapter. A
+word where NCCL wants a number is ignored, and the default stays in force.
+
+## How to fix it
+Set an allowed value, or take the variable out: defaults are right on most machines. In the shell: `unset
+NAME`. Then find where it is set: `/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the
+compose file, the launcher's script, DeepSpeed's `.deepspeed_env`.
+
+## Sources
+- NVIDIA/nccl: docs/userguide/source/env.rst, src/transport/net_ib/connect.cc
+- CUDA programming guide: environment variables
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let mut any = false;
+    for setting in settings.iter().filter(|setting| !setting.value.is_empty()) {
+        let Some(row) = variables::variable(setting.name) else { continue };
+        let Some(allowed) =
+            row.allowed.as_deref().filter(|_| matches!(row.status, Status::Current | Status::Deprecated))
+        else {
+            continue;
+        };
+        // NCCL reads numbers with strtoll; others take further words for yes and no.
+        if row.kind.as_deref() == Some("bool") && row.owner != "nccl" {
+            continue;
+        }
+        // A value that is the default is right, whatever the bounds.
+        let default = row.default.as_deref() == Some(setting.value);
+        let Some(takes) = takes(allowed, setting.value) else { continue };
+        any = true;
+        if takes || default {
+            continue;
+        }
+        let says = format!("{}={} is not among what it takes: {allowed}", setting.name, setting.value);
+        let default =
+            row.default.as_ref().map(|default| format!("The default is {default}.")).unwrap_or_default();
+        let unset = format!("unset {}", setting.name);
+        let fix = Fix::safe(default, &[&unset]);
+        return Ok(Verdict::warning(says, fix).because(format!("set in {}", setting.place)));
+    }
+    if any { Ok(Verdict::Pass) } else { Err(Verdict::NotApplicable("no variable with bounds is set".into())) }
+}
+
+/// Whether `value` is one of `0|1`, lies in `0..7`, or is at least `>=1`; nothing where the bounds are written otherwise. What
+/// stands in brackets behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
+fn takes(allowed: &str, value: &str) -> Option<bool> {
+    let (bounds, note) = allowed.split_once(" (").unwrap_or((allowed, ""));
+    let bounds = bounds.trim();
+    let number = value.trim().parse::<i64>().ok();
+    if let Some((low, high)) = bounds.split_once("..") {
+        let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
+        let above = note.contains(">=") || note.contains("-1");
+        return Some(number.is_some_and(|number| {
+            (low..=high).contains(&number) || above && (number > high || number == -1)
+        }));
+    }
+    if bounds.contains(' ') || bounds.contains(';') || !bounds.contains('|') {
+        return None;
+    }
+    if bounds == "true|false" {
+        return None;
+    }
+    if note.contains("legacy") && number.is_some() {
+        return Some(true);
+    }
+    Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Fact, testing::*};
+
+    use super::super::Severity;
+
+    fn node(name: &str, value: &str) -> Facts {
+        with_variables(gpu_node(), &[(name, value)])
+    }
+
+    #[test]
+    fn values_out_of_bounds_are_found() {
+        assert!(finds(&CHECK, &node("NCCL_IB_RETRY_CNT", "13"), Severity::Warning, "0..7"));
+        assert!(finds(&CHECK, &node("NCCL_P2P_DISABLE", "yes"), Severity::Warning, "0|1"));
+        assert!(finds(&CHECK, &node("NCCL_P2P_LEVEL", "NVLINK"), Severity::Warning, "NVL"));
+        assert!(finds(&CHECK, &node("NCCL_DEBUG", "DEBUG"), Severity::Warning, "VERSION"));
+    }
+
+    #[test]
+    fn values_within_pass() {
+        for (name, value) in [
+            ("NCCL_IB_RETRY_CNT", "7"),
+            ("NCCL_IB_TIMEOUT", "22"),
+            ("NCCL_IB_TIMEOUT", "32"),
+            ("NCCL_DEBUG", "info"),
+            ("NCCL_P2P_LEVEL", "2"),
+            ("NCCL_IB_TC", "106"),
+        ] {
+            assert!(passes(&CHECK, &node(name, value)), "{name}={value}");
+        }
+        assert!(means_nothing(&CHECK, &node("NCCL_SOCKET_IFNAME", "eth0")));
+        let mut unread = gpu_node();
+        unread.environment.variables = Fact::Unknown("--root".into());
+        assert!(is_unknown(&CHECK, &unread));
+    }
+
+    #[test]
+    fn every_default_of_the_catalog_is_taken() {
+        for row in variables::all() {
+            let (Some(allowed), Some(default)) = (&row.allowed, &row.default) else { continue };
+            // A default in words ("auto", "unset") is no value.
+            if default.parse::<i64>().is_ok_and(|number| number >= 0) {
+                assert_ne!(
+                    takes(allowed, default),
+                    Some(false),
+                    "{}: default {default}, takes {allowed}",
+                    row.name
+                );
+            }
+        }
+    }
+}
