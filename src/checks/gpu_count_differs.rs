@@ -30,7 +30,7 @@ look into the board management log.
 
 ## Sources
 - tests/servers/outputs/kernel_log/nvidia-messages-precision7530-api-mismatch.txt (RmInitAdapter failed)
-- Linux Documentation/ABI/testing/sysfs-bus-pci
+- tests/servers/outputs/pci/sys-bus-pci-procfs.json
 ",
     judge,
 };

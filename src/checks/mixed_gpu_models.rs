@@ -25,7 +25,7 @@ Choose GPUs of one model for a job by UUID (`CUDA_VISIBLE_DEVICES=GPU-…`), or 
 `CUDA_DEVICE_ORDER=PCI_BUS_ID` so that the numbers agree with those of `nvidia-smi`.
 
 ## Sources
-- CUDA C++ Programming Guide, CUDA environment variables (CUDA_DEVICE_ORDER: FASTEST_FIRST is the default)
+- https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
 ",
     judge,
 };

@@ -243,7 +243,7 @@ impl Host for Live {
             Ask::Space(path) => or_failed(self.space_at(path)),
             Ask::Program(name) => self.program(name),
             Ask::Run(argv, limit) => self.outside("programs are not run", || {
-                process::run(argv, self.deadline.min(Instant::now() + limit), limit)
+                process::run(argv, self.deadline.min(Instant::now() + limit))
             }),
             Ask::Environment => self.outside("the environment is not read", environment),
             Ask::Engine(endpoint, path) => {

@@ -14,7 +14,8 @@ use super::{DENIED, Reading};
 const OUTPUT_MAX: usize = 16 << 20;
 
 /// Runs `argv` (no shell, no input, `LC_ALL=C`) until `deadline` and kills its process group then.
-pub fn run(argv: &[&str], deadline: Instant, limit: Duration) -> Reading {
+pub fn run(argv: &[&str], deadline: Instant) -> Reading {
+    let started = Instant::now();
     let [program, arguments @ ..] = argv else {
         return Reading::Failed("no program was named".into());
     };
@@ -30,14 +31,14 @@ pub fn run(argv: &[&str], deadline: Instant, limit: Duration) -> Reading {
         }
         Err(error) => return Reading::Failed(format!("{program} could not be started: {error}")),
     };
-    let reading = collect(&mut child, program, deadline, limit);
+    let reading = collect(&mut child, program, deadline, started);
     if matches!(reading, Reading::Failed(_)) {
         end(&mut child);
     }
     reading
 }
 
-fn collect(child: &mut Child, program: &str, deadline: Instant, limit: Duration) -> Reading {
+fn collect(child: &mut Child, program: &str, deadline: Instant, started: Instant) -> Reading {
     let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
         return Reading::Failed(format!("{program} gave no pipes"));
     };
@@ -55,7 +56,7 @@ fn collect(child: &mut Child, program: &str, deadline: Instant, limit: Duration)
         }
         let now = Instant::now();
         if now >= deadline {
-            let seconds = limit.as_secs_f32();
+            let seconds = started.elapsed().as_secs_f32();
             return Reading::Failed(format!(
                 "`{program}` did not answer within {seconds:.1} s and was stopped"
             ));
@@ -145,7 +146,7 @@ mod tests {
 
     fn within(argv: &[&str], milliseconds: u64) -> Reading {
         let limit = Duration::from_millis(milliseconds);
-        run(argv, Instant::now() + limit, limit)
+        run(argv, Instant::now() + limit)
     }
 
     #[test]
