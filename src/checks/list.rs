@@ -45,6 +45,13 @@ pub const CHECKS: &[&Check] = &[
     &nvlink_inactive::CHECK,
     &nvswitch_errors::CHECK,
     // cuda
+    &driver_too_old_for_cuda_toolkit::CHECK,
+    &cuda_toolkit_too_new_for_gpu::CHECK,
+    &cuda_home_broken::CHECK,
+    &cuda_home_mismatch::CHECK,
+    &cuda_compat_unusable::CHECK,
+    &ld_library_path_stubs::CHECK,
+    &cudnn_shadowed::CHECK,
     // nccl
     &torch_nccl_missing::CHECK,
     &mixed_cuda_wheels::CHECK,
