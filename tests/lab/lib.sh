@@ -91,7 +91,8 @@ engine_stop() {
     pid=$(cat /run/docker.pid 2>/dev/null) || return 0
     kill "$pid" 2>/dev/null
     for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || break
+        # Gone, or only waited for by nobody.
+        case $(cut -d' ' -f3 "/proc/$pid/stat" 2>/dev/null) in '' | Z) break ;; esac
         sleep 0.1
     done
     kill -KILL "$pid" 2>/dev/null

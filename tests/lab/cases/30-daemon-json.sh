@@ -16,15 +16,15 @@ broken() {
 }
 
 broken "a trailing comma" $'{\n  "log-driver": "json-file",\n  "live-restore": true,\n}\n' \
-    "invalid character '}'" docker-daemon-json-invalid "line 4"
+    "invalid character '}'" daemon-json-invalid "line 4"
 broken "a missing comma" $'{\n  "log-driver": "json-file"\n  "live-restore": true\n}\n' \
-    "invalid character" docker-daemon-json-invalid "line 3"
+    "invalid character" daemon-json-invalid "line 3"
 broken "an unknown key" $'{\n  "live-restor": true\n}\n' \
-    "don't match any configuration option" docker-daemon-json-unknown-key "live-restor"
+    "don't match any configuration option" daemon-json-unknown-key "live-restor"
 broken "a comment" $'{\n  // the runtime\n  "live-restore": true\n}\n' \
-    "invalid character '/'" docker-daemon-json-invalid "line 2"
+    "invalid character '/'" daemon-json-invalid "line 2"
 broken "a wrong type" $'{\n  "live-restore": "yes"\n}\n' \
-    "cannot unmarshal" docker-daemon-json-invalid "live-restore"
+    "cannot unmarshal" daemon-json-invalid "live-restore"
 
 # The same setting as a flag and in the file.
 printf '{"hosts": ["unix:///var/run/docker.sock"]}\n' >/etc/docker/daemon.json
@@ -38,7 +38,7 @@ mkdir /etc/docker/daemon.json
 check_that "a directory: dockerd refuses it" refuses
 doctor
 check_that "a directory: no panic" no_panic
-check_that "a directory: it is not called healthy" test "$(of docker-daemon-json-invalid status)" != pass
+check_that "a directory: it is not called healthy" test "$(of daemon-json-invalid status)" != pass
 rmdir /etc/docker/daemon.json
 
 # What dockerd takes, envdoc takes.
@@ -46,8 +46,8 @@ healthy() {
     printf '%s' "$2" >/etc/docker/daemon.json
     check_that "$1: dockerd takes it" engine_start
     doctor
-    check_that "$1: docker-daemon-json-invalid passes" status_of docker-daemon-json-invalid pass
-    check_that "$1: docker-daemon-json-unknown-key passes" status_of docker-daemon-json-unknown-key pass
+    check_that "$1: daemon-json-invalid passes" status_of daemon-json-invalid pass
+    check_that "$1: daemon-json-unknown-key passes" status_of daemon-json-unknown-key pass
     check_that "$1: status 0" ended_with 0
     engine_stop
 }
@@ -57,7 +57,7 @@ healthy "an empty object" '{}'
 if refuses; then verdict=error; else verdict=pass; fi
 engine_stop
 doctor
-check_that "an empty file: $verdict, as for dockerd" status_of docker-daemon-json-invalid "$verdict"
+check_that "an empty file: $verdict, as for dockerd" status_of daemon-json-invalid "$verdict"
 healthy "many known keys" '{"log-driver": "json-file", "log-opts": {"max-size": "10m", "max-file": "3"}, "live-restore": true,
   "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 64000, "Soft": 64000}}, "registry-mirrors": [], "mtu": 1450,
   "max-concurrent-downloads": 5, "features": {"buildkit": true}, "insecure-registries": [], "debug": false}'
@@ -68,6 +68,6 @@ printf '{}' >/etc/docker/daemon.json
 engine_start
 printf '{\n  "live-restore": true,\n}\n' >/etc/docker/daemon.json
 doctor
-check_that "broken under a running engine: an error" status_of docker-daemon-json-invalid error
+check_that "broken under a running engine: an error" status_of daemon-json-invalid error
 engine_stop
 rm -rf /etc/docker

@@ -16,10 +16,10 @@ check_that "/dev/shm of 64 MiB on a machine without GPU is no error: status 0" e
 check_that "nothing is an error" none_is error
 doctor --expect gpus=1
 check_that "--expect gpus=1: status 1" ended_with 1
-check_that "--expect gpus=1: shm-too-small finds 64 MiB" says shm-too-small "64 MiB"
+check_that "--expect gpus=1: shared-memory-too-small finds 64 MiB" says shared-memory-too-small "64 MiB"
 inside --shm-size 1g
 doctor --expect gpus=1
-check_that "--shm-size 1g: shm-too-small is silent" test "$(of shm-too-small status)" = pass
+check_that "--shm-size 1g: shared-memory-too-small is silent" test "$(of shared-memory-too-small status)" = pass
 inside --ipc host
 survives "--ipc host"
 inside --read-only --user 1000:1000 --cap-drop ALL --network none

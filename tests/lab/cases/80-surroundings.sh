@@ -7,7 +7,7 @@ behind 'mount -t tmpfs none /proc'
 survives "no /proc"
 behind 'mount -t tmpfs none /sys'
 survives "no /sys"
-check_that "no /sys: whether there is a GPU is unknown" status_of driver-missing unknown
+check_that "no /sys: whether there is a GPU is unknown" status_of gpu-without-driver unknown
 behind 'mount -t tmpfs none /proc; mount -t tmpfs none /sys; mount -t tmpfs none /dev'
 survives "no /proc, /sys, /dev"
 behind 'mount -t tmpfs none /etc'
@@ -18,15 +18,15 @@ behind 'mkdir -p /run/lab/ro; mount -t tmpfs -o ro none /run/lab/ro; export HOME
 survives "a read-only HOME"
 behind 'mkdir -p /etc/docker; ln -sf daemon.json /etc/docker/daemon.json'
 survives "daemon.json is a loop of links"
-check_that "daemon.json is a loop of links: not called healthy" test "$(of docker-daemon-json-invalid status)" != pass
+check_that "daemon.json is a loop of links: not called healthy" test "$(of daemon-json-invalid status)" != pass
 rm -rf /etc/docker
 behind 'mkdir -p /etc/docker; mkfifo /etc/docker/daemon.json'
 survives "daemon.json is a pipe"
-check_that "daemon.json is a pipe: not called healthy" test "$(of docker-daemon-json-invalid status)" != pass
+check_that "daemon.json is a pipe: not called healthy" test "$(of daemon-json-invalid status)" != pass
 rm -rf /etc/docker
 behind 'mkdir -p /etc/docker; head -c 60000000 /dev/zero >/etc/docker/daemon.json'
 survives "daemon.json of 60 MB"
-check_that "daemon.json of 60 MB: not called healthy" test "$(of docker-daemon-json-invalid status)" != pass
+check_that "daemon.json of 60 MB: not called healthy" test "$(of daemon-json-invalid status)" != pass
 rm -rf /etc/docker
 behind 'for f in /etc/os-release /etc/hosts /etc/group; do head -c 5000 /dev/urandom >$LAB/noise; cp $LAB/noise $f.n; mount --bind $f.n $f; done'
 survives "os-release, hosts and group full of noise"
@@ -58,7 +58,7 @@ if ! unshare --mount --propagation private bash -c "$bus test -e /sys/bus/pci/de
 fi
 behind "$bus"
 doctor
-check_that "a GPU on the bus and no driver: driver-missing is an error" status_of driver-missing error
+check_that "a GPU on the bus and no driver: gpu-without-driver is an error" status_of gpu-without-driver error
 check_that "a GPU on the bus and no driver: status 1" ended_with 1
 fake_smi() {
     mkdir -p /run/lab/bin
