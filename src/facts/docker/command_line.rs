@@ -144,7 +144,7 @@ pub fn flags(argv: &[String]) -> Vec<(String, String)> {
             let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
             (name.to_owned(), value)
         } else if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
-            let (letter, value) = short.split_at(1);
+            let (letter, value) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
             let row = docker_daemon::all().iter().find(|row| row.short.as_deref() == Some(letter));
             let Some(name) = row.and_then(|row| row.flag.clone()) else { continue };
             let value = value.strip_prefix('=').unwrap_or(value);
