@@ -1,7 +1,7 @@
 //! The CDI specification is of another driver.
 
 use super::{Applies, Check, Fix, FixClass, Group, Judged, Verdict};
-use crate::facts::Facts;
+use crate::facts::{Fact, Facts};
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -40,6 +40,9 @@ fn judge(facts: &Facts) -> Judged {
     if specs.is_empty() {
         return Err(Verdict::NotApplicable("no CDI specification of a GPU here".into()));
     }
+    let used = facts.toolkit.mode() == Fact::Known("cdi".into())
+        || matches!(facts.docker.gives_gpus_by_cdi(&facts.toolkit), Ok(true));
+    let finding = if used { Verdict::error } else { Verdict::warning };
     let refresh = facts.toolkit.refresh_unit.known() == Some(&true);
     for spec in specs {
         let command = if refresh && spec.path == "/var/run/cdi/nvidia.yaml" {
@@ -56,7 +59,7 @@ fn judge(facts: &Facts) -> Judged {
                 "{} names {first}{more}, which is not there: containers that are given GPUs by CDI do not start",
                 spec.path
             );
-            return Ok(Verdict::warning(says, fix));
+            return Ok(finding(says, fix));
         }
         let module = facts.driver.module.require("the driver is not loaded")?;
         let Some(driver) = spec.driver.decided()? else { continue };
@@ -65,7 +68,7 @@ fn judge(facts: &Facts) -> Judged {
                 "{} is of driver {driver}, and {} is loaded: containers that are given GPUs by CDI get libraries that do not fit",
                 spec.path, module.version
             );
-            return Ok(Verdict::warning(says, fix));
+            return Ok(finding(says, fix));
         }
     }
     Ok(Verdict::Pass)
@@ -76,7 +79,6 @@ mod tests {
     use super::*;
     use crate::facts::sparse::{Sparse, gpu_host, says};
 
-    use crate::facts::Fact;
     use crate::facts::sparse::SOCKET;
 
     const SPEC: &str = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\ncontainerEdits:\n  mounts:\n  - hostPath: /usr/lib/libcuda.so.550.54.14\n    containerPath: /usr/lib/libcuda.so.550.54.14\n";

@@ -48,7 +48,7 @@ fn judge(facts: &Facts) -> Judged {
         State::Unknown(why) => return Err(Verdict::Unknown(why)),
         _ => {}
     }
-    let root = docker.data_root.require("no data root")?;
+    let root = docker.data_root.require("images lie inside Docker Desktop's virtual machine")?;
     let free = root.space.available;
     if free >= SMALL {
         return Ok(Verdict::Pass);

@@ -37,11 +37,15 @@ runtime is a program that the engine starts.
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let fix = if facts.system.systemd.known() == Some(&false) {
-        Fix::safe("Its log says why, if it does not stay up.", &["sudo service docker start"])
-    } else {
+    let docker = &facts.docker;
+    let fix = if facts.system.systemd.known() == Some(&true) && docker.unit_file.known().is_some() {
         let commands = ["sudo systemctl start docker", "sudo journalctl -u docker.service -n 50 --no-pager"];
         Fix::safe("The log says why, if it does not stay up.", &commands)
+    } else if docker.init_script.known() == Some(&true) {
+        let commands = ["sudo service docker start", "sudo tail -n 50 /var/log/docker.log"];
+        Fix::safe("Its log says why, if it does not stay up.", &commands)
+    } else {
+        Fix::safe("No service starts it here; by hand, in a shell of its own:", &["sudo dockerd"])
     };
     match facts.docker.state() {
         State::Running => Ok(Verdict::Pass),

@@ -25,6 +25,7 @@ mod daemon_json_not_applied;
 mod daemon_json_unknown_key;
 mod data_root_too_small;
 mod debug_variable_left_on;
+mod docker_desktop_without_gpu;
 mod docker_end_of_life;
 mod docker_engine_warnings;
 mod docker_from_snap;

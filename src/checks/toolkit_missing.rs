@@ -41,6 +41,9 @@ fn judge(facts: &Facts) -> Judged {
     if docker.state() == State::Missing && docker.podman.decided()?.is_none() {
         return Err(Verdict::NotApplicable("no container engine on this machine".into()));
     }
+    if docker.is_desktop() {
+        return Err(Verdict::NotApplicable("Docker Desktop's engine has a toolkit of its own".into()));
+    }
     let programs = facts.toolkit.programs.decided()?;
     if facts.toolkit.version.decided()?.is_some() || programs.is_some_and(|programs| !programs.is_empty()) {
         return Ok(Verdict::Pass);

@@ -13,9 +13,15 @@ pub struct Unit {
     pub argv: Vec<String>,
 }
 
-/// The engine's process id.
-pub(super) fn pid(host: &dyn Host) -> Fact<u32> {
-    let text = host.read("/var/run/docker.pid").text().or_else(|| host.read("/run/docker.pid").text());
+/// The engine's process id; a rootless engine keeps it in its user's runtime directory.
+pub(super) fn pid(host: &dyn Host, rootless: Option<&str>) -> Fact<u32> {
+    if let Some(run) = rootless {
+        return parse_pid(host.read(&format!("{run}/docker.pid")).text());
+    }
+    parse_pid(host.read("/var/run/docker.pid").text().or_else(|| host.read("/run/docker.pid").text()))
+}
+
+fn parse_pid(text: Fact<String>) -> Fact<u32> {
     text.about("docker.pid").and_then(|text| match text.trim().parse() {
         Ok(pid) => Fact::Known(pid),
         Err(_) => Fact::Unknown(format!("docker.pid holds {:?}, not a process id", text.trim())),

@@ -32,10 +32,19 @@ pub struct DaemonJsonError {
 
 const DEFAULT: &str = "/etc/docker/daemon.json";
 
-pub(super) fn find(host: &dyn Host, running: &Fact<Vec<String>>, unit: &Fact<Unit>) -> Fact<DaemonJson> {
-    let argv = running.known().or(unit.known().map(|unit| &unit.argv));
+pub(super) fn find(
+    host: &dyn Host,
+    running: &Fact<Vec<String>>,
+    unit: &Fact<Unit>,
+    rootless: Option<&str>,
+) -> Fact<DaemonJson> {
+    let system = unit.known().filter(|_| rootless.is_none());
+    let argv = running.known().or(system.map(|unit| &unit.argv));
     let named = argv.and_then(|argv| flags(argv).into_iter().rev().find(|(name, _)| name == "config-file"));
-    let path = named.map_or_else(|| DEFAULT.to_owned(), |(_, path)| path);
+    let path = named.map(|(_, path)| path);
+    let path = path
+        .or_else(|| rootless.map(|config| format!("{config}/daemon.json")))
+        .unwrap_or_else(|| DEFAULT.to_owned());
     host.read(&path).text().about(&path).map(|text| DaemonJson {
         value: parse(&text),
         modified: host.stat(&path).json::<Stat>().map(|stat| stat.mtime),

@@ -44,7 +44,7 @@ pub struct Docker {
     pub command_line: Fact<Vec<String>>,
     /// When the running daemon started, seconds since 1970 (`/proc/PID/stat` and `/proc/stat`'s btime).
     pub started: Fact<i64>,
-    /// Space where the images lie.
+    /// Space where the images lie; absent where that is inside Docker Desktop's virtual machine.
     pub data_root: Fact<DataRoot>,
     /// `HTTP_PROXY` and the like that the daemon itself has: `/info` (HttpProxy, HttpsProxy). Empty when it has none.
     pub proxies: Fact<Vec<String>>,
@@ -58,6 +58,8 @@ pub struct Docker {
     pub podman: Fact<String>,
     /// Path of the unit file of `docker.service`; absent when there is none.
     pub unit_file: Fact<String>,
+    /// Whether there is an init script (`/etc/init.d/docker`).
+    pub init_script: Fact<bool>,
     /// The command line that the unit and its drop-ins start.
     pub unit: Fact<Unit>,
     /// Runtimes of `daemon.json` that name a path: name, path, and whether something stands there.
@@ -122,7 +124,13 @@ impl Docker {
     pub fn is_podman(&self) -> bool {
         let component = self.version.known().and_then(|v| v.get("Components")?.get(0)?.get("Name")?.as_str());
         component.is_some_and(|name| name.contains("Podman"))
+            || self.info.known().is_some_and(|info| info.get("BuildahVersion").is_some())
             || self.program.known().is_some_and(|path| path.ends_with("/podman"))
+    }
+
+    /// Whether Docker Desktop answers: its engine runs in a virtual machine of its own, with its own files.
+    pub fn is_desktop(&self) -> bool {
+        self.info_text(&["OperatingSystem"]).known().is_some_and(|name| name.starts_with("Docker Desktop"))
     }
 
     /// Whether the engine that was asked runs without root rights.
@@ -167,7 +175,8 @@ pub fn gather(host: &dyn Host) -> Docker {
         Fact::Known(endpoint) if endpoint.elsewhere => Fact::Known(endpoint::DEFAULT.to_owned()),
         other => other.as_ref().map(|endpoint| endpoint.url.clone()),
     };
-    let pid = command_line::pid(host);
+    let rootless = rootless_directories(&asked, &variables);
+    let pid = command_line::pid(host, rootless.as_ref().map(|(_, run)| run.as_str()));
     let command_line = pid.as_ref().and_then(|pid| command_line::of(host, *pid));
     let started = match (&pid, &command_line) {
         (Fact::Known(pid), Fact::Known(_)) => command_line::started(host, *pid),
@@ -181,7 +190,8 @@ pub fn gather(host: &dyn Host) -> Docker {
     });
     let idle = idle(host, &asked, &socket, &command_line);
     let (info, version) = ask(host, &asked, &socket, &idle);
-    let daemon_json = daemon_json::find(host, &command_line, &unit);
+    let daemon_json =
+        daemon_json::find(host, &command_line, &unit, rootless.as_ref().map(|(config, _)| config.as_str()));
     let data_root = data_root(host, &info, &daemon_json);
     let proxies = info.as_ref().map(|info| {
         let set =
@@ -195,6 +205,7 @@ pub fn gather(host: &dyn Host) -> Docker {
         podman: host.program("podman").text(),
         runtime_paths: runtime_paths(host, &daemon_json),
         kubelet_cgroup_driver: kubelet(host),
+        init_script: host.stat("/etc/init.d/docker").text().map(|_| true).absent_as(false),
         kubelet_uses_docker: host.stat("/run/cri-dockerd.sock").text().map(|_| true).absent_as(false),
         program,
         daemon_program,
@@ -274,6 +285,23 @@ fn idle(
     Fact::Known(true)
 }
 
+/// Where a rootless engine of this user has its configuration and its process id, when it is the one that is asked.
+fn rootless_directories(
+    asked: &Fact<String>,
+    variables: &Fact<std::collections::BTreeMap<String, String>>,
+) -> Option<(String, String)> {
+    let variables = variables.known()?;
+    let run = variables.get("XDG_RUNTIME_DIR")?.trim_end_matches('/');
+    if *asked.known()? != format!("unix://{run}/docker.sock") {
+        return None;
+    }
+    let config = match variables.get("XDG_CONFIG_HOME") {
+        Some(dir) => dir.clone(),
+        None => format!("{}/.config", variables.get("HOME")?.trim_end_matches('/')),
+    };
+    Some((format!("{config}/docker"), run.to_owned()))
+}
+
 /// A path with its links followed.
 fn real(host: &dyn Host, path: String) -> Fact<String> {
     Fact::Known(host.stat(&path).json::<Stat>().known().map_or(path, |stat| stat.path.clone()))
@@ -294,6 +322,13 @@ pub fn in_service_path(host: &dyn Host, name: &str) -> Fact<String> {
 }
 
 fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fact<DataRoot> {
+    if info
+        .known()
+        .and_then(|info| info.get("OperatingSystem")?.as_str())
+        .is_some_and(|os| os.starts_with("Docker Desktop"))
+    {
+        return Fact::Absent;
+    }
     let from_info = info.known().map(images_directory);
     let from_file = || {
         let value = file.known()?.value.as_ref().ok()?;

@@ -59,6 +59,9 @@ impl Docker {
     /// The engine's `/info`, or the verdict of a check that needs it.
     pub fn answering(&self) -> Result<&Value, Verdict> {
         match (&self.info, self.state()) {
+            (Fact::Known(_), _) if self.is_podman() => {
+                Err(Verdict::NotApplicable("Podman answers in Docker's place".into()))
+            }
             (Fact::Known(info), _) => Ok(info),
             (_, State::Stopped(_)) => Err(Verdict::NotApplicable("the engine does not run".into())),
             (_, State::Missing) => Err(Verdict::NotApplicable("no Docker engine on this machine".into())),

@@ -162,3 +162,34 @@ fn every_daemon_json_of_the_corpus_is_read() {
     let error = daemon_json::parse(cut).unwrap_err();
     assert!(error.says.contains("} is missing at its end"), "{error:?}");
 }
+
+#[test]
+fn a_rootless_engine_has_files_of_its_own() {
+    let docker = gathered(&[
+        ("environment", "HOME=/home/b\nXDG_RUNTIME_DIR=/run/user/1000"),
+        ("stat /run/user/1000/docker.sock", SOCKET),
+        ("engine unix:///run/user/1000/docker.sock /info", r#"{"SecurityOptions":["name=rootless"]}"#),
+        ("read /run/user/1000/docker.pid", "88"),
+        ("read /proc/88/cmdline", "dockerd\0"),
+        ("read /home/b/.config/docker/daemon.json", "{\"debug\": true}"),
+        ("read /etc/docker/daemon.json", "broken"),
+    ]);
+    assert_eq!(docker.daemon_json.known().unwrap().path, "/home/b/.config/docker/daemon.json");
+    assert_eq!(docker.command_line, Fact::Known(vec!["dockerd".into()]));
+    assert_eq!(docker.rootless(), Fact::Known(true));
+}
+
+#[test]
+fn podman_is_told_from_docker() {
+    let socket = "unix:///var/run/docker.sock";
+    let docker = gathered(&[
+        ("stat /var/run/docker.sock", SOCKET),
+        (&format!("engine {socket} /info"), r#"{"ServerVersion":"4.9.3"}"#),
+        (
+            &format!("engine {socket} /version"),
+            r#"{"Components":[{"Name":"Podman Engine","Version":"4.9.3"}]}"#,
+        ),
+    ]);
+    assert!(docker.is_podman());
+    assert!(matches!(docker.answering(), Err(crate::checks::Verdict::NotApplicable(_))));
+}
