@@ -1,6 +1,6 @@
 //! Gathering all groups side by side, under one deadline.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
 use super::{
@@ -29,8 +29,11 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         gather: fn(&dyn Host) -> T,
     ) -> T {
         let left = deadline.saturating_duration_since(Instant::now());
-        receiver.recv_timeout(left).unwrap_or_else(|_| {
-            let reason = "it did not answer before envdoc's deadline (--timeout)";
+        receiver.recv_timeout(left).unwrap_or_else(|error| {
+            let reason = match error {
+                RecvTimeoutError::Timeout => "it did not answer before envdoc's deadline (--timeout)",
+                RecvTimeoutError::Disconnected => "envdoc itself failed while looking; please report this",
+            };
             gather(&Replay::new(host.readings(), reason))
         })
     }
@@ -125,5 +128,61 @@ fn file_groups(host: &dyn Host) -> FileGroups {
         rdma: rdma::gather(host),
         limits: limits::gather(host),
         environment: environment::gather(host),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::host::{Ask, Reading};
+
+    /// A machine on which one reading is held by the kernel, as files of a dead file server are.
+    struct Held;
+
+    impl Host for Held {
+        fn ask(&self, ask: Ask<'_>) -> Reading {
+            match ask {
+                Ask::Read("/proc/modules") => {
+                    std::thread::sleep(Duration::from_secs(60));
+                    Reading::Absent
+                }
+                Ask::Read("/proc/sys/kernel/osrelease") => Reading::Text("6.8.0-45-generic\n".into()),
+                Ask::Clock => Reading::Text("1700000000".into()),
+                _ => Reading::Absent,
+            }
+        }
+    }
+
+    #[test]
+    fn what_hangs_is_unknown_in_time_and_the_rest_is_known() {
+        let started = Instant::now();
+        let deadline = started + Duration::from_millis(300);
+        let facts = live(&Recorder::new(Arc::new(Held)), deadline, Expected::default());
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+        let loaded = &facts.modules.loaded;
+        assert!(matches!(loaded, Fact::Unknown(why) if why.contains("--timeout")), "{loaded:?}");
+        assert_eq!(facts.system.kernel, Fact::Known("6.8.0-45-generic".into()));
+        assert_eq!(facts.docker.program, Fact::Absent);
+    }
+
+    /// A machine on which looking panics.
+    struct Panics;
+
+    impl Host for Panics {
+        fn ask(&self, ask: Ask<'_>) -> Reading {
+            assert!(ask != Ask::Clock, "a fault of envdoc's own");
+            Reading::Absent
+        }
+    }
+
+    #[test]
+    fn a_fault_in_one_group_leaves_the_others() {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let facts = live(&Recorder::new(Arc::new(Panics)), deadline, Expected::default());
+        assert!(matches!(&facts.clock.now, Fact::Unknown(why) if why.contains("envdoc itself failed")));
+        assert_eq!(facts.docker.program, Fact::Absent);
     }
 }
