@@ -120,6 +120,11 @@ pub const CHECKS: &[&Check] = &[
     &rdma_device_nodes_missing::CHECK,
     &peermem_module_missing::CHECK,
     // python
+    &nvcc_torch_cuda_mismatch::CHECK,
+    &deepspeed_incompatible::CHECK,
+    &duplicate_distribution::CHECK,
+    &virtual_env_not_in_use::CHECK,
+    &user_site_shadows_torch::CHECK,
     &torch_cuda_newer_than_driver::CHECK,
     &torch_cpu_only::CHECK,
     &torch_lacks_gpu_architecture::CHECK,
