@@ -1,8 +1,8 @@
 //! daemon.json was changed after the engine started.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
-use crate::facts::Facts;
 use crate::facts::docker::texts;
+use crate::facts::{Fact, Facts};
 use serde_json::Value;
 
 /// The check.
@@ -49,7 +49,11 @@ fn judge(facts: &Facts) -> Judged {
     if modified <= started + 2 {
         return Ok(Verdict::Pass);
     }
-    let differs = differences(value, info);
+    let mut differs = differences(value, info);
+    // swarm-with-live-restore says what a restart would do then.
+    if docker.in_swarm() == Fact::Known(true) {
+        differs.retain(|difference| !difference.starts_with("live-restore is true"));
+    }
     let hidden: Vec<&str> = value
         .as_object()
         .into_iter()

@@ -282,7 +282,26 @@ fn idle(
             other => return other,
         }
     }
-    Fact::Known(true)
+    listened_to(host, socket.known().map_or("", |socket| socket.path.as_str()))
+}
+
+/// Whether somebody listens on a socket: its file stays when the engine and `docker.socket` are both stopped.
+///
+/// ```text
+/// Num       RefCount Protocol Flags    Type St Inode Path
+/// 0000000000000000: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock
+/// ```
+///
+/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen. Without the file it is taken for granted.
+fn listened_to(host: &dyn Host, socket: &str) -> Fact<bool> {
+    let all = host.read("/proc/net/unix").text();
+    let Fact::Known(all) = all else { return Fact::Known(true) };
+    let listens = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.nth(3) == Some("00010000")
+            && words.last().is_some_and(|path| path == socket || path == "/var/run/docker.sock")
+    };
+    Fact::Known(all.lines().any(listens))
 }
 
 /// Where a rootless engine of this user has its configuration and its process id, when it is the one that is asked.

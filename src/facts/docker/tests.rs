@@ -66,6 +66,13 @@ fn an_engine_that_systemd_would_start_is_not_asked() {
     let docker = gathered(&readings);
     assert_eq!(docker.idle, Fact::Known(true));
     assert_eq!(docker.info, Fact::Unknown(IDLE.into()));
+    // docker.socket is stopped too: its file stayed, and nobody listens.
+    readings
+        .push(("read /proc/net/unix", "Num\n0: 00000003 00000000 00000000 0001 03 25012 /run/docker.sock\n"));
+    assert_eq!(gathered(&readings).idle, Fact::Known(false));
+    readings
+        .push(("read /proc/net/unix", "Num\n0: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock\n"));
+    assert_eq!(gathered(&readings).idle, Fact::Known(true));
     readings.push(("read /var/run/docker.pid", "77"));
     readings.push(("read /proc/77/cmdline", "/usr/bin/dockerd\0-H\0fd://\0"));
     let docker = gathered(&readings);
