@@ -43,7 +43,8 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         };
         // NCCL reads numbers with strtoll; others take further words for yes and no.
-        if row.kind.as_deref() == Some("bool") && row.owner != "nccl" {
+        let other_words = row.kind.as_deref() == Some("bool") && row.owner != "nccl";
+        if other_words || row.kind.as_deref() == Some("list") {
             continue;
         }
         // A value that is the default is right, whatever the bounds.
@@ -120,6 +121,7 @@ mod tests {
             assert!(passes(&CHECK, &node(name, value)), "{name}={value}");
         }
         assert!(means_nothing(&CHECK, &node("NCCL_SOCKET_IFNAME", "eth0")));
+        assert!(means_nothing(&CHECK, &node("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")));
         let mut unread = gpu_node();
         unread.environment.variables = Fact::Unknown("--root".into());
         assert!(is_unknown(&CHECK, &unread));

@@ -73,6 +73,7 @@ pub const VARIABLES: &[&str] = &[
     "DS_",
     "DEEPSPEED_",
     "GLOO_",
+    "TP_SOCKET_IFNAME",
     "UCX_",
     "OMPI_",
     "MV2_",

@@ -37,6 +37,8 @@ pub(super) fn gather(host: &dyn Host, wsl: &Fact<Wsl>) -> Fact<String> {
     match (namespaces, &marks) {
         // `docker run --pid=host --uts=host --ipc=host` on cgroup v1 is left: the control group's path tells it.
         (Namespaces::Machine, _) => in_cgroup(host).map_or(Fact::Absent, Fact::Known),
+        // A machine made from an image has the mark, and its services in sandboxes have namespaces of their own.
+        (Namespaces::Mixed, Marks::Found(_)) if !own_root(host) => Fact::Absent,
         (_, Marks::Found(name)) => Fact::Known(name.clone()),
         (Namespaces::OwnProcesses, _) => match (wsl, mount_type(host, "/dev").as_deref()) {
             // WSL 2 gives each distribution namespaces of its own in one virtual machine.
@@ -58,6 +60,14 @@ pub(super) fn gather(host: &dyn Host, wsl: &Fact<Wsl>) -> Fact<String> {
         },
         (_, Marks::Unreadable(why)) => unreadable(why),
     }
+}
+
+/// Whether this process has control groups of its own, or a root as engines make it.
+fn own_root(host: &dyn Host) -> bool {
+    let layered = || {
+        mount_type(host, "/").is_some_and(|kind| matches!(kind.as_str(), "overlay" | "fuse.fuse-overlayfs"))
+    };
+    is_initial(host, "cgroup") == Some(false) || in_cgroup(host).is_some() || layered()
 }
 
 fn unreadable(why: &str) -> Fact<String> {

@@ -107,6 +107,14 @@ fn containers_are_told_from_machines() {
             Fact::Absent,
         ),
         (
+            "a sandboxed service on such a machine",
+            with_namespaces(
+                &[("stat /.dockerenv", &file), ("read /proc/self/mountinfo", VM_MOUNTS)],
+                &["uts", "user"],
+            ),
+            Fact::Absent,
+        ),
+        (
             "a machine, or a chroot on it",
             with_namespaces(&[("read /proc/self/cgroup", host_service)], &[]),
             Fact::Absent,
