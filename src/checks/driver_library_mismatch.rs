@@ -1,7 +1,7 @@
 //! The loaded kernel module and the user library are of different versions.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
-use crate::facts::Facts;
+use crate::facts::{Fact, Facts, Role};
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -15,9 +15,10 @@ Compares the version of the loaded kernel module (`/proc/driver/nvidia/version`)
 library that programs load (`libcuda.so.1`, `libnvidia-ml.so.1`).
 
 ## Why it matters
-The two speak a private interface that changes with every release. After an upgrade without a reboot the new
-library meets the old module: `nvidia-smi` says \"Failed to initialize NVML: Driver/library version mismatch\",
-CUDA answers with error 803, and every container that starts now fails too. What runs already goes on.
+The two speak a private interface that changes with every release. After an upgrade without a reboot the
+new library meets the old module: `nvidia-smi` says \"Failed to initialize NVML: Driver/library version
+mismatch\", CUDA answers with error 803, and every container that starts now fails too. What runs already
+goes on.
 
 ## How to fix it
 Reboot, so that the kernel loads the module that was installed with the library. Where that must wait, and
@@ -42,8 +43,43 @@ fn judge(facts: &Facts) -> Judged {
          can use the GPU",
         module.version
     );
-    let fix = Fix::reboot("The module of the new version is loaded at the next boot.", &["sudo reboot"]);
+    let fix = match (facts.role(), facts.modules.nvidia_on_disk.known()) {
+        (Fact::Known(Role::Container), _) => Fix::disruptive(
+            "Start the container anew, so that it gets the host's library of today; if it stays, the image brings a driver \
+             library of its own: remove that from the image.",
+            &["docker run --gpus all …"],
+        ),
+        (_, Some(disk)) if disk.parse() != Ok(*library) => Fix::reboot(
+            "The module on disk is not of the library's version either: install both from one place first.",
+            &["modinfo -F version nvidia", "sudo reboot"],
+        ),
+        _ => Fix::reboot("The module of the new version is loaded at the next boot.", &["sudo reboot"]),
+    };
     Ok(Verdict::error(says, fix)
         .because(format!("loaded module {} (/proc/driver/nvidia/version)", module.version))
         .because(format!("user library {library} (libcuda.so.1)")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gpu_without_driver::testing::{expect, server};
+    use super::*;
+
+    #[test]
+    fn module_and_library_must_be_one_version() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let mut upgraded = server(|f| f.driver.library = Fact::Known("580.178.04".parse().unwrap()));
+        expect(&CHECK, &upgraded, "error", "580.95.05, the user library 580.178.04");
+        let text = |facts: &Facts| match judge(facts) {
+            Ok(Verdict::Finding { fix, .. }) => fix.text,
+            other => format!("{other:?}"),
+        };
+        assert!(text(&upgraded).contains("install both from one place"));
+        upgraded.modules.nvidia_on_disk = Fact::Known("580.178.04".into());
+        assert!(text(&upgraded).contains("at the next boot"));
+        upgraded.system.container = Fact::Known("docker".into());
+        assert!(text(&upgraded).contains("Start the container anew"));
+        expect(&CHECK, &server(|f| f.driver.library = Fact::Unknown("x".into())), "unknown", "x");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not applicable", "not loaded");
+    }
 }

@@ -1,0 +1,74 @@
+//! A user library of the driver is an empty file or a link that leads nowhere.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::{Fact, Facts, Role};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "driver-library-broken",
+    group: Group::Driver,
+    applies: Applies::Gpu,
+    summary: "the driver's user libraries are whole files",
+    explain: "\
+## What it checks
+Looks for `libcuda.so.*` and `libnvidia-ml.so.*` in the loader's directories that are empty, or links
+without a file.
+
+## Why it matters
+The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones
+are left behind when an image is made of a running GPU container (`docker commit`): the libraries were
+mounted there, and only their mount points are in the image. Another driver on the next host then fails
+with \"file exists\" or finds the wrong one.
+
+## How to fix it
+In an image: build it with a Dockerfile, or delete the empty files in it. On a host: install the driver's
+packages again.
+
+## Sources
+- ld.so(8)
+- NVIDIA/libnvidia-container issues on libraries left behind by docker commit
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let broken = facts.driver.broken.require("no loader directory")?;
+    if broken.is_empty() {
+        let none = facts.driver.libraries.decided()?.is_none_or(|found| found.is_empty());
+        return Ok(match none {
+            true => Verdict::NotApplicable("the driver's user library is not installed".into()),
+            false => Verdict::Pass,
+        });
+    }
+    let (path, what) = &broken[0];
+    let more = if broken.len() > 1 { format!(" (and {} more)", broken.len() - 1) } else { String::new() };
+    let says = format!("{path} {what}{more}: programs that load it fail");
+    let inside = matches!(facts.role(), Fact::Known(Role::Container));
+    let fix = if inside {
+        Fix::safe(
+            "Build the image with a Dockerfile, not from a running container, or delete these files in it.",
+            &[],
+        )
+    } else {
+        Fix::safe("Install the driver's packages again, then renew the loader's cache.", &["sudo ldconfig"])
+    };
+    Ok(broken
+        .iter()
+        .fold(Verdict::error(says, fix), |verdict, (path, what)| verdict.because(format!("{path} {what}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gpu_without_driver::testing::{expect, server};
+    use super::*;
+
+    #[test]
+    fn empty_libraries_are_an_error() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let path = "/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03".to_owned();
+        let empty = server(|f| f.driver.broken = Fact::Known(vec![(path, "is empty")]));
+        expect(&CHECK, &empty, "error", "is empty");
+        expect(&CHECK, &server(|f| f.driver.broken = Fact::Unknown("x".into())), "unknown", "x");
+        expect(&CHECK, &server(|f| f.driver.libraries = Fact::Known(vec![])), "not applicable", "");
+    }
+}

@@ -1,0 +1,79 @@
+//! A GPU is listed on the bus and does not answer any more.
+
+use super::gpu_without_driver::name;
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "gpu-not-answering-on-bus",
+    group: Group::Pci,
+    applies: Applies::GpuHost,
+    summary: "every GPU on the PCI bus answers",
+    explain: "\
+## What it checks
+Reads the first bytes of the configuration space of every NVIDIA GPU on the PCI bus. A device that is gone
+answers with ones only (`lspci` shows \"rev ff\").
+
+## Why it matters
+The GPU has fallen off the bus: power, heat, the slot or the board. The kernel still lists it, the driver
+reports Xid 79 or \"Unable to determine the device handle\", and `nvidia-smi` may hang. Programs on the
+other GPUs often die with it.
+
+## How to fix it
+Drain the machine and take it off power and on again. If it happens again with the same GPU, look at power
+and cooling, seat the board anew, and replace it in the end.
+
+## Sources
+- https://docs.nvidia.com/deploy/xid-errors/ (Xid 79)
+- PCI Express base specification: a read that nobody answers returns all ones
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let mut gone = Vec::new();
+    let mut looked = 0;
+    for gpu in facts.pci.gpus() {
+        match gpu.answers.decided()? {
+            Some(false) => gone.push(gpu),
+            Some(true) => {}
+            None => continue,
+        }
+        looked += 1;
+    }
+    if gone.is_empty() {
+        return Ok(match looked {
+            0 => Verdict::NotApplicable("no GPU's configuration space is shown here".into()),
+            _ => Verdict::Pass,
+        });
+    }
+    let says = format!(
+        "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and useless until power is cut",
+        gone.len()
+    );
+    let fix = Fix::reboot(
+        "Drain the machine and take it off power and on again; if it comes back, have the board seated anew or replaced.",
+        &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
+    );
+    Ok(gone.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
+        verdict.because(format!("{} {}: configuration space reads ff", gpu.address, name(gpu)))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gpu_without_driver::testing::{expect, first, server};
+    use super::*;
+    use crate::facts::Fact;
+
+    #[test]
+    fn ones_only_mean_that_it_is_gone() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let answers = |fact: Fact<bool>| server(|f| first(f, |gpu| gpu.answers = fact));
+        expect(&CHECK, &answers(Fact::Known(false)), "error", "1 of 1");
+        expect(&CHECK, &answers(Fact::Unknown("x".into())), "unknown", "x");
+        expect(&CHECK, &answers(Fact::Absent), "not applicable", "");
+    }
+}

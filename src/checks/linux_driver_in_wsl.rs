@@ -1,0 +1,86 @@
+//! A Linux driver is installed inside WSL2.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "linux-driver-in-wsl",
+    group: Group::Driver,
+    applies: Applies::Anywhere,
+    summary: "WSL2 uses the driver of Windows and no Linux driver is installed in it",
+    explain: "\
+## What it checks
+On WSL2: whether driver packages, or driver libraries outside `/usr/lib/wsl/lib`, are installed.
+
+## Why it matters
+The driver belongs to Windows; its libcuda.so is mapped into WSL2 at `/usr/lib/wsl/lib`. A Linux driver
+puts another libcuda.so beside it, which has no kernel module to talk to: CUDA finds no device, though
+`nvidia-smi` of Windows works. The packages `cuda` and `cuda-drivers` bring it along; `cuda-toolkit-12-x`
+does not.
+
+## How to fix it
+Remove the driver packages, keep the toolkit, and update the driver on Windows.
+
+## Sources
+- https://docs.nvidia.com/cuda/wsl-user-guide (do not install any Linux display driver in WSL)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.system.wsl.require("this is not WSL")?;
+    let packages = facts.driver.packages.decided()?;
+    let libraries = facts.driver.libraries.decided()?.map(Vec::as_slice).unwrap_or_default();
+    let foreign: Vec<_> =
+        libraries.iter().filter(|library| !library.path.starts_with("/usr/lib/wsl/")).collect();
+    if packages.is_none() && foreign.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = "a Linux driver is installed inside WSL2, where the driver belongs to Windows: programs that load its \
+                libcuda.so find no GPU";
+    let fix = Fix::safe(
+        "Remove the Linux driver; its place is on Windows.",
+        &[
+            "sudo apt-get remove --purge '^nvidia-driver.*' '^libnvidia-compute.*' '^cuda-drivers.*'",
+            "sudo ldconfig",
+        ],
+    );
+    // Without the libraries, packages of tools alone do no harm yet.
+    let mut verdict =
+        if foreign.is_empty() { Verdict::warning(says, fix) } else { Verdict::error(says, fix) };
+    for library in foreign {
+        verdict = verdict.because(library.path.clone());
+    }
+    for (name, version) in packages.into_iter().flatten() {
+        verdict = verdict.because(format!("package {name} {version}"));
+    }
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gpu_without_driver::testing::{expect, server};
+    use super::*;
+    use crate::facts::Fact;
+    use crate::facts::system::Wsl;
+
+    #[test]
+    fn only_the_driver_of_windows_belongs_into_wsl() {
+        let wsl = |change: fn(&mut Facts)| {
+            server(|f| {
+                f.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });
+                change(f);
+            })
+        };
+        expect(&CHECK, &server(|_| {}), "not applicable", "not WSL");
+        expect(&CHECK, &wsl(|_| {}), "error", "inside wsl2");
+        expect(&CHECK, &wsl(|f| f.driver.libraries = Fact::Known(vec![])), "warning", "inside wsl2");
+        let clean = wsl(|f| {
+            f.driver.libraries = Fact::Known(vec![]);
+            f.driver.packages = Fact::Absent;
+        });
+        expect(&CHECK, &clean, "pass", "");
+        expect(&CHECK, &wsl(|f| f.driver.packages = Fact::Unknown("x".into())), "unknown", "x");
+    }
+}

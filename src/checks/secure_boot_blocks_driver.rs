@@ -1,0 +1,80 @@
+//! Secure Boot is on and the driver's module is not signed.
+
+use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "secure-boot-blocks-driver",
+    group: Group::Driver,
+    applies: Applies::GpuHost,
+    summary: "Secure Boot lets the driver's kernel module load",
+    explain: "\
+## What it checks
+Where Secure Boot is on (EFI variable `SecureBoot`) and the NVIDIA module is not loaded: whether the
+module on disk is signed at all (`modinfo nvidia`). Whether the firmware trusts the signer's key cannot be
+seen without rights; envdoc then says so.
+
+## Why it matters
+With Secure Boot the kernel refuses modules whose signature it cannot trace to an enrolled key. `modprobe
+nvidia` then says \"Key was rejected by service\" or \"Required key not available\", and `nvidia-smi` finds no
+driver.
+
+## How to fix it
+Use modules that the distribution has signed (Ubuntu's `linux-modules-nvidia-…`), or have the module
+signed with a key of your own and enrol that key: `sudo mokutil --import KEY.der`, then reboot and confirm
+at the console. Where nobody can reach the console, turn Secure Boot off in the firmware.
+
+## Sources
+- mokutil(1), kernel documentation \"Kernel module signing facility\"
+- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    if !*facts.modules.secure_boot.require("this machine has no EFI firmware, or does not show it")? {
+        return Ok(Verdict::NotApplicable("Secure Boot is off".into()));
+    }
+    if facts.driver.module.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    let file = facts.modules.nvidia_file.require("there is no NVIDIA module for the running kernel")?;
+    if let Some(signer) = file.signer.decided()? {
+        return Ok(Verdict::Unknown(format!(
+            "the module is signed by {signer:?} and not loaded; whether the firmware trusts that key says \
+             `sudo mokutil --list-enrolled`"
+        )));
+    }
+    let says = "Secure Boot is on and the NVIDIA module is not signed: the kernel refuses to load it";
+    let fix = Fix::reboot(
+        "Install modules that are signed, or sign them and enrol the key (mokutil asks for a password, and at the next \
+         boot for it again at the console), or turn Secure Boot off in the firmware.",
+        &["sudo modprobe nvidia", "mokutil --sb-state"],
+    );
+    Ok(Verdict::error(says, fix).because(format!("{}: no signer", file.path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gpu_without_driver::testing::{expect, server};
+    use super::*;
+    use crate::facts::Fact;
+
+    #[test]
+    fn an_unsigned_module_is_refused() {
+        expect(&CHECK, &server(|_| {}), "not applicable", "no EFI");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(false)), "not applicable", "off");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(true)), "pass", "");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Unknown("efi".into())), "unknown", "efi");
+        let mut blocked = server(|f| {
+            f.modules.secure_boot = Fact::Known(true);
+            f.driver.module = Fact::Absent;
+        });
+        expect(&CHECK, &blocked, "unknown", "--list-enrolled");
+        if let Fact::Known(file) = &mut blocked.modules.nvidia_file {
+            file.signer = Fact::Absent;
+        }
+        expect(&CHECK, &blocked, "error", "not signed");
+    }
+}
