@@ -171,14 +171,14 @@ impl Verdict {
     }
 
     /// One verdict of several on the same question: the worst finding (what the others say becomes evidence), else
-    /// unknown, else pass, else not applicable for the reason `none`.
+    /// unknown, else pass, else not applicable: for the first reason given, or `none` where nothing was judged.
     pub fn together(judged: impl IntoIterator<Item = Judged>, none: &str) -> Judged {
         let mut worst: Option<Verdict> = None;
-        let (mut unknown, mut passed) = (None, false);
+        let (mut unknown, mut passed, mut nothing) = (None, false, None);
         for verdict in judged.into_iter().map(|judged| judged.unwrap_or_else(|verdict| verdict)) {
             match (verdict, &mut worst) {
                 (Verdict::Pass, _) => passed = true,
-                (Verdict::NotApplicable(_), _) => {}
+                (Verdict::NotApplicable(why), _) => nothing = nothing.or(Some(why)),
                 (Verdict::Unknown(why), _) => unknown = unknown.or(Some(why)),
                 (finding, slot @ None) => *slot = Some(finding),
                 (Verdict::Finding { severity, says, evidence, fix }, Some(first)) => {
@@ -199,7 +199,7 @@ impl Verdict {
             (Some(finding), _, _) => Ok(finding),
             (None, Some(why), _) => Err(Verdict::Unknown(why)),
             (None, None, true) => Ok(Verdict::Pass),
-            (None, None, false) => Err(Verdict::NotApplicable(none.to_owned())),
+            (None, None, false) => Err(Verdict::NotApplicable(nothing.unwrap_or_else(|| none.to_owned()))),
         }
     }
 
