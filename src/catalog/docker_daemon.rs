@@ -37,7 +37,7 @@ pub enum Kind {
     String,
     /// A list of strings.
     Strings,
-    /// A size: a string such as `"64M"`, or a number.
+    /// A size: a string such as `"64M"`.
     Size,
     /// A list.
     List,
@@ -72,7 +72,7 @@ pub fn all() -> &'static [Key] {
     &file.rows
 }
 
-/// The row of a key, as it stands in `daemon.json`; the newest where there are two.
+/// The row of a key, as it stands in `daemon.json`.
 pub fn key(name: &str) -> Option<&'static Key> {
     all().iter().rev().find(|row| row.key == name)
 }
@@ -100,6 +100,7 @@ mod tests {
     #[test]
     fn the_file_is_whole() {
         assert!(all().len() > 90);
+        assert!(all().windows(2).all(|pair| pair[0].key < pair[1].key), "each key once, in order");
         assert_eq!(key("hosts").unwrap().flag.as_deref(), Some("host"));
         assert!(key("runtimes").unwrap().flat && key("proxies").is_none());
         assert_eq!(flag("insecure-registry").unwrap().key, "insecure-registries");

@@ -66,6 +66,21 @@ fn judge(facts: &Facts) -> Judged {
             });
         }
     };
+    // Before 23.0 dockerd knew neither a byte order mark nor an empty file: "EOF", "invalid character 'ï'".
+    if facts.docker.at_least("23.0").known() == Some(&false) {
+        let what = match file.text.trim_start_matches('\u{feff}').trim() {
+            "" => {
+                Some("the file is empty, which dockerd before 23.0 refuses (write {} into it, or delete it)")
+            }
+            _ if file.text.starts_with('\u{feff}') => {
+                Some("the file begins with a byte order mark, which dockerd before 23.0 refuses")
+            }
+            _ => None,
+        };
+        if let Some(what) = what {
+            return Ok(Verdict::error(format!("{}: {what}; {later}", file.path), fix));
+        }
+    }
     let wrong = wrong_types(value);
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
@@ -87,7 +102,7 @@ fn wrong_types(value: &Value) -> Vec<String> {
             Kind::Strings => {
                 (value.as_array().is_some_and(|l| l.iter().all(Value::is_string)), "a list of strings")
             }
-            Kind::Size => (value.is_number() || value.is_string(), "a size such as \"64M\""),
+            Kind::Size => (value.is_string(), "a string such as \"64M\""),
             Kind::List => (value.is_array(), "a list"),
             Kind::Object => (value.is_object(), "an object"),
             Kind::Texts => (
@@ -141,5 +156,44 @@ mod tests {
         let facts = host(&Sparse::new(&[]).failing(&[(FILE, "is a directory, not a file")]));
         assert_eq!(says(&CHECK, &facts), "unknown: /etc/docker/daemon.json: is a directory, not a file");
         assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "not-applicable: no daemon.json");
+    }
+
+    /// What dockerd 20.10.24 really said of these files when it was started with each.
+    #[test]
+    fn the_verdict_is_that_of_a_real_dockerd() {
+        const REFUSED: &[&str] = &[
+            "",
+            " \n",
+            "\u{feff}{}",
+            r#"{"log-opts":{"max-file":3}}"#,
+            r#"{"debug":true,}"#,
+            r#"{"bip6":"fd00::1/64"}"#,
+            "[]",
+            r#"{"default-shm-size": 64}"#,
+            r#"{"dns":"8.8.8.8"}"#,
+            r#"{"mtu":"1500"}"#,
+            r#"{"DEBUG":true}"#,
+            r#"{"proxies":{"http-proxy":"http://p"}}"#,
+        ];
+        const ACCEPTED: &[&str] = &[
+            r#"{"foo":{"debug":true}}"#,
+            r#"{"features":{"cdi":true}}"#,
+            r#"{"runtimes":{"nvidia":{"path":"x","runtimeArgs":[]}},"debug":null}"#,
+            r#"{"default-shm-size": "64M"}"#,
+            r#"{"graph":"/x"}"#,
+        ];
+        let finds = |text: &str| {
+            let facts =
+                host(&crate::facts::sparse::engine(r#"{"ServerVersion":"20.10.24+dfsg1"}"#, &[(FILE, text)]));
+            let verdicts =
+                [says(&CHECK, &facts), says(&super::super::daemon_json_unknown_key::CHECK, &facts)];
+            verdicts.iter().any(|verdict| verdict.starts_with("error: "))
+        };
+        for text in REFUSED {
+            assert!(finds(text), "{text:?}");
+        }
+        for text in ACCEPTED {
+            assert!(!finds(text), "{text:?}");
+        }
     }
 }

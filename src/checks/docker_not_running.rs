@@ -55,6 +55,23 @@ fn judge(facts: &Facts) -> Judged {
             Ok(Verdict::warning(says, fix).because(shown))
         }
         State::Stopped(shown) => {
+            let other = docker
+                .endpoint
+                .known()
+                .filter(|endpoint| !["default", "rootless"].contains(&endpoint.from.as_str()));
+            if let Some(endpoint) = other {
+                let says = format!(
+                    "the docker program asks {} ({}), and no engine is there: every docker command fails",
+                    endpoint.url, endpoint.from
+                );
+                let text = "Start that engine, or go back to the default one:";
+                let command = if endpoint.from == "DOCKER_HOST" {
+                    "unset DOCKER_HOST"
+                } else {
+                    "docker context use default"
+                };
+                return Ok(Verdict::error(says, Fix::safe(text, &[command])).because(shown));
+            }
             Ok(Verdict::error("the container engine is installed but does not run: no container starts", fix)
                 .because(shown))
         }
