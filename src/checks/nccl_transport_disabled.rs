@@ -12,8 +12,9 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Looks for NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE (where there is RDMA), NCCL_NET=Socket
-(likewise), NCCL_P2P_LEVEL=LOC and NCCL_NET_GDR_LEVEL=LOC. One GPU alone, and GeForce cards of the 40 series
-and newer, which have no direct access to each other, are left out where it is about that.
+(likewise), NCCL_P2P_LEVEL=LOC and NCCL_NET_GDR_LEVEL=LOC. One GPU alone is left out where it is about
+direct access, and so are GeForce cards of the 40 series, which have none and for which launchers set
+NCCL_P2P_DISABLE and NCCL_IB_DISABLE themselves, and of the 50 series, of which it is not known.
 
 ## Why it matters
 They are right for finding out which part fails. Left on they hide the fault, and cost most of the bandwidth
@@ -27,6 +28,7 @@ launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
 - NVIDIA/nccl: docs/userguide/source/env.rst
+- huggingface/accelerate#2328 (GeForce cards of the 40 series)
 ",
     judge,
 };
@@ -40,10 +42,14 @@ fn judge(facts: &Facts) -> Judged {
         devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE"))
     });
     // Whether GPUs can reach each other at all; where that cannot be told, the variable is reported.
-    let direct = match &facts.gpu.list {
-        Fact::Known(gpus) => gpus.len() > 1 && !gpus.iter().all(|gpu| is_new_geforce(&gpu.name)),
-        _ => true,
+    let (direct, geforce) = match &facts.gpu.list {
+        Fact::Known(gpus) => {
+            let geforce = !gpus.is_empty() && gpus.iter().all(|gpu| is_new_geforce(&gpu.name));
+            (gpus.len() > 1 && !geforce, geforce)
+        }
+        _ => (true, false),
     };
+    let rdma = rdma && !geforce;
     let switches: [(&str, &str, bool, &str); 6] = [
         ("NCCL_P2P_DISABLE", "1", direct, "GPUs do not reach each other directly (NVLink, PCIe)"),
         ("NCCL_P2P_LEVEL", "LOC", direct, "GPUs do not reach each other directly (NVLink, PCIe)"),
@@ -77,7 +83,7 @@ fn judge(facts: &Facts) -> Judged {
     }))
 }
 
-/// `NVIDIA GeForce RTX 4090`, `RTX 5090`: without direct access.
+/// `NVIDIA GeForce RTX 4090`, `RTX 5090`.
 fn is_new_geforce(name: &str) -> bool {
     name.contains("GeForce RTX 4") || name.contains("GeForce RTX 5")
 }
