@@ -15,9 +15,10 @@ pub const CHECK: Check = Check {
 Whether `nvidia-smi -q -x` came back. envdoc stops it after 20 seconds, or when its own time is up.
 
 ## Why it matters
-A query of eight GPUs takes seconds. When it takes longer, the driver waits for a GPU or for its firmware
-that does not answer; every other program that opens a GPU then hangs too, often in a state in which it
-cannot be killed.
+A query of eight GPUs can take seconds, and longer while a driver without persistence mode wakes them: no answer
+within envdoc's two seconds is therefore a warning. When it takes 15 seconds, or the kernel logged that a GPU
+does not answer, the driver waits for a GPU or for its firmware; every other program that opens a GPU then
+hangs too, often in a state in which it cannot be killed.
 
 ## How to fix it
 Look at the kernel's log (`sudo dmesg | grep -e NVRM -e Xid`): Xid 79, 119 or 120 names the GPU. Reset that
@@ -34,18 +35,42 @@ with `--timeout` and see `persistence-mode-off`.
 
 fn judge(facts: &Facts) -> Judged {
     match (&facts.gpu.failure, &facts.gpu.list) {
-        (Some(Failure::Hung(why)), _) => {
-            let fix = Fix::reboot(
-                "The kernel's log names the GPU that does not answer (Xid 79, 119, 120). A boot ends the hang.",
-                &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
-            );
-            let says = "nvidia-smi hangs: the driver waits for a GPU that does not answer, and programs that open a GPU \
-                        now hang as well";
-            Ok(Verdict::error(says, fix).because(why.as_str()))
-        }
+        (Some(Failure::Hung(why)), _) => Ok(hung(facts, why)),
         (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
         (None, list) => list.require("there is no nvidia-smi to ask").map(|_| Verdict::Pass),
     }
+}
+
+/// Seconds after which slow GPUs are no explanation any more: `gpu::gather` itself waits 20.
+const LONG: f32 = 15.0;
+
+fn hung(facts: &Facts, why: &str) -> Verdict {
+    let lost =
+        facts.kernel_log.xids.known().into_iter().flatten().find(|xid| [79, 119, 120].contains(&xid.number));
+    let waited = seconds(why);
+    if lost.is_none() && waited.is_none_or(|waited| waited < LONG) {
+        let waited = waited.map_or_else(String::new, |waited| format!(" within {waited:.1} s"));
+        let says = format!(
+            "nvidia-smi did not answer{waited}: the driver is waking its GPUs (persistence mode off), or one does not \
+             answer at all"
+        );
+        let fix =
+            Fix::safe("With more time it shows which of the two it is.", &["envdoc check --timeout 30"]);
+        return Verdict::warning(says, fix).because(why);
+    }
+    let says = "nvidia-smi hangs: the driver waits for a GPU that does not answer, and programs that open a GPU now \
+                hang as well";
+    let fix = Fix::reboot(
+        "The kernel's log names the GPU that does not answer (Xid 79, 119, 120). A boot ends the hang.",
+        &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
+    );
+    let verdict = Verdict::error(says, fix).because(why);
+    lost.map_or(verdict.clone(), |xid| verdict.because(xid.line.as_str()))
+}
+
+/// How long was waited, out of `… did not answer within 2.0 s and was stopped`.
+fn seconds(why: &str) -> Option<f32> {
+    why.split_once(" within ")?.1.split_once(" s")?.0.parse().ok()
 }
 
 #[cfg(test)]
@@ -58,6 +83,8 @@ mod tests {
     fn a_hang_is_told_from_a_failure() {
         let hung = said(Reading::Failed("`nvidia-smi` did not answer within 20.0 s and was stopped".into()));
         assert_eq!(kind(&CHECK, &hung), "error");
+        let slow = said(Reading::Failed("`nvidia-smi` did not answer within 1.9 s and was stopped".into()));
+        assert_eq!(kind(&CHECK, &slow), "warning");
         let failed = said(Reading::Ran {
             status: Some(9),
             stdout: "NVIDIA-SMI has failed".into(),
