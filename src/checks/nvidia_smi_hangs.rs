@@ -15,8 +15,8 @@ pub const CHECK: Check = Check {
 Whether `nvidia-smi -q -x` came back. envdoc stops it after 20 seconds, or when its own time is up.
 
 ## Why it matters
-A query of eight GPUs can take seconds, and longer while a driver without persistence mode wakes them: no answer
-within envdoc's two seconds is therefore a warning. When it takes 15 seconds, or the kernel logged that a GPU
+A query of eight GPUs can take seconds, and longer while a driver without persistence mode wakes them: no
+answer within envdoc's two seconds is a warning. When it takes 15 seconds, or the kernel logged that a GPU
 does not answer, the driver waits for a GPU or for its firmware; every other program that opens a GPU then
 hangs too, often in a state in which it cannot be killed.
 
