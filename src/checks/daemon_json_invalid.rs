@@ -2,8 +2,8 @@
 
 use super::{Applies, Check, Fix, FixClass, Group, Judged, Verdict};
 use crate::catalog::docker_daemon::{self, Kind};
-use crate::facts::Facts;
 use crate::facts::docker::State;
+use crate::facts::{Fact, Facts};
 use serde_json::Value;
 
 /// The check.
@@ -67,18 +67,23 @@ fn judge(facts: &Facts) -> Judged {
         }
     };
     // Before 23.0 dockerd knew neither a byte order mark nor an empty file: "EOF", "invalid character 'ï'".
-    if facts.docker.at_least("23.0").known() == Some(&false) {
-        let what = match file.text.trim_start_matches('\u{feff}').trim() {
-            "" => {
-                Some("the file is empty, which dockerd before 23.0 refuses (write {} into it, or delete it)")
+    let what = match file.text.trim_start_matches('\u{feff}').trim() {
+        "" => Some("the file is empty, which dockerd before 23.0 refuses (write {} into it, or delete it)"),
+        _ if file.text.starts_with('\u{feff}') => {
+            Some("the file begins with a byte order mark, which dockerd before 23.0 refuses")
+        }
+        _ => None,
+    };
+    if let Some(what) = what {
+        match facts.docker.at_least("23.0") {
+            Fact::Known(true) => {}
+            Fact::Known(false) => {
+                return Ok(Verdict::error(format!("{}: {what}; {later}", file.path), fix));
             }
-            _ if file.text.starts_with('\u{feff}') => {
-                Some("the file begins with a byte order mark, which dockerd before 23.0 refuses")
+            _ => {
+                let why = format!("{}: {what}, and this engine's version is not known", file.path);
+                return Err(Verdict::Unknown(why));
             }
-            _ => None,
-        };
-        if let Some(what) = what {
-            return Ok(Verdict::error(format!("{}: {what}; {later}", file.path), fix));
         }
     }
     let wrong = wrong_types(value);
@@ -125,7 +130,7 @@ fn wrong_types(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::sparse::{Sparse, engine, host, says};
 
     const FILE: &str = "read /etc/docker/daemon.json";
 
@@ -143,12 +148,21 @@ mod tests {
         assert!(says_of(text).contains("log-opts must be an object whose values are all strings"));
         assert!(says_of(r#"{"insecure-registries": "a:5000"}"#).contains("must be a list of strings"));
         for fine in [
-            "",
             "{}",
             r#"{"debug": true, "log-opts": {"max-size": "10m"}, "proxies": {"http-proxy": "http://p"}}"#,
         ] {
             assert_eq!(says_of(fine), "pass", "{fine}");
         }
+    }
+
+    #[test]
+    fn an_empty_file_is_as_the_engine_takes_it() {
+        assert!(says(&CHECK, &host(&Sparse::new(&[(FILE, "\n")]))).starts_with("unknown: "));
+        let running = |version: &str| {
+            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, "")])))
+        };
+        assert!(running("20.10.24+dfsg1").starts_with("error: /etc/docker/daemon.json: the file is empty"));
+        assert_eq!(running("23.0.15"), "pass");
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn judge(facts: &Facts) -> Judged {
         .known()
         .zip(file.modified.known())
         .is_some_and(|(started, modified)| started > modified);
-    let newest = Version::parse("29");
+    let newest = Version::parse(NEWEST);
     let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
     let (mut unknown, mut idle) = (Vec::new(), Vec::new());
     for name in keys(value) {
@@ -66,16 +66,13 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         };
         let Some(version) = version else { continue };
-        let series = |text: &str| Version::parse(text);
-        if series(&row.since).is_some_and(|since| *version < since) {
-            unknown.push(format!("{name:?} (known from {} on)", row.since));
-        } else if series(&row.last).zip(newest.as_ref()).is_some_and(|(last, newest)| {
-            last.number(0) < newest.number(0)
-                && version.minor() > last.minor()
-                && version.number(0) > last.number(0)
-        }) {
-            unknown.push(format!("{name:?} (known until {})", row.last));
+        if docker_daemon::all().iter().filter(|row| row.key == *name).any(|row| accepts(row, version)) {
+            continue;
         }
+        unknown.push(match Version::parse(&row.since).is_some_and(|since| *version < since) {
+            true => format!("{name:?} (known from {} on)", row.since),
+            false => format!("{name:?} (known until {})", row.last),
+        });
     }
     let fix = Fix {
         text: "Correct the key, then let dockerd judge the file:".into(),
@@ -106,6 +103,20 @@ fn judge(facts: &Facts) -> Judged {
     }
     Ok(Verdict::Pass)
 }
+
+/// Whether an engine of this version knows the key. What the newest engine that was read still knows has no end.
+fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
+    let after = Version::parse(&row.since).is_none_or(|since| *version >= since);
+    let before = Version::parse(&row.last).zip(Version::parse(NEWEST)).is_none_or(|(last, newest)| {
+        last.number(0) >= newest.number(0)
+            || version.minor() <= last.minor()
+            || version.number(0) <= last.number(0)
+    });
+    after && before
+}
+
+/// The newest series in the catalog.
+const NEWEST: &str = "29";
 
 /// The keys that dockerd sees: those of objects that are no values of their own stand beside the others.
 pub(super) fn keys(value: &Value) -> Vec<&str> {
@@ -151,6 +162,7 @@ mod tests {
             running("29.7.2", r#"{"proxies": {"http-proxy": "http://p"}, "features": {"cdi": true}}"#),
             "pass"
         );
+        assert_eq!(running("20.10.24", r#"{"features": {"buildkit": true}}"#), "pass", "two rows of one key");
         assert_eq!(running("20.10.24+dfsg1", r#"{"oom-score-adjust": -1}"#), "pass");
     }
 }

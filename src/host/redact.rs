@@ -74,7 +74,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap()
 }
 
-static HOME: LazyLock<Regex> = LazyLock::new(|| pattern(r"/home/([A-Za-z0-9._-]+)"));
+static HOME: LazyLock<Regex> = LazyLock::new(|| pattern(r"/home/([A-Za-z0-9_][A-Za-z0-9._-]*)"));
 static UUID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"));
 static MAC: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}\b"));

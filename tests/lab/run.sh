@@ -91,7 +91,7 @@ if [ ! -s "$base" ]; then
     tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$base" && rm -rf "$lab/base"
 fi
 
-unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/home \
+unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/$base" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!

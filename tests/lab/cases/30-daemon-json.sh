@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # /etc/docker/daemon.json is broken, and dockerd refuses it too
 mkdir -p /etc/docker
+# shellcheck disable=SC2120
 refuses() { ! engine_start "$@" >"$LAB/refused"; }
 
 # TITLE TEXT WORDS-OF-DOCKERD ID WORDS-OF-ENVDOC
@@ -32,6 +33,13 @@ check_that "hosts as flag and in the file: dockerd refuses it" refuses --host un
 check_that "hosts as flag and in the file: dockerd says so" grep -q "specified both as a flag and in the configuration file" \
     "$LAB/dockerd.log"
 
+# Debian's unit starts dockerd with -H fd://.
+if grep -q 'ExecStart=.*-H ' /lib/systemd/system/docker.service 2>/dev/null; then
+    doctor
+    check_that "hosts in the file and -H in the unit: an error" status_of daemon-json-flag-conflict error
+    check_that "hosts in the file and -H in the unit: status 1" ended_with 1
+fi
+
 # A directory, as `docker run -v /etc/docker/daemon.json:…` makes it.
 rm /etc/docker/daemon.json
 mkdir /etc/docker/daemon.json
@@ -52,12 +60,23 @@ healthy() {
     engine_stop
 }
 healthy "an empty object" '{}'
-# Engines before 23.0 refuse an empty file, later ones take it.
+# Engines before 23.0 refuse an empty file, later ones take it. Stopped, an engine does not say which it is.
 : >/etc/docker/daemon.json
-if refuses; then verdict=error; else verdict=pass; fi
+if refuses; then
+    doctor
+    check_that "an empty file, which dockerd refuses: not called healthy" test "$(of daemon-json-invalid status)" != pass
+else
+    doctor
+    check_that "an empty file, which dockerd takes: passes" status_of daemon-json-invalid pass
+fi
 engine_stop
+printf '{}' >/etc/docker/daemon.json
+engine_start
+: >/etc/docker/daemon.json
 doctor
-check_that "an empty file: $verdict, as for dockerd" status_of daemon-json-invalid "$verdict"
+check_that "an empty file under a running engine: $(docker version --format '{{.Server.Version}}')" \
+    status_of daemon-json-invalid "$(dpkg --compare-versions "$(docker version --format '{{.Server.Version}}')" ge 23 && echo pass || echo error)"
+engine_stop
 healthy "many known keys" '{"log-driver": "json-file", "log-opts": {"max-size": "10m", "max-file": "3"}, "live-restore": true,
   "default-ulimits": {"nofile": {"Name": "nofile", "Hard": 64000, "Soft": 64000}}, "registry-mirrors": [], "mtu": 1450,
   "max-concurrent-downloads": 5, "features": {"buildkit": true}, "insecure-registries": [], "debug": false}'

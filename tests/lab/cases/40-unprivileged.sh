@@ -25,7 +25,8 @@ survives "HOME cannot be read"
 AS=(setpriv --reuid ordinary --regid ordinary --init-groups env -u HOME)
 survives "no HOME"
 AS=(env)
-mkdir -m 700 /etc/docker
+mkdir -p /etc/docker
+chmod 700 /etc/docker
 printf '{}' >/etc/docker/daemon.json
 AS=(setpriv --reuid ordinary --regid ordinary --init-groups env HOME=/run/lab/ordinary)
 survives "/etc/docker cannot be read"

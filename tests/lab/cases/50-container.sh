@@ -2,7 +2,6 @@
 # Inside a container
 engine_start && image || return 1
 inside() {
-    AS=(docker run --rm --volume /run/lab/envdoc:/usr/local/bin/envdoc:ro "$@" lab:base)
     # `doctor` calls /run/lab/envdoc: the same path inside.
     AS=(docker run --rm --volume /run/lab/envdoc:/run/lab/envdoc:ro "$@" lab:base)
 }
@@ -27,8 +26,11 @@ survives "read-only, no capabilities, no network, unknown user"
 inside --pid host
 doctor
 check_that "--pid host: still a container" says docker-not-running container
-inside --privileged
-doctor
-check_that "--privileged: still a container" says docker-not-running container
+# An engine that itself has not all rights starts no privileged containers.
+if docker run --rm --privileged lab:base true 2>/dev/null; then
+    inside --privileged
+    doctor
+    check_that "--privileged: still a container" says docker-not-running container
+fi
 AS=(env)
 check_that "no container is left behind" test -z "$(docker ps --all --quiet)"
