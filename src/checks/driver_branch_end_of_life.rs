@@ -1,5 +1,6 @@
 //! The driver's branch gets no fixes any more.
 
+use super::driver_too_old_for_gpu::loaded;
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::catalog::drivers;
 use crate::facts::Facts;
@@ -32,8 +33,7 @@ manager, NSCQ and the like must move to the same version.
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let version = facts.driver.module.clone().map(|module| module.version);
-    let version = version.or_else(|| facts.gpu.driver.clone());
+    let version = loaded(facts);
     let version = version.require("the driver is not loaded")?;
     let today = date(*facts.clock.now.require("the time is not known")?);
     let Some(branch) = drivers::branch(version.branch) else {
@@ -73,7 +73,10 @@ fn judge(facts: &Facts) -> Judged {
             None => other.branch.to_string(),
         })
         .collect();
-    let text = format!("Move to a supported branch: {}.", supported.join(", "));
+    let text = match supported.is_empty() {
+        true => "Move to a branch that is supported.".to_owned(),
+        false => format!("Move to a supported branch: {}.", supported.join(", ")),
+    };
     let mut verdict = Verdict::warning(says, Fix::reboot(text, &[]));
     if let Some(earlier) = &branch.end_of_life_disputed {
         verdict = verdict.because(format!("sources name {earlier} and {end} as its end"));
@@ -104,6 +107,7 @@ mod tests {
     use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::system::Wsl;
 
     fn on(version: &str) -> Facts {
         server(|f| {
@@ -123,6 +127,7 @@ mod tests {
         expect(&CHECK, &server(|f| f.clock.now = Fact::Unknown("no clock".into())), "unknown", "no clock");
         let windows = server(|f| {
             f.driver.module = Fact::Absent;
+            f.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });
             f.gpu.driver = Fact::Known("536.40".parse().unwrap());
         });
         expect(&CHECK, &windows, "not applicable", "branch 536");

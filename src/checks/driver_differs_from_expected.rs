@@ -1,5 +1,6 @@
 //! The driver, or the CUDA version that it supports, is not what the user said.
 
+use super::driver_too_old_for_gpu::loaded;
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::catalog::drivers;
 use crate::facts::expected::contains;
@@ -34,8 +35,7 @@ fn judge(facts: &Facts) -> Judged {
     if driver.is_none() && cuda.is_none() {
         return Ok(Verdict::NotApplicable("nothing was expected (--expect driver=…, cuda=…)".into()));
     }
-    let loaded = facts.driver.module.clone().map(|module| module.version);
-    let loaded = loaded.or_look(|| facts.gpu.driver.clone());
+    let loaded = loaded(facts);
     let Some(loaded) = loaded.decided()? else {
         return Ok(Verdict::error(
             "a driver was expected and none is loaded",

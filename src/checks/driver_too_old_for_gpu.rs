@@ -69,6 +69,12 @@ pub(super) fn installed(facts: &Facts) -> Fact<DriverVersion> {
     })
 }
 
+/// The driver that is in use: the loaded module, on WSL2 that of Windows as `nvidia-smi` tells it.
+pub(super) fn loaded(facts: &Facts) -> Fact<DriverVersion> {
+    let module = facts.driver.module.clone().map(|module| module.version);
+    module.or_else(|| facts.system.wsl.clone().and_then(|_| facts.gpu.driver.clone()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::gpu_without_driver::testing::{expect, first, server};

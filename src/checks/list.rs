@@ -19,6 +19,7 @@ pub const CHECKS: &[&Check] = &[
     &gpu_missing_from_bus::CHECK,
     &gpu_not_answering_on_bus::CHECK,
     &pcie_link_narrow::CHECK,
+    &pcie_link_slow::CHECK,
     &acs_blocks_peer_to_peer::CHECK,
     &iommu_translates_peer_to_peer::CHECK,
     // driver

@@ -110,6 +110,7 @@ mod open_files_limit_too_small;
 mod open_module_on_older_gpu;
 mod out_of_memory_kills;
 mod pcie_link_narrow;
+mod pcie_link_slow;
 mod peermem_module_missing;
 mod persistence_mode_off;
 mod podman_in_place_of_docker;

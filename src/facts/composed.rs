@@ -56,6 +56,8 @@ pub fn gpu(card: &str) -> Gpu {
         temperature: Fact::Known(30),
         pcie_generation: Fact::Known((5, 5)),
         pcie_width: Fact::Known((16, 16)),
+        performance_state: Fact::Known("P0".into()),
+        utilization: Fact::Known(0),
         fabric: Fact::Absent,
         nvlinks: Fact::Absent,
         virtualization: Fact::Known("None".into()),

@@ -100,6 +100,10 @@ pub struct Gpu {
     pub pcie_generation: Fact<(u32, u32)>,
     /// PCIe lanes now, at most.
     pub pcie_width: Fact<(u32, u32)>,
+    /// `P0` (full clocks) to `P12` (idle).
+    pub performance_state: Fact<String>,
+    /// Share of the last moments in which something ran on the GPU, in percent. Absent with MIG.
+    pub utilization: Fact<u32>,
     /// Fabric state and status of NVSwitch systems (`Completed`/`Success`, `In Progress`/`N/A`); absent without a fabric.
     pub fabric: Fact<(String, String)>,
     /// NVLinks: lines of `nvidia-smi nvlink -s` of this GPU: per link GB/s, or none when inactive; empty when it says that all

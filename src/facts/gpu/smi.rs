@@ -116,6 +116,8 @@ fn gpu(node: Node<'_, '_>, index: u32) -> Gpu {
             number(node, "pci/pci_gpu_link_info/link_widths/current_link_width"),
             number(node, "pci/pci_gpu_link_info/link_widths/max_link_width"),
         ),
+        performance_state: text(node, "performance_state"),
+        utilization: number(node, "utilization/gpu_util"),
         fabric: fabric(node),
         nvlinks: Fact::Absent,
         virtualization: text(node, "gpu_virtualization_mode/virtualization_mode"),
