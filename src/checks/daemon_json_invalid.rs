@@ -45,11 +45,7 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         "dockerd does not start with it"
     };
-    let fix = Fix {
-        text: "Mend the file, then let dockerd judge it:".into(),
-        commands: vec![format!("sudo dockerd --validate --config-file={}", file.path)],
-        class: FixClass::Safe,
-    };
+    let fix = mend("Mend the file", facts, &file.path);
     let value = match &file.value {
         Ok(value) => value,
         Err(error) => {
@@ -92,6 +88,25 @@ fn judge(facts: &Facts) -> Judged {
     }
     let says = format!("{}: {}; {later}", file.path, wrong.join("; "));
     Ok(Verdict::error(says, fix))
+}
+
+/// dockerd itself judges the file from 23.0 on (`--validate`); an older one does when it is started.
+pub(super) fn mend(what: &str, facts: &Facts, path: &str) -> Fix {
+    if facts.docker.at_least("23.0") == Fact::Known(false) {
+        return Fix {
+            text: format!("{what}, then start the engine; its log names what it refuses:"),
+            commands: vec![
+                "sudo systemctl restart docker".into(),
+                "sudo journalctl -u docker -n 20 --no-pager".into(),
+            ],
+            class: FixClass::Disruptive,
+        };
+    }
+    Fix {
+        text: format!("{what}, then let dockerd judge it (23.0 and newer):"),
+        commands: vec![format!("sudo dockerd --validate --config-file={path}")],
+        class: FixClass::Safe,
+    }
 }
 
 /// Keys whose values are of another type than dockerd reads into.

@@ -1,6 +1,6 @@
 //! daemon.json has a key that dockerd does not know.
 
-use super::{Applies, Check, Fix, FixClass, Group, Judged, Verdict};
+use super::{Applies, Check, Group, Judged, Verdict};
 use crate::catalog::docker_daemon;
 use crate::catalog::version::Version;
 use crate::facts::Facts;
@@ -74,11 +74,7 @@ fn judge(facts: &Facts) -> Judged {
             false => format!("{name:?} (known until {})", row.last),
         });
     }
-    let fix = Fix {
-        text: "Correct the key, then let dockerd judge the file:".into(),
-        commands: vec![format!("sudo dockerd --validate --config-file={}", file.path)],
-        class: FixClass::Safe,
-    };
+    let fix = super::daemon_json_invalid::mend("Correct the key", facts, &file.path);
     if !unknown.is_empty() && !read {
         if beyond {
             return Err(Verdict::Unknown(format!(
