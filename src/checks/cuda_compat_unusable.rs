@@ -4,6 +4,7 @@ use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::catalog;
 use crate::facts::Facts;
 use crate::facts::driver::DriverVersion;
+use crate::facts::gpu::Gpu;
 use crate::facts::libraries::Library;
 
 /// The check.
@@ -19,9 +20,9 @@ Looks for `libcuda.so` of a cuda-compat package in the directories of LD_LIBRARY
 branch.
 
 ## Why it matters
-Forward compatibility lets a newer libcuda run on an older kernel driver, on data-centre cards and
-certain driver branches only. Elsewhere every CUDA program fails: error 804 \"forward compatibility was
-attempted on non supported HW\" on GeForce cards; error 803 \"unsupported display driver / cuda driver
+Forward compatibility lets a newer libcuda run on an older kernel driver, on data-centre cards, some RTX
+cards in certified systems, and certain driver branches only. Elsewhere every CUDA program fails: error
+804 \"forward compatibility was attempted on non supported HW\" on GeForce cards; error 803 \"unsupported display driver / cuda driver
 combination\" where library and driver do not go together, for example when the driver has become newer
 than the library.
 
@@ -54,7 +55,12 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         let data_centre = facts.data_centre_gpus();
         if !*data_centre.require("nvidia-smi lists no GPU")? {
-            "it works on data-centre cards only, and CUDA programs here fail with error 804".to_owned()
+            // Some RTX cards bear it, in systems that NVIDIA certified; a name does not tell which.
+            let consumer = |gpu: &Gpu| gpu.name.contains("GeForce") || gpu.name.contains("TITAN");
+            if !facts.gpu.list.known().is_some_and(|gpus| gpus.iter().any(consumer)) {
+                return Err(Verdict::Unknown(format!("whether {} works on these cards", library.path)));
+            }
+            "it does not work on GeForce and TITAN cards: CUDA programs here fail with error 804".to_owned()
         } else {
             let cuda = catalog::drivers::branch(version.branch).and_then(|branch| branch.cuda.as_deref());
             let row = cuda.and_then(catalog::cuda::forward);

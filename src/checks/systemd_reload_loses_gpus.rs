@@ -46,6 +46,9 @@ against
 fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
+    if *docker.rootless().require("no engine")? {
+        return Err(Verdict::NotApplicable("a rootless engine guards no devices by control groups".into()));
+    }
     let driver = docker.info_text(&["CgroupDriver"]);
     if driver.require("the engine names no cgroup driver")? != "systemd" {
         return Ok(Verdict::Pass);
