@@ -32,7 +32,8 @@ fn judge(facts: &Facts) -> Judged {
     let directories = facts.libraries.ld_library_path.require("LD_LIBRARY_PATH is not set")?;
     let is_stub = |dir: &&String| dir.trim_end_matches('/').rsplit('/').next() == Some("stubs");
     let Some(stubs) = directories.iter().find(is_stub) else { return Ok(Verdict::Pass) };
-    let seen = facts.driver.stubs.known().is_some_and(|found| found.iter().any(|stub| stub.starts_with(stubs)));
+    let seen =
+        facts.driver.stubs.known().is_some_and(|found| found.iter().any(|stub| stub.starts_with(stubs)));
     if seen {
         return Err(Verdict::NotApplicable("driver-stub-library tells of the stubs there".into()));
     }
