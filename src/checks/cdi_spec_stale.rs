@@ -40,6 +40,8 @@ fn judge(facts: &Facts) -> Judged {
     if specs.is_empty() {
         return Err(Verdict::NotApplicable("no CDI specification of a GPU here".into()));
     }
+    // Without the module its device nodes are not there either, and a new specification cannot be made.
+    let module = facts.driver.module.require("the driver is not loaded")?;
     let used = facts.toolkit.mode() == Fact::Known("cdi".into())
         || matches!(facts.docker.gives_gpus_by_cdi(&facts.toolkit), Ok(true));
     let finding = if used { Verdict::error } else { Verdict::warning };
@@ -61,7 +63,6 @@ fn judge(facts: &Facts) -> Judged {
             );
             return Ok(finding(says, fix));
         }
-        let module = facts.driver.module.require("the driver is not loaded")?;
         let Some(driver) = spec.driver.decided()? else { continue };
         if *driver != module.version.to_string() {
             let says = format!(

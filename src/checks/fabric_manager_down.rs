@@ -62,9 +62,9 @@ fn judge(facts: &Facts) -> Judged {
                 Verdict::warning(says, fix).because(format!("nvidia-fabricmanager.service is {state}"))
             );
         }
-        _ => format!(
-            "the fabric manager is {state}: CUDA programs fail with error 802 (system not yet initialized)"
-        ),
+        _ => {
+            format!("the fabric manager {is}: CUDA programs fail with error 802 (system not yet initialized)")
+        }
     };
     Ok(Verdict::error(says, fix).because(format!("nvidia-fabricmanager.service is {state}")))
 }

@@ -17,7 +17,7 @@ Whether MIG mode is on.
 ## Why it matters
 A MIG instance cannot use NVLink or reach the memory of another GPU. Training over several GPUs then moves
 its data through the host's memory, if it starts at all; what asks for eight GPUs finds instances instead.
-For many small jobs on one GPU MIG is right: then ignore this check.
+For many small jobs on one GPU MIG is right: then ignore this check. A machine with one GPU only is left out.
 
 ## How to fix it
 Where the machine is for training over several GPUs, destroy the instances, turn MIG off and reset the GPU.
@@ -33,6 +33,9 @@ fn judge(facts: &Facts) -> Judged {
     let found = facts.gpu.found("no GPU here can use MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
+    }
+    if facts.gpu.list.known().is_some_and(|gpus| gpus.len() == 1) {
+        return Err(Verdict::NotApplicable("one GPU has no other to reach over NVLink".into()));
     }
     let mut commands = Vec::new();
     for gpu in &found {
@@ -59,9 +62,10 @@ mod tests {
     #[test]
     fn mig_is_told() {
         let mig = |now: &str| {
-            machine(&[&format!(
+            let gpu = format!(
                 "<mig_mode><current_mig>{now}</current_mig><pending_mig>{now}</pending_mig></mig_mode>"
-            )])
+            );
+            machine(&[&gpu, &gpu])
         };
         assert_eq!(kind(&CHECK, &mig("Enabled")), "warning");
         assert_eq!(kind(&CHECK, &mig("Disabled")), "pass");

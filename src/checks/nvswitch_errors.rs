@@ -55,7 +55,8 @@ fn judge(facts: &Facts) -> Judged {
     let verdict = if mild {
         let total: usize = counts.values().map(|(count, _)| count).sum();
         let says = format!(
-            "NVSwitches logged {total} non-fatal errors since boot (SXid {number} on {address}): repeated on one link, it is failing"
+            "NVSwitches logged {total} non-fatal {} since boot (SXid {number} on {address}): repeated on one link, it is failing",
+            if total == 1 { "error" } else { "errors" }
         );
         Verdict::warning(
             says,

@@ -56,6 +56,10 @@ fn judge(facts: &Facts) -> Judged {
     let Some(version) = facts.toolkit.version.decided()? else {
         return Err(Verdict::NotApplicable("the container toolkit is not installed".into()));
     };
+    // Without a driver no container has GPUs to lose, and no CDI specification can be made.
+    if facts.driver.module == Fact::Absent && facts.system.wsl == Fact::Absent {
+        return Err(Verdict::NotApplicable("no NVIDIA driver is loaded".into()));
+    }
     if docker.gives_gpus_by_cdi(&facts.toolkit)? {
         return Ok(Verdict::Pass);
     }

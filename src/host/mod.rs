@@ -195,7 +195,8 @@ impl Reading {
             Reading::Ran { status, stdout, stderr } => {
                 let said =
                     [stderr.trim(), stdout.trim()].into_iter().find(|s| !s.is_empty()).unwrap_or("nothing");
-                let said: String = said.chars().take(300).collect();
+                let said: String =
+                    said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
                 match status {
                     Some(status) => Fact::Unknown(format!("it ended with status {status} and said: {said}")),
                     None => Fact::Unknown(format!("a signal ended it; it said: {said}")),
