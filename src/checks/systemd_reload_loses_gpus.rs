@@ -63,6 +63,9 @@ fn judge(facts: &Facts) -> Judged {
     if docker.gives_gpus_by_cdi(&facts.toolkit)? {
         return Ok(Verdict::Pass);
     }
+    if facts.toolkit.program("nvidia-container-runtime-hook").decided()?.is_none() {
+        return Err(Verdict::NotApplicable("the toolkit's hook is not installed".into()));
+    }
     let mode = facts.toolkit.mode();
     let mode = mode.require("no mode")?.as_str();
     let new = Version::parse(version)
@@ -106,7 +109,8 @@ mod tests {
             r#"{{"ServerVersion":"{version}","CgroupDriver":"{driver}","DefaultRuntime":"{runtime}","CDISpecDirs":["/etc/cdi"]}}"#
         );
         let text = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\n";
-        let mut more = vec![("stat /usr/bin/nvidia-cdi-hook", SOCKET)];
+        let hooks = ["stat /usr/bin/nvidia-cdi-hook", "stat /usr/bin/nvidia-container-runtime-hook"];
+        let mut more: Vec<(&str, &str)> = hooks.iter().map(|hook| (*hook, SOCKET)).collect();
         if spec {
             more.extend([("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", text)]);
         }

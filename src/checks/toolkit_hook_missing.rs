@@ -2,7 +2,7 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::facts::Facts;
-use crate::facts::docker::{SERVICE_PATH, State};
+use crate::facts::docker::{ENGINE_WITH_GPUS_BY_CDI, SERVICE_PATH, State};
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -57,9 +57,17 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Ok(Verdict::Pass);
     }
+    // A newer engine with the toolkit's base needs only a specification: cdi-spec-missing says so.
+    if hook.is_none()
+        && docker.state() == State::Running
+        && toolkit.program("nvidia-cdi-hook").decided()?.is_some()
+        && *docker.at_least(ENGINE_WITH_GPUS_BY_CDI).require("no engine")?
+    {
+        return Err(Verdict::NotApplicable("this engine gives GPUs by CDI, without the hook".into()));
+    }
     let says = match hook {
         Some(path) => format!("nvidia-container-runtime-hook is at {path}, where dockerd does not look: --gpus fails"),
-        None => "nvidia-container-runtime-hook is not installed, and dockerd has no CDI specification to use instead: --gpus fails".to_owned(),
+        None => "nvidia-container-runtime-hook is not installed, and dockerd does not use CDI in its place: --gpus fails".to_owned(),
     };
     let mut fix = Fix::disruptive("The package nvidia-container-toolkit brings the hook:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
