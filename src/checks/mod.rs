@@ -161,7 +161,7 @@ mod xid_errors;
 pub use check::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 pub use list::CHECKS;
 
-use crate::facts::{Fact, Facts, Role};
+use crate::facts::{Fact, Facts};
 
 /// One check's verdict on one machine.
 #[derive(Debug, Clone)]
@@ -188,16 +188,15 @@ pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
 }
 
 fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {
-    let role = facts.role();
-    match (check.applies, &role) {
-        (Applies::Host | Applies::GpuHost, Fact::Known(Role::Container)) => {
+    match (check.applies, facts.inside_container()) {
+        (Applies::Host | Applies::GpuHost, Fact::Known(true)) => {
             return Err(Verdict::NotApplicable("belongs to the host, and this is a container".into()));
         }
-        (Applies::Container, Fact::Known(Role::GpuNode | Role::BuildHost)) => {
+        (Applies::Container, Fact::Known(false)) => {
             return Err(Verdict::NotApplicable("this is not a container".into()));
         }
         (Applies::Host | Applies::GpuHost | Applies::Container, Fact::Unknown(why)) => {
-            return Err(Verdict::Unknown(why.clone()));
+            return Err(Verdict::Unknown(why));
         }
         _ => {}
     }

@@ -93,6 +93,16 @@ impl Facts {
         self.has_gpu().map(|has| if has { Role::GpuNode } else { Role::BuildHost })
     }
 
+    /// Whether envdoc runs inside a container: what the user said, else what it shows.
+    pub fn inside_container(&self) -> Fact<bool> {
+        match (self.expected.role, &self.system.container) {
+            (Some(role), _) => Fact::Known(role == Role::Container),
+            (None, Fact::Known(_)) => Fact::Known(true),
+            (None, Fact::Absent) => Fact::Known(false),
+            (None, Fact::Unknown(why)) => Fact::Unknown(why.clone()),
+        }
+    }
+
     /// Whether the machine has, or is expected to have, an NVIDIA GPU. On WSL2 and in containers, where the PCI bus need
     /// not show it, the driver's device nodes and `/dev/dxg` count too.
     pub fn has_gpu(&self) -> Fact<bool> {
