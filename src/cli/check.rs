@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"])]
     from: Option<PathBuf>,
 
-    /// Examine the file system below DIR (an image's, a chroot's) instead of this machine's.
+    /// Examine the file system below DIR (an image's, a chroot's) instead of this machine's; say what it is with --expect role=container,gpus=0.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 

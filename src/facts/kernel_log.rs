@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Fact, pci};
+use super::{Fact, gpu};
 use crate::host::{Host, Reading};
 
 /// Events since boot, oldest first: `/dev/kmsg`, else `journalctl -k -b`.
@@ -51,7 +51,7 @@ impl Xid {
 pub fn gather(host: &dyn Host) -> KernelLog {
     let oom_count = oom_count(host);
     // The kernel gives its log record by record, a thousand calls on a quiet machine.
-    let log = if oom_count == Fact::Known(0) && !pci::may_have_gpu(host) {
+    let log = if oom_count == Fact::Known(0) && !gpu::nvidia_present(host) {
         Fact::Unknown("not read: there is no GPU, and nothing was killed for want of memory".into())
     } else {
         log(host)
@@ -80,7 +80,7 @@ fn log(host: &dyn Host) -> Fact<String> {
         Fact::Unknown(why) => format!("/dev/kmsg: {why}"),
     };
     // Starting a program is only worth it where the log can say something of GPUs.
-    if !pci::may_have_gpu(host) {
+    if !gpu::nvidia_present(host) {
         return Fact::Unknown(why);
     }
     let argv = ["journalctl", "-k", "-b", "-o", "short-iso", "--no-pager"];

@@ -116,6 +116,7 @@ impl Facts {
             Fact::Known(_) => Fact::Known(elsewhere || self.pci.gpus().next().is_some()),
             _ if elsewhere => Fact::Known(true),
             Fact::Absent => Fact::Known(false),
+            Fact::Unknown(_) if self.expected.gpus == Some(0) => Fact::Known(false),
             Fact::Unknown(why) => Fact::Unknown(format!("PCI devices: {why}")),
         }
     }

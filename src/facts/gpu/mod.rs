@@ -238,8 +238,8 @@ pub fn gather(host: &dyn Host) -> Gpus {
     }
 }
 
-/// Whether there is anything for `nvidia-smi` to talk to.
-fn nvidia_present(host: &dyn Host) -> bool {
+/// Whether there is anything of NVIDIA's here that a program could talk to. True where that is not known.
+pub fn nvidia_present(host: &dyn Host) -> bool {
     let node = |path| matches!(host.stat(path), Reading::Text(_));
     node("/dev/nvidiactl") || node("/dev/dxg") || pci::may_have_gpu(host)
 }
