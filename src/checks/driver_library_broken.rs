@@ -15,18 +15,17 @@ Looks for `libcuda.so.*` and `libnvidia-ml.so.*` in the loader's directories tha
 without a file.
 
 ## Why it matters
-The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones
-are left behind when an image is made of a running GPU container (`docker commit`): the libraries were
-mounted there, and only their mount points are in the image. Another driver on the next host then fails
-with \"file exists\" or finds the wrong one.
+The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones are left
+in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries into the
+container: only their mount points stay behind, of the driver version of that host.
 
 ## How to fix it
-In an image: build it with a Dockerfile, or delete the empty files in it. On a host: install the driver's
+In an image: build it with the plain runtime (runc), or delete the empty files in its last step. On a host: install the driver's
 packages again.
 
 ## Sources
 - ld.so(8)
-- NVIDIA/libnvidia-container issues on libraries left behind by docker commit
+- NVIDIA/libnvidia-container issue 140, NVIDIA/nvidia-docker issue 1504
 ",
     judge,
 };
@@ -46,7 +45,8 @@ fn judge(facts: &Facts) -> Judged {
     let inside = matches!(facts.role(), Fact::Known(Role::Container));
     let fix = if inside {
         Fix::safe(
-            "Build the image with a Dockerfile, not from a running container, or delete these files in it.",
+            "The image was made while NVIDIA's runtime had mounted libraries there: build it with the plain runtime, or delete \
+             these files in it.",
             &[],
         )
     } else {

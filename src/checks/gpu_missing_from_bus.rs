@@ -26,7 +26,6 @@ type of instance. In a container hand in more GPUs.
 
 ## Sources
 - Linux kernel documentation, sysfs-bus-pci
-- NVIDIA GPU debug guidelines (GPU not visible on the PCI bus)
 ",
     judge,
 };

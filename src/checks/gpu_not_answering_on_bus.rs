@@ -25,7 +25,7 @@ Drain the machine and take it off power and on again. If it happens again with t
 and cooling, seat the board anew, and replace it in the end.
 
 ## Sources
-- https://docs.nvidia.com/deploy/xid-errors/ (Xid 79)
+- NVIDIA/open-gpu-kernel-modules discussion 1327 (Xid 79)
 - PCI Express base specification: a read that nobody answers returns all ones
 ",
     judge,

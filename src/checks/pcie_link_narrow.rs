@@ -29,7 +29,6 @@ lanes between slots: see the manual.
 
 ## Sources
 - Linux kernel documentation, sysfs-bus-pci (current_link_width, max_link_width)
-- NVIDIA GPU debug guidelines (PCIe link)
 ",
     judge,
 };
