@@ -20,8 +20,8 @@ in an image that was built or committed while NVIDIA's runtime had mounted the h
 container: only their mount points stay behind, of the driver version of that host.
 
 ## How to fix it
-In an image: build it with the plain runtime (runc), or delete the empty files in its last step. On a host: install the driver's
-packages again.
+In an image: build it with the plain runtime (runc), or delete the empty files in its last step. On a
+host: install the driver's packages again.
 
 ## Sources
 - ld.so(8)

@@ -24,7 +24,7 @@ Take the stubs directory out of LD_LIBRARY_PATH and of /etc/ld.so.conf.d; for li
 or in LIBRARY_PATH.
 
 ## Sources
-- CUDA runtime API: cudaErrorStubLibrary (34); NVIDIA/nccl: src/enhcompat.cc
+- CUDA runtime header: cudaErrorStubLibrary = 34
 - ld.so(8)
 ",
     judge,
