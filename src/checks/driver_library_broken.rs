@@ -15,8 +15,8 @@ Looks for `libcuda.so.*` and `libnvidia-ml.so.*` in the loader's directories tha
 without a file.
 
 ## Why it matters
-The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones are left
-in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries into the
+The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones
+are left in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries into the
 container: only their mount points stay behind, of the driver version of that host.
 
 ## How to fix it
