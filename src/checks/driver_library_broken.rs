@@ -16,8 +16,8 @@ without a file.
 
 ## Why it matters
 The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones
-are left in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries into the
-container: only their mount points stay behind, of the driver version of that host.
+are left in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries
+into it: only their mount points stay behind, of the driver version of that host.
 
 ## How to fix it
 In an image: build it with the plain runtime (runc), or delete the empty files in its last step. On a
