@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 repository=$PWD
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-envdoc=$(realpath "${ENVDOC:-target/debug/envdoc}")
+envdoc=$(realpath "${ENVDOC:-${CARGO_TARGET_DIR:-target}/debug/envdoc}")
 counts=${ENVDOC_LAB_COUNTS:-$(mktemp)}
 
 skip_all() {
