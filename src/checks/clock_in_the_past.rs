@@ -15,17 +15,15 @@ Compares the clock with 2025-01-01, which no machine that runs this program can 
 
 ## Why it matters
 Every certificate counts as not yet valid: registries, package indexes and model hubs refuse or are refused
-(\"certificate is not yet valid\"), apt says \"Release file is not valid yet\", and a Docker swarm rejects the
-node.
+(\"certificate is not yet valid\"), apt says \"Release file is not valid yet\".
 
 ## How to fix it
 Set the clock once, then let a time service keep it. In a virtual machine or container it is the clock of
 the host.
 
 ## Sources
-- OpenSSL: \"certificate is not yet valid\"
-- apt: \"Release file for … is not valid yet\"
-- moby/moby: daemon/cluster/errors.go
+- apt: \"Release file for %s is not valid yet\" (a string of libapt-pkg)
+- OpenSSL 3: \"certificate is not yet valid\" (a string of libcrypto)
 ",
     judge,
 };

@@ -23,7 +23,9 @@ Set the mode back to its default. It is not kept over a boot, so that something 
 `nvidia-smi -c` in start scripts.
 
 ## Sources
-- cuda.bindings.nvml.ComputeMode (nvidia.github.io/cuda-python)
+- cuda.bindings.nvml.ComputeMode (no contexts) and device_set_compute_mode (not kept over a boot), in
+  nvidia.github.io/cuda-python
+- CUDA runtime API: cudaErrorDevicesUnavailable (46)
 ",
     judge,
 };

@@ -14,8 +14,8 @@ pub const CHECK: Check = Check {
 Whether the directory that CUDA_HOME (else CUDA_PATH) names exists and has `bin/nvcc`.
 
 ## Why it matters
-PyTorch's extension builder, DeepSpeed and flash-attn believe the variable without looking further: with
-a wrong one they fail although a toolkit stands elsewhere (\"No such file or directory: .../bin/nvcc\").
+PyTorch's extension builder believes the variable without looking further, and so does what builds with
+it (DeepSpeed): with a wrong one it fails although a toolkit stands elsewhere (\"No such file or directory: .../bin/nvcc\").
 DeepSpeed before 0.19.5 may then fail at import already.
 
 ## How to fix it
@@ -23,7 +23,7 @@ Point it to the toolkit, or unset it: then nvcc on PATH and `/usr/local/cuda` ar
 of CUDA have no nvcc: there, unset it, or use a devel image where something is to be compiled.
 
 ## Sources
-- pytorch/pytorch: torch/utils/cpp_extension.py (_find_cuda_home)
+- pytorch/pytorch:torch/utils/cpp_extension.py@0011ec5c (_find_cuda_home)
 - https://github.com/deepspeedai/DeepSpeed/issues/7452
 ",
     judge,

@@ -23,7 +23,7 @@ compiled by both end up in one program.
 Put `bin` of the toolkit that CUDA_HOME names first on PATH, or point CUDA_HOME to the other one.
 
 ## Sources
-- pytorch/pytorch: torch/utils/cpp_extension.py (_find_cuda_home)
+- pytorch/pytorch:torch/utils/cpp_extension.py@0011ec5c (_find_cuda_home)
 - deepspeedai/DeepSpeed: op_builder/builder.py
 ",
     judge,

@@ -22,12 +22,13 @@ kernel module. A container without them was started without GPUs: without `--gpu
 `deploy.resources.reservations.devices` or a CDI device.
 
 ## How to fix it
-On the host let `nvidia-modprobe` make them, and enable the persistence daemon, which keeps them. A
+On the host let `nvidia-modprobe` make them. A
 container: start it anew with `--gpus all`.
 
 ## Sources
-- NVIDIA driver README, chapter on device nodes (nvidia-modprobe)
-- NVIDIA/cloud-native-docs: container-toolkit/troubleshooting.md
+- nvidia-modprobe(1) (https://man.archlinux.org/man/nvidia-modprobe.1.en)
+- https://github.com/pytorch/pytorch/issues/49081 (CUDA unknown error without /dev/nvidia-uvm)
+- NVIDIA/cloud-native-docs:container-toolkit/troubleshooting.md@52dcb7b8
 ",
     judge,
 };

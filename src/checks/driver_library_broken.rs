@@ -15,17 +15,19 @@ Looks for `libcuda.so.*` and `libnvidia-ml.so.*` in the loader's directories tha
 without a file.
 
 ## Why it matters
-The loader stops at them: \"libcuda.so.1: file too short\" or \"cannot open shared object file\". Empty ones
-are left in an image that was built or committed while NVIDIA's runtime had mounted the host's libraries
-into it: only their mount points stay behind, of the driver version of that host.
+The loader cannot load them, and `ldconfig` says \"is empty, not checked\". Empty ones are left behind when
+an image is built, or made of a container, while NVIDIA's runtime has mounted the driver's libraries into
+it: only their mount points are in the image. On the next host a GPU container may then fail to start:
+\"libnvidia-ml.so.1: file exists\".
 
 ## How to fix it
 In an image: build it with the plain runtime (runc), or delete the empty files in its last step. On a
 host: install the driver's packages again.
 
 ## Sources
-- ld.so(8)
-- NVIDIA/libnvidia-container issue 140, NVIDIA/nvidia-docker issue 1504
+- https://github.com/NVIDIA/libnvidia-container/issues/140 (files of no length left in an image)
+- https://github.com/NVIDIA/nvidia-docker/issues/1504 (libcuda.so of no length in a build)
+- https://github.com/lambdal/lambda-stack-dockerfiles/issues/15 (\"file exists\")
 ",
     judge,
 };

@@ -15,7 +15,7 @@ Compares the version of the loaded kernel module (`/proc/driver/nvidia/version`)
 library that programs load (`libcuda.so.1`, `libnvidia-ml.so.1`).
 
 ## Why it matters
-The two speak a private interface that changes with every release. After an upgrade without a reboot the
+The module accepts only components of its own version (\"API mismatch\" in the kernel's log). After an upgrade without a reboot the
 new library meets the old module: `nvidia-smi` says \"Failed to initialize NVML: Driver/library version
 mismatch\", CUDA answers with error 803, and every container that starts now fails too. What runs already
 goes on.
@@ -26,7 +26,8 @@ nothing uses the GPU, unload and load the modules by hand. If the versions still
 module was not built for the running kernel (see `driver-module-not-built`) or two drivers are installed.
 
 ## Sources
-- NVIDIA driver README, \"Installing the driver\": kernel module and user-space components must match
+- tests/servers/outputs/kernel_log/nvidia-messages-precision7530-api-mismatch.txt (\"this kernel module and
+  all NVIDIA driver components have the same version\")
 - https://docs.nvidia.com/deploy/cuda-compatibility/ (error 803)
 ",
     judge,

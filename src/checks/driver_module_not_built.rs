@@ -27,8 +27,8 @@ the package for this kernel. If the driver is too old for the kernel, install a 
 former kernel.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
 - dkms(8)
+- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
 ",
     judge,
 };

@@ -24,8 +24,8 @@ Take the stubs directory out of LD_LIBRARY_PATH and of /etc/ld.so.conf.d; for li
 or in LIBRARY_PATH.
 
 ## Sources
-- CUDA runtime header: cudaErrorStubLibrary = 34
-- ld.so(8)
+- cuda.bindings.driver.CUresult (nvidia.github.io/cuda-python): ERROR_STUB_LIBRARY, 34
+- ld.so(8) of man-pages (order of the directories)
 ",
     judge,
 };

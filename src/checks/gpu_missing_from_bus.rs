@@ -16,8 +16,8 @@ were handed in.
 
 ## Why it matters
 A GPU that is not on the bus is not seen by any driver, and nothing logs its absence: jobs that ask for
-all GPUs start on fewer, or the whole node drops out of a job. Firmware, power, a riser or the board
-itself is at fault.
+all GPUs start on fewer, or the whole node drops out of a job. Look for the reason in
+firmware settings, power, riser and board.
 
 ## How to fix it
 Look into the management controller's event log, take the machine off power and on again (a reboot is not
@@ -25,7 +25,8 @@ enough: boards stay powered), then have the board, riser or cable seated anew. I
 type of instance. In a container hand in more GPUs.
 
 ## Sources
-- Linux kernel documentation, sysfs-bus-pci
+- torvalds/linux:Documentation/PCI/sysfs-pci.rst (vendor, class)
+- tests/servers/outputs/pci/sys-bus-pci-procfs.json
 ",
     judge,
 };

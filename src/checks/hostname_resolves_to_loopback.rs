@@ -24,8 +24,9 @@ Give the name the machine's real address in `/etc/hosts`, or set GLOO_SOCKET_IFN
 every job.
 
 ## Sources
-- pytorch/pytorch#26166 (ProcessGroupGloo::createDefaultDevice), pytorch/pytorch#8672
-- Debian Reference, section 5.1.1: 127.0.1.1
+- https://github.com/pytorch/pytorch/pull/26166 (ProcessGroupGloo::createDefaultDevice)
+- https://github.com/aws-samples/aws-do-eks/pull/69 (connectFullMesh failed, remote=[127.0.0.1])
+- Debian Reference, chapter 5, \"The hostname resolution\" (package debian-reference-en)
 ",
     judge,
 };

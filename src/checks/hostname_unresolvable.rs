@@ -15,15 +15,15 @@ Looks for the own name in `/etc/hosts`, and for the services in `/etc/nsswitch.c
 name servers (then they decide; envdoc asks none), `myhostname`, `resolve`.
 
 ## Why it matters
-sudo waits for a time-out at every call, and PyTorch's Gloo falls back to the loopback address (\"Unable to
-resolve hostname to a (local) address\"), so that nodes do not find each other.
+PyTorch's Gloo falls back to the loopback address (\"Unable to resolve hostname to a (local) address\"), so
+that nodes do not find each other.
 
 ## How to fix it
 Add the name to `/etc/hosts`, with the machine's real address where it works together with others.
 
 ## Sources
-- pytorch/pytorch#26166 (ProcessGroupGloo::createDefaultDevice)
-- nsswitch.conf(5), nss-myhostname(8)
+- https://github.com/pytorch/pytorch/pull/26166 (ProcessGroupGloo::createDefaultDevice)
+- nsswitch.conf(5) of man-pages, nss-myhostname(8) of systemd
 ",
     judge,
 };
@@ -51,9 +51,8 @@ fn judge(facts: &Facts) -> Judged {
     if has("dns") && facts.network.name_servers.decided()?.is_some_and(|servers| !servers.is_empty()) {
         return Err(Verdict::NotApplicable("/etc/hosts does not name it: name servers decide".into()));
     }
-    let says = format!(
-        "nothing leads from this machine's name {name} to an address: sudo waits, and Gloo takes the loopback"
-    );
+    let says =
+        format!("nothing leads from this machine's name {name} to an address: Gloo takes the loopback");
     let command = format!("echo '127.0.1.1 {name}' | sudo tee -a /etc/hosts");
     let fix = Fix::safe("Where the machine works together with others, put its real address.", &[&command]);
     Ok(Verdict::warning(says, fix)

@@ -22,8 +22,8 @@ library\" or no GPU at all. The directory belongs into LIBRARY_PATH, which only 
 Take it out of LD_LIBRARY_PATH.
 
 ## Sources
-- CUDA Runtime API: cudaErrorStubLibrary (\"the CUDA driver that was loaded is a stub library\")
-- ld.so(8)
+- cuda.bindings.driver.CUresult (nvidia.github.io/cuda-python): ERROR_STUB_LIBRARY, 34
+- ld.so(8) of man-pages (order of the directories)
 ",
     judge,
 };

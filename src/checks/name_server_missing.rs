@@ -21,8 +21,7 @@ Let the distribution's network service write the file, or give the container or 
 `--dns` or `\"dns\"` in daemon.json.
 
 ## Sources
-- resolv.conf(5)
-- Docker documentation: networking, DNS services
+- resolv.conf(5) of man-pages (without a line the local machine is asked)
 ",
     judge,
 };

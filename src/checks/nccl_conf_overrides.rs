@@ -13,8 +13,8 @@ pub const CHECK: Check = Check {
     summary: "no configuration file of NCCL turns a transport off or sets what nothing reads",
     explain: "\
 ## What it checks
-Reads `/etc/nccl.conf` and `~/.nccl.conf` (or the file of NCCL_CONF_FILE), which NCCL reads for every
-process. Told are lines that turn a transport off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE),
+Reads `~/.nccl.conf` (or, in its place, the file of NCCL_CONF_FILE) and `/etc/nccl.conf`, which NCCL
+reads in every process. Told are lines that turn a transport off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE),
 and names that no NCCL reads.
 
 ## Why it matters
@@ -25,7 +25,8 @@ slow, inside no script and in no log except NCCL_DEBUG=INFO.
 Remove the line, or set the variable for the one job that needs it.
 
 ## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, src/misc/param.cc
+- NVIDIA/nccl:src/misc/param.cc@5067397c (initEnvFunc, setEnvFile, ncclLoadParam)
+- NVIDIA/nccl:docs/userguide/source/env.rst@5067397c
 ",
     judge,
 };

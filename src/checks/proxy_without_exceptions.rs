@@ -16,14 +16,13 @@ or `NO_PROXY` leaves out `localhost` and `127.0.0.1`.
 
 ## Why it matters
 Requests to servers on this very machine (an inference server, a local registry, a notebook, a metrics
-endpoint) go to the proxy, which cannot reach them: 403, 502 or a time-out that looks like a broken server.
+endpoint) go to the proxy, which cannot reach them: its error looks like that of a broken server.
 
 ## How to fix it
 Leave out the machine itself and your cluster's own networks and domains.
 
 ## Sources
-- curl(1): NO_PROXY
-- Docker documentation: use a proxy server with the Docker CLI
+- curl(1): NO_PROXY; https://curl.se/libcurl/c/CURLOPT_NOPROXY.html
 ",
     judge,
 };

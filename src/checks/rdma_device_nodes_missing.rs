@@ -22,8 +22,8 @@ an error.
 On the machine: load `ib_uverbs`. In a container: pass the nodes in, together with the right to lock memory.
 
 ## Sources
-- NVIDIA/nccl#1105 (NET/IB : No device found)
-- linux-rdma/rdma-core: README.md, ib_uverbs
+- NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (\"NET/IB : No device found.\" is a line of INFO)
+- linux-rdma/rdma-core:README.md@00b335ca (/dev/infiniband/uverbsX), and its modules/rdma.conf (ib_uverbs)
 ",
     judge,
 };

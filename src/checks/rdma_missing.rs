@@ -24,8 +24,9 @@ need. A card that is not on the bus (`lspci -d 15b3:`) is a matter of the hardwa
 virtual machine.
 
 ## Sources
-- NVIDIA/nccl#1105 (NET/IB : No device found)
-- Linux kernel: Documentation/ABI/stable/sysfs-class-infiniband
+- NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (\"NET/IB : No device found.\" is a line of INFO)
+- torvalds/linux:Documentation/ABI/stable/sysfs-class-infiniband
+- linux-rdma/rdma-core:README.md@00b335ca (mlx5_ib)
 ",
     judge,
 };

@@ -17,15 +17,16 @@ connected is judged only with `--expect rdma=true`.
 
 ## Why it matters
 NCCL leaves a port out that is not active, so that its GPU goes through a farther adapter and the whole job
-runs at the speed of that one node. A port that has a link but stays in INIT waits for a subnet manager.
+runs at the speed of that one node. A port that has a link but stays in INIT mostly waits for a subnet
+manager.
 
 ## How to fix it
 No link: cable, transceiver or switch port. INIT with a link: start or mend the subnet manager (`opensm`, or
 the one in the switch).
 
 ## Sources
-- NVIDIA/nccl: src/transport/net_ib (ports that are not active are skipped)
-- Linux kernel: Documentation/ABI/stable/sysfs-class-infiniband; ibstat(8)
+- NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (ports that are not active are skipped)
+- torvalds/linux:Documentation/ABI/stable/sysfs-class-infiniband (state, phys_state); ibstat(8)
 ",
     judge,
 };
@@ -58,7 +59,7 @@ fn judge(facts: &Facts) -> Judged {
     };
     if let Some(first) = waiting.first() {
         let says = format!(
-            "{} of {} InfiniBand adapters have a link but are not active ({}): no subnet manager has configured them",
+            "{} of {} InfiniBand adapters have a link but are not active ({}): mostly no subnet manager has configured them",
             waiting.len(),
             active + waiting.len() + down.len(),
             first.name

@@ -25,8 +25,8 @@ down every ring that passes it, and with it the whole job.
 Look at the cable, the transceiver and the setting of the switch port, then bring the link up anew.
 
 ## Sources
-- Linux kernel: Documentation/ABI/stable/sysfs-class-infiniband
-- NVIDIA/nccl: docs/userguide/source/troubleshooting/networking_troubleshooting.rst
+- torvalds/linux:Documentation/ABI/stable/sysfs-class-infiniband (rate, link_layer)
+- NVIDIA/nccl:docs/userguide/source/troubleshooting/networking_troubleshooting.rst@5067397c
 ",
     judge,
 };

@@ -24,7 +24,7 @@ See that the module is there for the new kernel (`dkms status`, or the package `
 then reboot.
 
 ## Sources
-- /etc/kernel/postinst.d and update-notifier-common, which write /run/reboot-required on Debian and Ubuntu
+- Debian package unattended-upgrades: /etc/kernel/postinst.d/unattended-upgrades (writes reboot-required)
 - dkms(8)
 ",
     judge,

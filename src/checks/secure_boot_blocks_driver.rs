@@ -16,7 +16,8 @@ module on disk is signed at all (`modinfo nvidia`). Whether the firmware trusts 
 seen without rights; envdoc then says so.
 
 ## Why it matters
-With Secure Boot the kernel refuses modules whose signature it cannot trace to an enrolled key. `modprobe
+Under Secure Boot the kernels of the distributions are locked down and refuse modules whose signature they
+cannot trace to a key that they know. `modprobe
 nvidia` then says \"Key was rejected by service\" or \"Required key not available\", and `nvidia-smi` finds no
 driver.
 
@@ -26,8 +27,8 @@ signed with a key of your own and enrol that key: `sudo mokutil --import KEY.der
 at the console. Where nobody can reach the console, turn Secure Boot off in the firmware.
 
 ## Sources
-- mokutil(1), kernel documentation \"Kernel module signing facility\"
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+- kernel_lockdown(7) of man-pages (only validly signed modules; on with EFI Secure Boot)
+- torvalds/linux:Documentation/admin-guide/module-signing.rst; mokutil(1)
 ",
     judge,
 };
@@ -46,7 +47,7 @@ fn judge(facts: &Facts) -> Judged {
              `sudo mokutil --list-enrolled`"
         )));
     }
-    let says = "Secure Boot is on and the NVIDIA module is not signed: the kernel refuses to load it";
+    let says = "Secure Boot is on and the NVIDIA module is neither signed nor loaded: a kernel that is locked down refuses it";
     let fix = Fix::reboot(
         "Install modules that are signed, or sign them and enrol the key (mokutil asks for a password, and at the next \
          boot for it again at the console), or turn Secure Boot off in the firmware.",

@@ -27,8 +27,7 @@ Remove what does not belong to the loaded module: `sudo nvidia-uninstall` for a 
 package manager for packages. In an image do not install driver packages at all.
 
 ## Sources
-- ldconfig(8), ld.so(8)
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (removing the driver)
+- ldconfig(8), ld.so(8) of man-pages
 ",
     judge,
 };

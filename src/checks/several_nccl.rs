@@ -25,8 +25,8 @@ into the system's library directory; the CUDA toolkit's directory holds none unl
 there.
 
 ## Sources
-- ld.so(8), ldconfig(8)
-- NVIDIA/nccl: README and pkg/ (where the packages install)
+- ld.so(8), ldconfig(8) of man-pages
+- NVIDIA/nccl:pkg/@5067397c (packages libnccl2 and libnccl)
 ",
     judge,
 };

@@ -14,15 +14,15 @@ pub const CHECK: Check = Check {
 Whether what SSL_CERT_FILE, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE and PIP_CERT name exists.
 
 ## Why it matters
-The variable was set on another machine or for another image. Every download then fails: pip and requests
-with \"Could not find a suitable TLS CA certificate bundle, invalid path\", curl with error 77.
+The variable was set on another machine or for another image. Programs that
+read it then refuse every TLS connection: requests and pip with \"Could not find a suitable TLS CA certificate bundle, invalid path\", curl with error 77.
 
 ## How to fix it
 Install the distribution's certificates (`ca-certificates`) and name their file, or take the variable out.
 
 ## Sources
-- psf/requests: src/requests/adapters.py, cert_verify
-- curl: libcurl error codes, CURLE_SSL_CACERT_BADFILE (77)
+- psf/requests:src/requests/adapters.py@0034aaf8 (cert_verify)
+- curl(1): CURL_CA_BUNDLE, SSL_CERT_FILE; libcurl-errors(3): CURLE_SSL_CACERT_BADFILE (77)
 ",
     judge,
 };
@@ -38,8 +38,9 @@ fn judge(facts: &Facts) -> Judged {
         match there.decided() {
             Ok(Some(true)) => {}
             Ok(_) => {
-                let says =
-                    format!("{name} names {path}, which does not exist: every download over TLS fails");
+                let says = format!(
+                    "{name} names {path}, which does not exist: programs that read it fail at every TLS connection"
+                );
                 let unset = format!("unset {name}");
                 let fix = Fix::safe("The distribution's own certificates are used then.", &[&unset]);
                 return Ok(Verdict::error(says, fix).because(format!("{name}={path}")));

@@ -19,8 +19,8 @@ Compares torchaudio with the one that was released with the installed PyTorch, b
 later one.
 
 ## Why it matters
-torchaudio's extension is compiled against one PyTorch; with another, `import torchaudio` fails with an
-undefined symbol. There is no torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
+torchaudio's extension is compiled against one PyTorch; with another, `import torchaudio` mostly
+fails with an undefined symbol. There is no torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
 
 ## How to fix it
 Install the torchaudio of this PyTorch from the index of the same build, or remove it if nothing needs
@@ -28,6 +28,8 @@ it.
 
 ## Sources
 - Metadata of the torchaudio wheels on PyPI (torch==... up to 2.10; none from 2.11.0 on)
+- https://github.com/Lightning-AI/torchmetrics/issues/2188, https://github.com/pytorch/audio/issues/62
+  (undefined symbol)
 ",
     judge,
 };
@@ -51,7 +53,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         return Ok(Verdict::Pass);
     }
     let says = format!(
-        "torchaudio {installed} is not the one of torch {} in {}; {wanted} is, and with another its import fails",
+        "torchaudio {installed} is not the one of torch {} in {}; {wanted} is, and with another its import mostly fails",
         torch.full(),
         environment.prefix
     );

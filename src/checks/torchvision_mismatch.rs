@@ -29,7 +29,8 @@ Install the torchvision of this PyTorch from the index of the same build.
 
 ## Sources
 - Metadata of the torchvision wheels on PyPI (requires torch==...; 0.29.1 and 0.29.2: torch>=2.14.0)
-- pytorch/vision: torchvision/extension.py (message on CUDA majors)
+- pytorch/vision:torchvision/extension.py (_check_cuda_version: older ones compare the minor, too)
+- https://github.com/deforum/deforum-stable-diffusion/issues/348 (CUDA majors 12 and 11)
 ",
     judge,
 };

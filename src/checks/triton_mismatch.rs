@@ -23,15 +23,18 @@ Compares triton with what the wheel of the installed PyTorch requires, by series
 2.5.1).
 
 ## Why it matters
-`torch.compile` generates code for one triton; with another it fails while compiling, often with an
-ImportError or AttributeError deep inside `torch._inductor`, and programs fall back to uncompiled code
-or stop. It happens when another package pulls triton up or down.
+`torch.compile` uses inner parts of triton that come and go; with another triton it can fail while
+compiling: \"ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler'\". It happens
+when another package pulls triton up or down.
 
 ## How to fix it
 Install the triton that this PyTorch requires.
 
 ## Sources
 - Metadata of the torch wheels on PyPI (requirement on triton)
+- https://github.com/pytorch/pytorch/issues/127271 (triton 2.3 with a torch 2.4)
+- https://github.com/woct0rdho/triton-windows/issues/158 (triton 3.5 with torch 2.8)
+- https://github.com/coreweave/ml-containers/issues/64 (pip raised triton)
 ",
     judge,
 };

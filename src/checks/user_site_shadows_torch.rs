@@ -25,7 +25,8 @@ import takes the other one, with the other's CUDA libraries.
 Uninstall the copy in ~/.local, or set PYTHONNOUSERSITE=1 for this environment.
 
 ## Sources
-- Python documentation: site (user site directory, PYTHONNOUSERSITE)
+- Python documentation: https://docs.python.org/3/library/site.html (user site, PYTHONNOUSERSITE)
+- python/cpython: Lib/site.py (main: the user's directory comes before the installation's)
 ",
     judge,
 };

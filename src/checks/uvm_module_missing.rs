@@ -15,15 +15,17 @@ Whether `nvidia_uvm` is among the loaded modules (`/proc/modules`) when `nvidia`
 
 ## Why it matters
 CUDA cannot start without it, while `nvidia-smi` works and looks healthy. On the host a CUDA program that
-runs as root, or the setuid program `nvidia-modprobe`, loads it at first use; in a container nobody can,
-and CUDA says \"unknown error\" (999) there. Typical after a reboot, on machines where only containers use
-the GPU.
+runs as root, or the setuid program `nvidia-modprobe`, loads it at first use. A container
+cannot: there it depends on the toolkit's hook (`load-kmods`), and where GPUs come by CDI or `--device`
+CUDA says \"unknown error\" (999).
 
 ## How to fix it
 Load it, and have it loaded at every boot.
 
 ## Sources
-- NVIDIA driver README, chapter on kernel modules and device nodes (nvidia-modprobe)
+- nvidia-modprobe(1) (https://man.archlinux.org/man/nvidia-modprobe.1.en)
+- https://github.com/ggml-org/llama.cpp/issues/7218, https://github.com/pytorch/pytorch/issues/49081
+- NVIDIA/nvidia-container-toolkit:api/config/v1/config.go@d34b3046 (load-kmods)
 - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
 ",
     judge,
@@ -39,7 +41,8 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::NotApplicable("the driver is not loaded as modules".into()));
     }
     let says = format!(
-        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA in containers fails with \"unknown error\"",
+        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA fails with \"unknown error\" in containers \
+         that nothing loads it for (CDI, --device)",
         module.version
     );
     let fix = Fix::safe(

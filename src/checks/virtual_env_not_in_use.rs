@@ -24,8 +24,8 @@ an environment was moved.
 Activate it again, or start its interpreter by its path.
 
 ## Sources
-- Python documentation: venv (\"activate\" prepends the environment's bin directory to PATH and sets
-  VIRTUAL_ENV)
+- python/cpython: Lib/venv/scripts/common/activate (sets VIRTUAL_ENV, puts its bin first on PATH)
+- Python documentation: https://docs.python.org/3.12/library/venv.html
 ",
     judge,
 };
