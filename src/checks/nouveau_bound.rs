@@ -28,7 +28,7 @@ Forbid nouveau in /etc/modprobe.d, rebuild the initial RAM disk (it is loaded fr
 NVIDIA driver and reboot. The driver packages of the distributions do the first two by themselves.
 
 ## Sources
-- https://docs.nvidia.com/cuda/cuda-installation-guide-linux/ (section on disabling nouveau)
+- Logs of nvidia-installer: https://pastebin.com/jDfhDqLt, https://pastebin.com/pSZMwvgu
 - NVIDIA/open-gpu-kernel-modules: README.md
 ",
     judge,

@@ -20,8 +20,8 @@ WSL 1 translates system calls and has no Linux kernel: it has no GPU and runs no
 Convert the distribution to WSL 2, in a Windows terminal. Its files stay.
 
 ## Sources
-- https://learn.microsoft.com/windows/wsl/compare-versions
-- NVIDIA CUDA on WSL user guide: WSL 2 is required
+- MicrosoftDocs/WSL:WSL/compare-versions.md (WSL 1 has no full Linux kernel)
+- https://docs.nvidia.com/cuda/wsl-user-guide (CUDA is for WSL 2)
 ",
     judge,
 };
