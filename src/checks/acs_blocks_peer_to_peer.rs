@@ -28,7 +28,6 @@ commands below (a service of your own), as NVIDIA's NCCL guide shows it.
 
 ## Sources
 - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html (PCI Access Control Services)
-- PCI Express base specification, ACS extended capability
 ",
     judge,
 };

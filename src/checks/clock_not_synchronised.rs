@@ -15,16 +15,15 @@ Looks for a time service that runs (systemd-timesyncd, chronyd, ntpd) and whethe
 clock.
 
 ## Why it matters
-Nodes that work together need one time: a Docker swarm checks certificates in both directions, and the logs
-of a job that hung can only be laid side by side when their clocks agree.
+Nodes that work together need one time: certificates are valid from one moment to another, and the logs of
+a job that hung can only be laid side by side when their clocks agree.
 
 ## How to fix it
 Start the time service of the distribution. Where one runs and has not synchronised, its servers cannot be
 reached: name those of your network in its configuration.
 
 ## Sources
-- moby/moby: daemon/cluster/errors.go (certificate not valid at the local time)
-- systemd-timesyncd.service(8), timedatectl(1)
+- systemd-timesyncd.service(8)
 ",
     judge,
 };

@@ -14,9 +14,9 @@ pub const CHECK: Check = Check {
 Whether the directory that CUDA_HOME (else CUDA_PATH) names exists and has `bin/nvcc`.
 
 ## Why it matters
-PyTorch's extension builder believes the variable without looking further, and so does what builds with
-it (DeepSpeed): with a wrong one it fails although a toolkit stands elsewhere (\"No such file or directory: .../bin/nvcc\").
-DeepSpeed before 0.19.5 may then fail at import already.
+PyTorch's extension builder believes the variable without looking further, and so does what builds with it
+(DeepSpeed): with a wrong one it fails although a toolkit stands elsewhere (\"No such file or directory:
+.../bin/nvcc\"). DeepSpeed before 0.19.5 may then fail at import already.
 
 ## How to fix it
 Point it to the toolkit, or unset it: then nvcc on PATH and `/usr/local/cuda` are used. Runtime images

@@ -23,7 +23,7 @@ In the shell: `unset NAME`. Then find where it is set: `/etc/environment`, `~/.b
 the image (`ENV`), the compose file, the launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
-- CUDA programming guide: CUDA_VISIBLE_DEVICES
+- https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
 ",
     judge,
 };

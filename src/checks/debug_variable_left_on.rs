@@ -26,7 +26,8 @@ Take it out for real runs. In the shell: `unset NAME`. Then find where it is set
 `.deepspeed_env`.
 
 ## Sources
-- CUDA programming guide: environment variables; NVIDIA/nccl: src/misc/cudawrap.cc
+- https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
+- NVIDIA/nccl: src/misc/cudawrap.cc
 - NVIDIA/nccl: docs/userguide/source/env.rst; PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
 ",
     judge,

@@ -15,10 +15,10 @@ Compares the version of the loaded kernel module (`/proc/driver/nvidia/version`)
 library that programs load (`libcuda.so.1`, `libnvidia-ml.so.1`).
 
 ## Why it matters
-The module accepts only components of its own version (\"API mismatch\" in the kernel's log). After an upgrade without a reboot the
-new library meets the old module: `nvidia-smi` says \"Failed to initialize NVML: Driver/library version
-mismatch\", CUDA answers with error 803, and every container that starts now fails too. What runs already
-goes on.
+The module accepts only components of its own version (\"API mismatch\" in the kernel's log). After an
+upgrade without a reboot the new library meets the old module: `nvidia-smi` says \"Failed to initialize
+NVML: Driver/library version mismatch\", CUDA answers with error 803, and every container that starts now
+fails too. What runs already goes on.
 
 ## How to fix it
 Reboot, so that the kernel loads the module that was installed with the library. Where that must wait, and

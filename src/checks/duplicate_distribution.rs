@@ -26,7 +26,7 @@ name another one. In one directory that is never intended.
 Uninstall the package until pip says that it is not installed, then install it again.
 
 ## Sources
-- Python packaging: recording installed projects (one .dist-info directory a project)
+- https://packaging.python.org/specifications/recording-installed-packages/ (a .dist-info a project)
 ",
     judge,
 };

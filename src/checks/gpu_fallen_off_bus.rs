@@ -18,8 +18,9 @@ The kernel's log since boot (Xid 79, \"has fallen off the bus\") and the words o
 \"Unable to determine the device handle\").
 
 ## Why it matters
-A GPU that fell off the bus is gone until the machine is powered off and on; jobs on it are dead, and
-`nvidia-smi` fails for all GPUs. Power, heat, a badly seated board or riser, or a broken board is behind it.
+A GPU that fell off the bus is gone until a reboot, often until the machine is powered off and on; jobs on
+it are dead, and `nvidia-smi` may fail for all GPUs. Power, heat, a badly seated board or riser, or a
+broken board is behind it.
 
 ## How to fix it
 Reboot; if the GPU does not come back, power the machine off and on (a warm boot does not always reset the
@@ -88,7 +89,7 @@ fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], evidence: Vec<String>) ->
         )
     } else {
         Verdict::error(
-            "a GPU has fallen off the PCIe bus: it does not answer until the machine is powered off and on",
+            "a GPU has fallen off the PCIe bus: it does not answer until the machine is booted, or powered off and on",
             fix,
         )
     };

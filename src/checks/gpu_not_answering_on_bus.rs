@@ -25,8 +25,8 @@ Drain the machine and take it off power and on again. If it happens again with t
 and cooling, seat the board anew, and replace it in the end.
 
 ## Sources
-- NVIDIA/open-gpu-kernel-modules discussion 1327 (Xid 79)
-- PCI Express base specification: a read that nobody answers returns all ones
+- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 79)
+- torvalds/linux:Documentation/PCI/pci-error-recovery.rst (reads of an isolated device return all ones)
 ",
     judge,
 };
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
         });
     }
     let says = format!(
-        "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and useless until power is cut",
+        "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and of no use until the machine is booted or power is cut",
         gone.len()
     );
     let fix = Fix::reboot(

@@ -31,7 +31,7 @@ too new or of the wrong kind for the GPU (`driver-too-old-for-gpu`, `driver-too-
 
 ## Sources
 - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html
-- Linux kernel documentation, sysfs-bus-pci
+- torvalds/linux:Documentation/ABI/testing/sysfs-bus-pci (drivers and their devices)
 ",
     judge,
 };

@@ -31,7 +31,7 @@ addresses alone.
 ## Sources
 - https://docs.nvidia.com/nim/maxine/lipsync/latest/advanced-usage/multi-gpu.html (IOMMU on bare metal)
 - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-- Linux kernel documentation, sysfs-kernel-iommu_groups
+- torvalds/linux:Documentation/ABI/testing/sysfs-kernel-iommu_groups (type)
 ",
     judge,
 };

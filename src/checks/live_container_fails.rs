@@ -25,8 +25,8 @@ neither the toolkit's hook nor a CDI specification: install nvidia-container-too
 Words of `nvidia-container-cli` name the driver's own trouble: see the findings of the group driver.
 
 ## Sources
-- moby: daemon/nvidia_linux.go, daemon/devices.go (how `--gpus` is served, and its error text)
-- NVIDIA Container Toolkit: troubleshooting page
+- moby/moby:daemon/devices_nvidia_linux.go, daemon/devices.go@docker-v29.7.2 (how `--gpus` is served)
+- NVIDIA/cloud-native-docs:container-toolkit/troubleshooting.md@52dcb7b8
 ",
     judge,
 };

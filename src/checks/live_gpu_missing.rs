@@ -25,8 +25,8 @@ Device nodes missing: the engine did not use the toolkit for this container (no 
 Versions that differ: the CDI specification or a driver container is older than the loaded driver.
 
 ## Sources
-- NVIDIA Container Toolkit documentation: specialized configurations, NVIDIA_VISIBLE_DEVICES
-- NVIDIA Container Toolkit: troubleshooting page
+- NVIDIA/cloud-native-docs:container-toolkit/docker-specialized.md@52dcb7b8 (NVIDIA_VISIBLE_DEVICES)
+- NVIDIA/cloud-native-docs:container-toolkit/troubleshooting.md@52dcb7b8
 ",
     judge,
 };

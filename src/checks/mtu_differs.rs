@@ -16,16 +16,15 @@ link layer, and physical ones that are connected to the same network.
 
 ## Why it matters
 Where one end sends larger packets than the other takes, small messages pass and large ones vanish: a job
-starts, then hangs at the first large all-reduce. RoCE takes the largest RDMA MTU that fits, so that one
-rail of eight becomes slower than the rest.
+starts, then hangs at the first large all-reduce. On RoCE a smaller MTU makes one rail of eight
+slower than the rest.
 
 ## How to fix it
 Give all of them the same MTU, and the switch ports too, with the distribution's network configuration
 (netplan, NetworkManager), so that it holds after a reboot.
 
 ## Sources
-- NVIDIA/nccl: docs/userguide/source/troubleshooting/networking_troubleshooting.rst
-- docker/for-linux#1457
+- https://github.com/docker/for-linux/issues/1457
 ",
     judge,
 };

@@ -13,9 +13,9 @@ pub const CHECK: Check = Check {
     summary: "no configuration file of NCCL turns a transport off or sets what nothing reads",
     explain: "\
 ## What it checks
-Reads `~/.nccl.conf` (or, in its place, the file of NCCL_CONF_FILE) and `/etc/nccl.conf`, which NCCL
-reads in every process. Told are lines that turn a transport off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE),
-and names that no NCCL reads.
+Reads `~/.nccl.conf` (or, in its place, the file of NCCL_CONF_FILE) and `/etc/nccl.conf`, which NCCL reads
+in every process. Told are lines that turn a transport off (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE,
+NCCL_IB_DISABLE), and names that no NCCL reads.
 
 ## Why it matters
 Nobody looks there: a line that was written once to search for a fault makes every job on this machine

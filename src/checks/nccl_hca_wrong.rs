@@ -25,7 +25,7 @@ Put `=` in front of whole names. In the shell: `unset NAME`. Then find where it 
 `.deepspeed_env`.
 
 ## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, NCCL_IB_HCA; src/transport/net_ib/init.cc
+- NVIDIA/nccl:docs/userguide/source/env.rst (NCCL_IB_HCA), src/transport/net_ib/init.cc@5067397c
 ",
     judge,
 };

@@ -24,7 +24,7 @@ no `^` and no `=`.
 Name the interface that leads to the other nodes, or unset the variable.
 
 ## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, src/misc/socket.cc; NVIDIA/nccl#1837
+- NVIDIA/nccl:docs/userguide/source/env.rst, src/bootstrap.cc, src/os/linux.cc@5067397c; NVIDIA/nccl#1837
 - PyTorch documentation, torch.distributed: GLOO_SOCKET_IFNAME
 ",
     judge,

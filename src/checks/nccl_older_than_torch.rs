@@ -2,7 +2,7 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::catalog;
-use crate::catalog::version::at_least;
+use crate::catalog::version::{Version, at_least};
 use crate::facts::Facts;
 use crate::facts::python::{PythonEnvironment, Torch};
 
@@ -18,8 +18,8 @@ Compares the installed `nvidia-nccl-cu12` (or -cu11, -cu13) with the NCCL that t
 PyTorch requires. A newer one, put in on purpose, is fine as long as every node has the same.
 
 ## Why it matters
-PyTorch uses the functions of its own NCCL version. An older library lacks them: `import torch` fails
-with \"undefined symbol: ncclCommRegister\" or the like. It happens when another package asks for an older
+PyTorch uses the functions of its own NCCL version. An older library may lack some: `import torch` then
+fails with \"undefined symbol: ncclCommRegister\" or the like. It happens when another package asks for an older
 NCCL wheel.
 
 ## How to fix it
@@ -52,14 +52,21 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         None => Err(Verdict::Unknown(format!("{name} {installed} is not a released version"))),
         Some(false) => {
             let says = format!(
-                "torch {} in {} was built with NCCL {wanted}, and {name} {installed} is installed; functions that the older one \
-                 lacks make import torch fail",
+                "torch {} in {} was built with NCCL {wanted}, and {name} {installed} is installed; if it lacks a function that \
+                 torch uses, import torch fails",
                 torch.full(),
                 environment.prefix
             );
             let command = format!("{} -m pip install {name}=={wanted}", environment.interpreter());
-            Ok(Verdict::error(says, Fix::safe("Install the NCCL that this PyTorch requires.", &[&command]))
-                .because(format!("{name} {installed} in {}", environment.prefix)))
+            let fix = Fix::safe("Install the NCCL that this PyTorch requires.", &[&command]);
+            // NCCL adds functions with a minor release; within one an older patch mostly still serves.
+            let minor = |text: &str| Version::parse(text).map(|version| version.minor());
+            let verdict = if minor(installed) == minor(wanted) {
+                Verdict::warning(says, fix)
+            } else {
+                Verdict::error(says, fix)
+            };
+            Ok(verdict.because(format!("{name} {installed} in {}", environment.prefix)))
         }
     }
 }
@@ -75,6 +82,7 @@ mod tests {
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.26.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.18.1", "error"),
+            ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.4", "warning"),
             ("2.5.1+cu124 12.4", "numpy-2.1.3", "not-applicable"),
             ("2.5.9+cu124 12.4", "nvidia_nccl_cu12-2.18.1", "unknown"),
         ];

@@ -21,14 +21,14 @@ in virtual machines, which do not show the real port.
 Unlike its speed, a link's width does not change with load. A link that came up with half the lanes has
 half the bandwidth to the CPU, the network card and, without NVLink, to the other GPUs: loading data,
 checkpoints and all-reduce slow down, and one such GPU slows down a whole cluster. A bad contact, riser or
-cable is the usual cause.
+cable can be the cause.
 
 ## How to fix it
 Have the board, riser or cable seated anew; look for PCIe errors in the kernel's log. Some boards share
 lanes between slots: see the manual.
 
 ## Sources
-- Linux kernel documentation, sysfs-bus-pci (current_link_width, max_link_width)
+- torvalds/linux:drivers/pci/pci-sysfs.c (current_link_width, max_link_width)
 ",
     judge,
 };

@@ -26,7 +26,7 @@ Switch the socket on and let `DOCKER_HOST` point to it, or install Docker Engine
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8 (Podman)
-- Podman documentation: podman-system-service
+- podman-system-service(1)
 ",
     judge,
 };

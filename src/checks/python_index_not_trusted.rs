@@ -23,7 +23,8 @@ there.
 Use the mirror's HTTPS address, or name its host as trusted.
 
 ## Sources
-- pip documentation: configuration, `--trusted-host`; pypa/pip: src/pip/_internal/network/session.py
+- https://github.com/pypa/pip/issues/6886 (the warning, and what follows it)
+- pypa/pip: src/pip/_internal/network/session.py
 ",
     judge,
 };

@@ -76,6 +76,6 @@ mod tests {
         if let Fact::Known(file) = &mut blocked.modules.nvidia_file {
             file.signer = Fact::Absent;
         }
-        expect(&CHECK, &blocked, "error", "not signed");
+        expect(&CHECK, &blocked, "error", "neither signed");
     }
 }

@@ -14,8 +14,9 @@ pub const CHECK: Check = Check {
 Whether what SSL_CERT_FILE, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE and PIP_CERT name exists.
 
 ## Why it matters
-The variable was set on another machine or for another image. Programs that
-read it then refuse every TLS connection: requests and pip with \"Could not find a suitable TLS CA certificate bundle, invalid path\", curl with error 77.
+The variable was set on another machine or for another image. Programs that read it then refuse every TLS
+connection: requests and pip with \"Could not find a suitable TLS CA certificate bundle, invalid path\",
+curl with error 77.
 
 ## How to fix it
 Install the distribution's certificates (`ca-certificates`) and name their file, or take the variable out.

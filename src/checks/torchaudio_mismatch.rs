@@ -19,8 +19,8 @@ Compares torchaudio with the one that was released with the installed PyTorch, b
 later one.
 
 ## Why it matters
-torchaudio's extension is compiled against one PyTorch; with another, `import torchaudio` mostly
-fails with an undefined symbol. There is no torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
+torchaudio's extension is compiled against one PyTorch; with another, `import torchaudio` mostly fails
+with an undefined symbol. There is no torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
 
 ## How to fix it
 Install the torchaudio of this PyTorch from the index of the same build, or remove it if nothing needs

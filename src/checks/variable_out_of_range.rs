@@ -26,7 +26,7 @@ compose file, the launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
 - NVIDIA/nccl: docs/userguide/source/env.rst, src/transport/net_ib/connect.cc
-- CUDA programming guide: environment variables
+- https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
 ",
     judge,
 };
