@@ -24,7 +24,7 @@ Reboot at a time that suits. To keep upgrades from coming unasked, hold the driv
 apt-mark hold`, `dnf versionlock`).
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (version locking)
+- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html (version locking)
 - modinfo(8)
 ",
     judge,

@@ -32,6 +32,9 @@ services and Slurm: `LimitMEMLOCK=infinity` in the unit. Leave the limit of the 
 /// NCCL's buffers for a handful of peers; no source names a number, NVIDIA asks for unlimited.
 const ENOUGH: u64 = 4 << 30;
 
+/// The largest of the usual limits (64 KiB, 8 MiB), at which NCCL is known to fail; above it fails with size.
+const USUAL: u64 = 8 << 20;
+
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
     if devices.is_empty() {
@@ -50,12 +53,18 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("CAP_IPC_LOCK lifts the limit for this process".into()));
     }
     let says = format!(
-        "only {} KiB may be locked, but RDMA locks every buffer: NCCL fails with \"ibv_reg_mr\"",
+        "only {} KiB may be locked, but RDMA locks every buffer: NCCL can fail with \"ibv_reg_mr\"",
         bytes >> 10
     );
-    let verdict = if container {
+    let verdict = if container && bytes <= USUAL {
         let text = "Start the container without the limit.";
         Verdict::error(says, Fix::disruptive(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]))
+    } else if container {
+        let text = "Start the container without the limit.";
+        Verdict::warning(
+            says,
+            Fix::disruptive(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
+        )
     } else {
         let lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n";
         let command = format!("printf '{lines}' | sudo tee /etc/security/limits.d/90-memlock.conf");
