@@ -5,11 +5,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use envdoc::checks::{CHECKS, Group};
+use envdoc::checks::{self, CHECKS, Group};
 use envdoc::cli::Cli;
 use envdoc::error::EXIT_CODES;
+use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
-use envdoc::report::{explain, json};
+use envdoc::report::{self, explain, json};
 
 fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -83,4 +84,24 @@ fn schemas() {
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
+}
+
+/// The README's transcript is what envdoc says of a recorded server.
+#[test]
+fn readme() {
+    let (begin, end) = ("<!-- transcript: made by tests/generated.rs -->\n", "<!-- /transcript -->\n");
+    let server = "tests/servers/broken-driver-library-mismatch.json";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let facts = gather::recorded(&Snapshot::open(&path.join(server)).unwrap().host(), Expected::default());
+    let layout = report::text::Layout { width: 96, unicode: true, verbose: false, root: true };
+    let results = checks::judge(CHECKS, &facts);
+    let shown = report::text::report(&report::machine::lines(&facts), &results, layout);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    let readme = fs::read_to_string(path.join("README.md")).unwrap();
+    let (before, rest) = readme.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let transcript = format!(
+        "```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n"
+    );
+    same("README.md", &format!("{before}{begin}{transcript}{end}{after}"));
 }
