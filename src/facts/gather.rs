@@ -44,54 +44,64 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     let kernel_log = start(host, kernel_log::gather);
     let python = start(host, python::gather);
     let files = start(host, file_groups);
-    let files = finish(&files, host, deadline, file_groups);
-    let (gpu, fabric) = finish(&gpus, host, deadline, gpu_groups);
-    Facts {
-        expected,
-        live: Fact::Absent,
-        system: files.system,
-        clock: files.clock,
-        pci: files.pci,
-        modules: files.modules,
-        cuda: files.cuda,
-        libraries: files.libraries,
-        toolkit: files.toolkit,
-        network: files.network,
-        rdma: files.rdma,
-        limits: files.limits,
-        environment: files.environment,
+    let groups = Groups {
+        files: finish(&files, host, deadline, file_groups),
+        gpus: finish(&gpus, host, deadline, gpu_groups),
         driver: finish(&driver, host, deadline, driver::gather),
-        gpu,
-        fabric,
         kernel_log: finish(&kernel_log, host, deadline, kernel_log::gather),
         docker: finish(&docker, host, deadline, docker::gather),
         python: finish(&python, host, deadline, python::gather),
-    }
+    };
+    groups.facts(expected)
 }
 
 /// Gathers everything from a host that cannot hang: a recorded one.
 pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
-    let files = file_groups(host);
-    Facts {
-        expected,
-        live: Fact::Absent,
-        system: files.system,
-        clock: files.clock,
-        pci: files.pci,
-        modules: files.modules,
-        cuda: files.cuda,
-        libraries: files.libraries,
-        toolkit: files.toolkit,
-        network: files.network,
-        rdma: files.rdma,
-        limits: files.limits,
-        environment: files.environment,
+    let groups = Groups {
+        files: file_groups(host),
+        gpus: gpu_groups(host),
         driver: driver::gather(host),
-        gpu: gpu::gather(host),
-        fabric: fabric::gather(host),
         kernel_log: kernel_log::gather(host),
         docker: docker::gather(host),
         python: python::gather(host),
+    };
+    groups.facts(expected)
+}
+
+/// What the threads bring home.
+struct Groups {
+    files: FileGroups,
+    gpus: (gpu::Gpus, fabric::Fabric),
+    driver: driver::Driver,
+    kernel_log: kernel_log::KernelLog,
+    docker: docker::Docker,
+    python: python::Python,
+}
+
+impl Groups {
+    fn facts(self, expected: Expected) -> Facts {
+        let Groups { files, gpus: (gpu, fabric), driver, kernel_log, docker, python } = self;
+        Facts {
+            expected,
+            live: Fact::Absent,
+            system: files.system,
+            clock: files.clock,
+            pci: files.pci,
+            modules: files.modules,
+            cuda: files.cuda,
+            libraries: files.libraries,
+            toolkit: files.toolkit,
+            network: files.network,
+            rdma: files.rdma,
+            limits: files.limits,
+            environment: files.environment,
+            driver,
+            gpu,
+            fabric,
+            kernel_log,
+            docker,
+            python,
+        }
     }
 }
 
