@@ -213,11 +213,16 @@ pub fn gather(host: &dyn Host) -> Gpus {
         (all, capabilities.join().unwrap_or_else(|_| Reading::Failed("its thread ended".into())))
     });
     let failure = failure(&all);
-    let answer = answer(all);
+    let answer = match &failure {
+        // One cause is told once: the checks of that name show its words.
+        Some(Failure::Hung(_)) => Fact::Unknown("nvidia-smi did not answer: see nvidia-smi-hangs".into()),
+        Some(Failure::Ended { .. }) => Fact::Unknown("nvidia-smi failed: see nvidia-smi-fails".into()),
+        None => answer(all).about("nvidia-smi"),
+    };
     let warnings = answer.known().map(|answer| answer.warnings.clone()).unwrap_or_default();
     let driver = answer.as_ref().and_then(|answer| answer.driver.clone());
     let cuda = answer.as_ref().and_then(|answer| answer.cuda.clone());
-    let attached = answer.as_ref().and_then(|answer| answer.attached.clone()).about("nvidia-smi");
+    let attached = answer.as_ref().and_then(|answer| answer.attached.clone());
     let list = answer.map(|answer| {
         let mut gpus = answer.gpus;
         let told = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
@@ -228,32 +233,20 @@ pub fn gather(host: &dyn Host) -> Gpus {
         ask_for_links(host, &program, &mut gpus);
         gpus
     });
-    Gpus {
-        list: list.about("nvidia-smi"),
-        driver: driver.about("nvidia-smi"),
-        cuda: cuda.about("nvidia-smi"),
-        attached,
-        failure,
-        warnings,
-    }
+    Gpus { list, driver, cuda, attached, failure, warnings }
 }
 
 /// Whether there is anything of NVIDIA's here that a program could talk to. True where that is not known.
 pub fn nvidia_present(host: &dyn Host) -> bool {
-    let node = |path| matches!(host.stat(path), Reading::Text(_));
+    let node = |path| host.stat(path) != Reading::Absent;
     node("/dev/nvidiactl") || node("/dev/dxg") || pci::may_have_gpu(host)
 }
 
 /// `nvidia-smi` when it is on PATH, else its path.
 fn smi_program(host: &dyn Host) -> Fact<String> {
-    let there = |path: &&&str| matches!(host.stat(path), Reading::Text(_));
-    match host.program("nvidia-smi") {
-        Reading::Text(_) => Fact::Known("nvidia-smi".into()),
-        Reading::Absent => {
-            ELSEWHERE.iter().find(there).map_or(Fact::Absent, |path| Fact::Known((*path).into()))
-        }
-        other => other.text(),
-    }
+    let at = |path: &&str| host.stat(path).text().map(|_| (*path).to_owned());
+    let on_path = host.program("nvidia-smi").text().map(|_| "nvidia-smi".to_owned());
+    on_path.or_else(|| ELSEWHERE.iter().fold(Fact::Absent, |found, path| found.or_look(|| at(path))))
 }
 
 fn failure(reading: &Reading) -> Option<Failure> {
@@ -332,6 +325,17 @@ mod tests {
         readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
         let host = crate::host::record::Replay::new(readings, "asked for more");
         assert_eq!(gather(&host).list, Fact::Absent);
+    }
+
+    #[test]
+    fn what_could_not_be_looked_at_is_not_absent() {
+        let readings = ["stat /dev/nvidiactl", "list /sys/bus/pci/devices", "program nvidia-smi"];
+        let mut readings: std::collections::BTreeMap<String, Reading> =
+            readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
+        readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
+        // Neither /dev/dxg nor one of the places of nvidia-smi could be seen.
+        let gpus = gather(&crate::host::record::Replay::new(readings, "permission denied"));
+        assert_eq!(gpus.list, Fact::Unknown("nvidia-smi: permission denied".into()));
     }
 
     #[test]
