@@ -135,8 +135,13 @@ impl Live {
 
     fn read_file(&self, path: &str) -> io::Result<Reading> {
         // Opened as a path first: opening a device or a pipe can itself do something.
-        let kind = self.open(path, OFlags::PATH)?.metadata()?.file_type();
+        let metadata = self.open(path, OFlags::PATH)?.metadata()?;
+        let kind = metadata.file_type();
         if path == KERNEL_LOG && self.root.is_none() {
+            // Containers have links to /dev/console or /dev/null there, which would read as a log without events.
+            if !kind.is_char_device() || metadata.rdev() != rustix::fs::makedev(1, 11) {
+                return Ok(Reading::Failed("is not the kernel's log here".into()));
+            }
             return kernel_log(self.open(path, OFlags::RDONLY)?);
         }
         if !kind.is_file() {
@@ -206,7 +211,10 @@ impl Live {
     fn space_at(&self, path: &str) -> io::Result<Reading> {
         let file = self.open(path, OFlags::PATH)?;
         let space = rustix::fs::fstatvfs(&file)?;
-        as_json(&Space { total: space.f_blocks * space.f_frsize, available: space.f_bavail * space.f_frsize })
+        as_json(&Space {
+            total: space.f_blocks.saturating_mul(space.f_frsize),
+            available: space.f_bavail.saturating_mul(space.f_frsize),
+        })
     }
 
     /// Below a root the PATH of the shell that started envdoc means nothing: the usual folders are searched there.

@@ -25,6 +25,10 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
+        // The system says the same of a program whose interpreter or loader is missing (glibc's in a container of musl).
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && which::which(program).is_ok() => {
+            return Reading::Failed(format!("{program} is there, but the loader that it needs is not"));
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Reading::Absent,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Reading::Failed(format!("{DENIED}: {program} may not be run"));
@@ -159,6 +163,19 @@ mod tests {
     #[test]
     fn a_missing_program_is_absent() {
         assert_eq!(within(&["envdoc-no-such-program"], 1000), Reading::Absent);
+    }
+
+    #[test]
+    fn a_program_without_its_loader_is_not_absent() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nvidia-smi");
+        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
+        std::fs::write(&path, "#!/no/such/loader\n").unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let reading = within(&[&path.to_string_lossy()], 1000);
+        assert!(matches!(&reading, Reading::Failed(why) if why.contains("loader")), "{reading:?}");
     }
 
     #[test]
