@@ -1,10 +1,10 @@
 //! The driver has fewer GPUs than the machine, or than expected.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::facts::Fact;
 use crate::facts::Facts;
 use crate::facts::gpu::Gpu;
 use crate::facts::pci::Device;
-use crate::facts::{Fact, Role};
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -43,7 +43,8 @@ fn judge(facts: &Facts) -> Judged {
             &["sudo dmesg | grep NVRM | tail -n 50", "lspci -d 10de:"],
         )
     };
-    let inside = matches!(facts.role(), Fact::Known(Role::Container));
+    // A container sees all devices of its machine on the bus, whatever it was given.
+    let inside = *facts.inside_container().require("whether this is a container is not known")?;
     let nodes = || facts.driver.device_nodes.known().map(|nodes| nodes.gpus.len());
     let there = if inside { nodes() } else { facts.pci.devices.known().map(|_| facts.pci.gpus().count()) };
     if let Some(expected) = facts.expected.gpus
@@ -134,6 +135,8 @@ mod tests {
         assert_eq!(kind(&CHECK, &facts), "pass");
         facts.pci.devices = Fact::Known(vec![device("0000:02:00.0", "nvidia")]);
         assert_eq!(kind(&CHECK, &facts), "error");
+        facts.system.container = Fact::Unknown("not seen".into());
+        assert_eq!(kind(&CHECK, &facts), "unknown", "a container sees every GPU on the bus");
         facts.system.container = Fact::Known("docker".into());
         assert_eq!(kind(&CHECK, &facts), "not applicable");
         facts.expected.gpus = Some(2);

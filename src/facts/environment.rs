@@ -39,16 +39,18 @@ pub struct Setting<'a> {
 impl Environment {
     /// What is set in the environment, then what only `/etc/environment` sets, for the next login.
     pub fn settings(&self) -> Fact<Vec<Setting<'_>>> {
-        self.variables.as_ref().map(|own| {
-            let later = self.etc_environment.known().into_iter().flatten();
-            own.iter()
-                .map(|(name, value)| Setting { name, value, place: "the environment" })
-                .chain(later.filter(|(name, _)| !own.contains_key(*name)).map(|(name, value)| Setting {
-                    name,
-                    value,
-                    place: "/etc/environment",
-                }))
-                .collect()
+        self.variables.as_ref().and_then(|own| {
+            self.etc_environment.as_ref().about("/etc/environment").map(|later| {
+                own.iter()
+                    .map(|(name, value)| Setting { name, value, place: "the environment" })
+                    .chain(
+                        later
+                            .iter()
+                            .filter(|(name, _)| !own.contains_key(*name))
+                            .map(|(name, value)| Setting { name, value, place: "/etc/environment" }),
+                    )
+                    .collect()
+            })
         })
     }
 

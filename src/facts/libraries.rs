@@ -179,10 +179,14 @@ fn search(
                 Fact::Known(names) => {
                     for name in names {
                         let path = format!("{directory}/{name}");
-                        // A dangling link is nothing to the loader.
-                        if let Fact::Known(stat) = host.stat(&path).json::<Stat>() {
-                            let directory = directory.clone();
-                            found.push(Found { name, directory, real: stat.path, found_in });
+                        match host.stat(&path).json::<Stat>() {
+                            Fact::Known(stat) => {
+                                let directory = directory.clone();
+                                found.push(Found { name, directory, real: stat.path, found_in });
+                            }
+                            // A dangling link is nothing to the loader.
+                            Fact::Absent => {}
+                            Fact::Unknown(why) => return Fact::Unknown(format!("{path}: {why}")),
                         }
                     }
                 }
@@ -290,8 +294,11 @@ fn compat(
             };
             let list = named.iter().find(|(path, _, _)| *path == real).map_or("cuda", |(_, list, _)| list);
             for name in files {
-                let Fact::Known(stat) = host.stat(&format!("{directory}/{name}")).json::<Stat>() else {
-                    continue;
+                let path = format!("{directory}/{name}");
+                let stat = match host.stat(&path).json::<Stat>() {
+                    Fact::Known(stat) => stat,
+                    Fact::Absent => continue,
+                    Fact::Unknown(why) => return Fact::Unknown(format!("{path}: {why}")),
                 };
                 if !found.iter().any(|other| other.path == stat.path) {
                     let version = version_in_name(&stat.path);

@@ -117,7 +117,8 @@ fn rate(reading: Reading) -> Fact<u32> {
         let number = text.split_once(" Gb/sec").map(|(number, _)| number.trim());
         let megabits = number.and_then(|number| {
             let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
-            Some(whole.parse::<u32>().ok()? * 1000 + tenths.get(..1)?.parse::<u32>().ok()? * 100)
+            let tenths = tenths.get(..1)?.parse::<u32>().ok()?;
+            whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(tenths * 100)
         });
         megabits.map_or_else(|| Fact::Unknown(format!("{:?} is not a rate", text.trim())), Fact::Known)
     })
@@ -221,6 +222,8 @@ mod tests {
         let rate = |text: &str| rate(Reading::Text(text.into()));
         assert_eq!(rate("400 Gb/sec (4X NDR)\n"), Fact::Known(400_000));
         assert_eq!(rate("2.5 Gb/sec (1X SDR)\n"), Fact::Known(2500));
-        assert!(matches!(rate("fast\n"), Fact::Unknown(_)));
+        for odd in ["fast\n", "4294967295 Gb/sec"] {
+            assert!(matches!(rate(odd), Fact::Unknown(_)), "{odd}");
+        }
     }
 }

@@ -36,18 +36,22 @@ impl Facts {
             let reported = self.gpu.cuda.known().cloned();
             let of_branch = catalog::drivers::branch(driver.branch).and_then(|branch| branch.cuda.clone());
             let shipped = catalog::cuda::minor(minor).and_then(|row| row.driver_min.as_deref());
-            if [reported, of_branch].iter().flatten().any(|cuda| at_least(cuda, minor) == Some(true))
+            if [&reported, &of_branch].into_iter().flatten().any(|cuda| at_least(cuda, minor) == Some(true))
                 || shipped.is_some_and(|needs| at_least(&driver.to_string(), needs) == Some(true))
             {
                 return Fact::Known(CudaSupport::Full);
             }
-            let major = Version::parse(minor).map(|version| version.number(0) as u32).unwrap_or_default();
-            let Some(floor) = catalog::cuda::major_driver_min(major) else {
+            let major = Version::parse(minor).and_then(|version| u32::try_from(version.number(0)).ok());
+            let Some(floor) = major.and_then(catalog::cuda::major_driver_min) else {
                 return Fact::Unknown(format!(
                     "envdoc's catalog does not know which driver CUDA {minor} needs"
                 ));
             };
             match at_least(&driver.to_string(), floor) {
+                // Where nothing tells how new a CUDA the driver brings, it may well be new enough.
+                Some(true) if reported.is_none() && of_branch.is_none() && shipped.is_none() => Fact::Unknown(
+                    format!("which CUDA version driver {driver} brings is known neither to nvidia-smi nor to envdoc's catalog"),
+                ),
                 Some(true) => Fact::Known(CudaSupport::MinorVersion),
                 Some(false) => self.forward(driver, minor, floor),
                 None => Fact::Unknown(format!("driver {driver} cannot be compared with {floor}")),

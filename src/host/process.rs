@@ -26,7 +26,7 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
     let mut child = match command.spawn() {
         Ok(child) => child,
         // The system says the same of a program whose interpreter or loader is missing (glibc's in a container of musl).
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && which::which(program).is_ok() => {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_there(program) => {
             return Reading::Failed(format!("{program} is there, but the loader that it needs is not"));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Reading::Absent,
@@ -40,6 +40,11 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
         end(&mut child);
     }
     reading
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
+fn is_there(program: &str) -> bool {
+    which::which(program).is_ok()
 }
 
 fn collect(child: &mut Child, program: &str, deadline: Instant, started: Instant) -> Reading {
@@ -172,7 +177,6 @@ mod tests {
         let path = dir.path().join("nvidia-smi");
         #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::fs::write(&path, "#!/no/such/loader\n").unwrap();
-        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let reading = within(&[&path.to_string_lossy()], 1000);
         assert!(matches!(&reading, Reading::Failed(why) if why.contains("loader")), "{reading:?}");

@@ -117,12 +117,18 @@ pub fn gather(host: &dyn Host) -> Network {
         host.read("/proc/net/fib_trie").text().must_exist("/proc/net/fib_trie").map(|t| addresses::local(&t));
     // Absent where IPv6 is off.
     let ipv6 = host.read("/proc/net/if_inet6").text().map(|text| addresses::ipv6(&text));
-    let ipv6 = ipv6.known().cloned().unwrap_or_default();
-    let interfaces = host.list(CLASS).lines().must_exist(CLASS).map(|names| {
-        let mut interfaces: Vec<(u32, Interface)> =
-            names.iter().filter_map(|name| interface(host, name, &routes, &local, &ipv6)).collect();
+    let ipv6 = ipv6.absent_as(Vec::new());
+    let interfaces = host.list(CLASS).lines().must_exist(CLASS).and_then(|names| {
+        let mut interfaces: Vec<(u32, Interface)> = Vec::new();
+        for name in names {
+            match ipv6.as_ref().and_then(|ipv6| interface(host, &name, &routes, &local, ipv6)) {
+                Fact::Known(found) => interfaces.push(found),
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why),
+            }
+        }
         interfaces.sort_by_key(|(index, _)| *index);
-        interfaces.into_iter().map(|(_, interface)| interface).collect()
+        Fact::Known(interfaces.into_iter().map(|(_, interface)| interface).collect())
     });
     let hostname = line(host, "/proc/sys/kernel/hostname").must_exist("/proc/sys/kernel/hostname");
     let hosts = host.read("/etc/hosts").text();
@@ -156,15 +162,22 @@ fn interface(
     routes: &Fact<Vec<Route>>,
     local: &Fact<Vec<u32>>,
     ipv6: &[(String, String)],
-) -> Option<(u32, Interface)> {
+) -> Fact<(u32, Interface)> {
     let dir = format!("{CLASS}/{name}");
-    let index = line(host, &format!("{dir}/ifindex")).known()?.parse().ok()?;
-    let physical = host.stat(&format!("{dir}/device")).text().known().is_some();
+    let physical = host.stat(&format!("{dir}/device")).text().map(|_| true).absent_as(false);
+    // One that was taken down since the list was made has none of these either.
+    let numbers = number(host, &format!("{dir}/ifindex"))
+        .and_then(|index| number(host, &format!("{dir}/mtu")).map(|mtu| (index, mtu)));
+    let (index, mtu, physical) = match (numbers, physical) {
+        (Fact::Known((index, mtu)), Fact::Known(physical)) => (index, mtu, physical),
+        (Fact::Absent, _) | (_, Fact::Absent) => return Fact::Absent,
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => return Fact::Unknown(format!("{name}: {why}")),
+    };
     let kind = line(host, &format!("{dir}/type"));
     let master = host.stat(&format!("{dir}/master")).json::<crate::host::Stat>();
     let interface = Interface {
         state: line(host, &format!("{dir}/operstate")).known().cloned().unwrap_or_else(|| "unknown".into()),
-        mtu: line(host, &format!("{dir}/mtu")).known()?.parse().ok()?,
+        mtu,
         speed: if physical { speed(host.read(&format!("{dir}/speed"))) } else { Fact::Absent },
         ipv4: routes
             .as_ref()
@@ -188,7 +201,14 @@ fn interface(
         master: master.known().and_then(|stat| stat.path.rsplit_once('/')).map(|(_, name)| name.to_owned()),
         name: name.to_owned(),
     };
-    Some((index, interface))
+    Fact::Known((index, interface))
+}
+
+fn number(host: &dyn Host, path: &str) -> Fact<u32> {
+    line(host, path).and_then(|text| {
+        text.parse()
+            .map_or_else(|_| Fact::Unknown(format!("{path} holds {text:?}, not a number")), Fact::Known)
+    })
 }
 
 /// Mbit/s. A link that is down answers "Invalid argument" or -1.

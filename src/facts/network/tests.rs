@@ -68,6 +68,17 @@ fn addresses_find_their_interface_or_none() {
 }
 
 #[test]
+fn an_interface_that_cannot_be_read_is_not_left_out() {
+    let readings = [
+        ("list /sys/class/net".to_owned(), Reading::Text("eth0".into())),
+        ("read /sys/class/net/eth0/ifindex".to_owned(), Reading::Failed("permission denied".into())),
+        ("stat /sys/class/net/eth0/device".to_owned(), Reading::Absent),
+    ];
+    let found = gather(&Machine(Replay::new(readings.into(), "none"))).interfaces;
+    assert_eq!(found, Fact::Unknown("eth0: permission denied".into()));
+}
+
+#[test]
 fn interfaces_are_read() {
     let link = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/pci0000:00/x"}"#;
     let bond = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/virtual/net/bond0"}"#;

@@ -310,8 +310,8 @@ fn parse_speed(text: &str) -> Fact<u32> {
     }
     let number = text.split(' ').next().filter(|_| text.contains("GT/s")).unwrap_or_default();
     let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    match (whole.parse::<u32>(), tenth.get(..1).unwrap_or_default().parse::<u32>()) {
-        (Ok(whole), Ok(tenth)) => Fact::Known(whole * 10 + tenth),
+    match (whole.parse::<u16>(), tenth.get(..1).unwrap_or_default().parse::<u32>()) {
+        (Ok(whole), Ok(tenth)) => Fact::Known(u32::from(whole) * 10 + tenth),
         _ => Fact::Unknown(format!("{text:?} is not a link speed")),
     }
 }

@@ -105,7 +105,9 @@ fn speeds_and_widths_are_read() {
     ] {
         assert_eq!(parse_speed(text), expected, "{text}");
     }
-    assert!(matches!(parse_speed("fast"), Fact::Unknown(_)));
+    for odd in ["fast", "4294967295 GT/s", "429496729.6 GT/s"] {
+        assert!(matches!(parse_speed(odd), Fact::Unknown(_)), "{odd}");
+    }
     assert_eq!(
         [parse_width("16\n"), parse_width("0"), parse_width("255")],
         [Fact::Known(16), Fact::Absent, Fact::Absent]
