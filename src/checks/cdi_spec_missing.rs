@@ -67,7 +67,8 @@ fn needs(facts: &Facts) -> Result<Option<&'static str>, Verdict> {
     if toolkit.mode() == Fact::Known("cdi".into()) {
         return Ok(Some("the NVIDIA runtime is in the mode cdi"));
     }
-    if docker.state() == State::Missing && docker.podman.decided()?.is_some() {
+    let others = docker.others.known().is_some_and(|others| !others.is_empty());
+    if docker.state() == State::Missing && !others && docker.podman.decided()?.is_some() {
         return Ok(Some("Podman is given GPUs by CDI"));
     }
     let cdi_hook = toolkit.program("nvidia-cdi-hook").decided()?.is_some();

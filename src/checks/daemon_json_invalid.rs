@@ -102,9 +102,13 @@ pub(super) fn mend(what: &str, facts: &Facts, path: &str) -> Fix {
             class: FixClass::Disruptive,
         };
     }
+    let mut commands = vec![format!("sudo dockerd --validate --config-file={path}")];
+    if matches!(facts.docker.state(), State::Stopped(_)) && facts.system.systemd.known() == Some(&true) {
+        commands.push("sudo systemctl start docker".into());
+    }
     Fix {
         text: format!("{what}, then let dockerd judge it (23.0 and newer):"),
-        commands: vec![format!("sudo dockerd --validate --config-file={path}")],
+        commands,
         class: FixClass::Safe,
     }
 }

@@ -14,17 +14,18 @@ pub const CHECK: Check = Check {
 Whether the `docker` program, or a package named docker, lies below `/snap`.
 
 ## Why it matters
-The snap runs confined: it sees neither the hook of the NVIDIA Container Toolkit on the host nor files
-outside of home
-directories, keeps its configuration in another place than `/etc/docker/daemon.json`, and `--gpus` ends in
-\"could not
-select device driver\".
+The snap runs confined: it reads its configuration from `/var/snap/docker/current/config/daemon.json`, not
+from `/etc/docker/daemon.json`, and sees files below home directories only. It brings an NVIDIA toolkit of
+its own: containers get GPUs with `--runtime nvidia`, and what the host's toolkit is told (`nvidia-ctk
+runtime configure`) does not reach it. From 29.2.0 on it starts no GPU container where the host's toolkit
+is installed too.
 
 ## How to fix it
-Remove the snap (its images and volumes go with it: save what you need) and install Docker Engine from the
-distribution or from Docker.
+Install Docker Engine from the distribution or from Docker, and remove the snap (its images and volumes go
+with it: save what you need). To keep the snap, remove the host's toolkit and use `--runtime nvidia`.
 
 ## Sources
+- canonical/docker-snap:README.md@01b33b9 (usage, NVIDIA support)
 - NVIDIA/nvidia-container-toolkit#434; NVIDIA/nvidia-docker#1642 (\"could not select device driver\")
 - https://docs.docker.com/engine/install/
 ",
@@ -36,8 +37,8 @@ fn judge(facts: &Facts) -> Judged {
     if !*docker.snap.require("no snap")? {
         return Ok(Verdict::Pass);
     }
-    let says = "Docker is installed as a snap, which sees neither the NVIDIA hook nor /etc/docker/daemon.json of the host; \
-                --gpus ends in \"could not select device driver\"";
+    let says = "Docker is a snap: it reads neither /etc/docker/daemon.json nor the host's NVIDIA toolkit, and gives GPUs only \
+                with --runtime nvidia, by a toolkit of its own";
     let fix = Fix::disruptive(
         "Save images and volumes that you need, then install Docker Engine: https://docs.docker.com/engine/install/",
         &["sudo snap remove docker"],

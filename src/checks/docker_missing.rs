@@ -14,7 +14,8 @@ pub const CHECK: Check = Check {
 ## What it checks
 Looks for the `docker` and `dockerd` programs, the unit `docker.service`, the engine's socket (the one
 that
-`DOCKER_HOST`, the Docker context or the default name) and for Podman.
+`DOCKER_HOST`, the Docker context or the default name) and for Podman. It does not apply where something
+else runs the containers: a kubelet, containerd, CRI-O, nerdctl, Enroot, Apptainer, or a node of Slurm.
 
 ## Why it matters
 Without an engine no image can be built and no container started on this machine. A `docker` program alone
@@ -47,12 +48,19 @@ fn judge(facts: &Facts) -> Judged {
     if docker.podman.decided()?.is_some() || docker.podman_socket.decided()?.is_some() {
         return Err(Verdict::NotApplicable("Podman is installed in its place".into()));
     }
-    let says = match docker.program.decided()? {
+    let others = docker.others.decided()?.map_or(String::new(), |others| others.join(", "));
+    if !others.is_empty() {
+        return Err(Verdict::NotApplicable(format!("containers are run without Docker here ({others})")));
+    }
+    let program = docker.program.decided()?;
+    let says = match program {
         Some(path) => format!(
             "the docker program is here ({path}) but no engine: neither dockerd nor its socket nor docker.service; \
              no image can be built and no container started"
         ),
-        None => "no container engine is installed; no image can be built and no container started".to_owned(),
+        None => "no container engine is installed: no image can be built and no container started; where programs run without \
+                 containers, that is no fault"
+            .to_owned(),
     };
     let id = facts.system.os.known().map(|os| os.id.as_str()).unwrap_or_default();
     let package = match id {
@@ -64,7 +72,7 @@ fn judge(facts: &Facts) -> Judged {
     let command = package.and_then(|package| facts.system.os.known()?.install(package));
     let mut fix = Fix::safe("Or install Docker's own packages: https://docs.docker.com/engine/install/", &[]);
     fix.commands.extend(command);
-    Ok(Verdict::error(says, fix))
+    Ok(if program.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
 }
 
 #[cfg(test)]
@@ -74,12 +82,15 @@ mod tests {
 
     #[test]
     fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("error: no container engine"));
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
         let client = Sparse::new(&[("program docker", "/usr/local/bin/docker")]);
         assert!(says(&CHECK, &host(&client)).starts_with("error: the docker program is here"));
         let podman = Sparse::new(&[("program podman", "/usr/bin/podman")]);
         assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
         assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
+        for other in ["stat /run/containerd/containerd.sock", "program enroot", "program slurmd"] {
+            assert!(says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"), "{other}");
+        }
         let remote = Sparse::new(&[("environment", "DOCKER_HOST=ssh://gpu")]);
         assert!(says(&CHECK, &host(&remote)).starts_with("not-applicable"));
         let unknown = Sparse::new(&[])

@@ -1,6 +1,6 @@
 //! The engine is installed and does not run.
 
-use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use crate::facts::Fact;
 use crate::facts::Facts;
 use crate::facts::docker::State;
@@ -71,6 +71,19 @@ fn judge(facts: &Facts) -> Judged {
                     "docker context use default"
                 };
                 return Ok(Verdict::error(says, Fix::safe(text, &[command])).because(shown));
+            }
+            // What keeps dockerd from starting is one finding, and this is its consequence.
+            let causes = [
+                &super::daemon_json_invalid::CHECK,
+                &super::daemon_json_unknown_key::CHECK,
+                &super::daemon_json_flag_conflict::CHECK,
+                &super::docker_nvidia_runtime_missing::CHECK,
+            ];
+            let cause = causes.iter().find(|check| {
+                matches!((check.judge)(facts), Ok(Verdict::Finding { severity: Severity::Error, .. }))
+            });
+            if let Some(cause) = cause {
+                return Err(Verdict::NotApplicable(format!("the engine does not run: {} says why", cause.id)));
             }
             Ok(Verdict::error("the container engine is installed but does not run: no container starts", fix)
                 .because(shown))

@@ -61,7 +61,15 @@ fn judge(facts: &Facts) -> Judged {
             }
         }
     }
-    let differing = groups.iter().find(|(_, members)| members.iter().any(|i| i.mtu != members[0].mtu));
+    // Two ports of one speed may be a front and a storage network; one among many is a rail that was forgotten.
+    let odd = |members: &[&Interface]| {
+        let most = members.iter().map(|i| i.mtu).max().unwrap_or(0);
+        members.len() > 2 && members.iter().filter(|i| i.mtu < most).count() == 1
+    };
+    let differing = groups.iter().find(|(of, members)| match of.starts_with("RoCE") {
+        true => odd(members),
+        false => members.iter().any(|i| i.mtu != members[0].mtu),
+    });
     let Some((of, members)) = differing else { return Ok(Verdict::Pass) };
     let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
     let small: Vec<&&Interface> = members.iter().filter(|interface| interface.mtu < most).collect();

@@ -38,9 +38,7 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let value =
         |name: &str| settings.iter().find(|setting| setting.name == name && !setting.value.is_empty());
-    let rdma = facts.rdma.devices.decided()?.is_some_and(|devices| {
-        devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE"))
-    });
+    let rdma = facts.rdma.fabric().decided()?.is_some_and(|fabric| *fabric);
     // Whether GPUs can reach each other at all; where that cannot be told, the variable is reported.
     let (direct, geforce) = match &facts.gpu.list {
         Fact::Known(gpus) => {
@@ -71,7 +69,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("no such variable is set".into()));
     }
     let Some((first, effect)) = off.first() else { return Ok(Verdict::Pass) };
-    let says = format!("{}={} is left on: {effect}, at a fraction of the bandwidth", first.name, first.value);
+    let says = format!("{}={} is left on: {effect}, which costs bandwidth", first.name, first.value);
     let unset: Vec<String> = off.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let verdict = Verdict::warning(

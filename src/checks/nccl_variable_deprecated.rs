@@ -60,7 +60,7 @@ fn judge(facts: &Facts) -> Judged {
         let Some(version) = installed.iter().find(|version| *version >= since) else { continue };
         let maker = if *owner == "nccl" { "NCCL" } else { "PyTorch" };
         let says = format!(
-            "{} is the old name of {}, which {maker} {version} knows; the old one will stop to work",
+            "{} is the old name of {}, which {maker} {version} knows; the old one may stop working",
             setting.name, new.name
         );
         let unset = format!("unset {}", setting.name);

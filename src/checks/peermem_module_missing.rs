@@ -34,6 +34,11 @@ fn judge(facts: &Facts) -> Judged {
     if !devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE")) {
         return Err(Verdict::NotApplicable("no RDMA port is active".into()));
     }
+    if facts.peers().is_none() {
+        return Err(Verdict::NotApplicable(
+            "the RDMA ports are those of an ordinary network card, and nothing shows that this machine works with others".into(),
+        ));
+    }
     let module = facts.driver.module.require("the driver is not loaded")?;
     // GPUDirect RDMA is for professional and data centre cards.
     if let Fact::Known(gpus) = &facts.gpu.list

@@ -12,9 +12,8 @@ pub const CHECK: Check = Check {
     summary: "the engine is Docker, or Podman's socket is there for programs that speak Docker's API",
     explain: "\
 ## What it checks
-Whether `docker` is a link to Podman, or Podman is installed and Docker is not; and then whether Podman's
-socket is
-there.
+Where there is a `docker` program but no Docker engine, and Podman is installed (package `podman-docker`):
+whether Podman's socket is there. A machine where only `podman` is used is left alone.
 
 ## Why it matters
 envdoc builds and starts containers through Docker's API, which Podman offers on a socket that is off by
@@ -46,6 +45,9 @@ fn judge(facts: &Facts) -> Judged {
     if docker.podman_socket.decided()?.is_some() {
         return Ok(Verdict::Pass);
     }
+    if docker.program.decided()?.is_none() {
+        return Err(Verdict::NotApplicable("nothing here asks for Docker: Podman is used by its own program".into()));
+    }
     let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
                 build or start containers";
     let fix = Fix::safe(
@@ -65,7 +67,9 @@ mod tests {
     #[test]
     fn podman_needs_its_socket() {
         let podman = [("program podman", "/usr/bin/podman")];
-        assert!(says(&CHECK, &host(&Sparse::new(&podman))).starts_with("warning: "));
+        assert!(says(&CHECK, &host(&Sparse::new(&podman))).starts_with("not-applicable"));
+        let both = [podman[0], ("program docker", "/usr/bin/docker")];
+        assert!(says(&CHECK, &host(&Sparse::new(&both))).starts_with("warning: "));
         let listening = Sparse::new(&[podman[0], ("stat /run/podman/podman.sock", SOCKET)]);
         assert_eq!(says(&CHECK, &host(&listening)), "pass");
         assert_eq!(says(&CHECK, &host(&engine("{}", &[]))), "pass");

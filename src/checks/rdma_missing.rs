@@ -1,7 +1,7 @@
 //! RDMA is expected, or an adapter for it is on the bus, but there is no RDMA device.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
-use crate::facts::Facts;
+use crate::facts::{Fact, Facts};
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -11,8 +11,8 @@ pub const CHECK: Check = Check {
     summary: "adapters for RDMA are there as RDMA devices",
     explain: "\
 ## What it checks
-Whether `/sys/class/infiniband` has a device, where `--expect rdma=true` says so or a Mellanox (NVIDIA
-ConnectX) network adapter with a loaded driver is on the PCI bus.
+Whether `/sys/class/infiniband` has a device, where `--expect rdma=true` says so or a machine with a GPU has
+a Mellanox (NVIDIA ConnectX) network adapter with a loaded driver on the PCI bus.
 
 ## Why it matters
 NCCL finds no RDMA device and takes TCP without an error: between nodes it then reaches a fraction of the
@@ -44,7 +44,9 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|device| device.driver.known().is_some_and(|driver| driver == "mlx5_core"))
         .map(|device| device.address.as_str())
         .collect();
-    if !expected && adapters.is_empty() {
+    // A card for Ethernet alone needs no RDMA where nobody computes, and a container may have a network of its own.
+    let meant = facts.has_gpu() == Fact::Known(true) && facts.system.container.decided()?.is_none();
+    if !expected && (adapters.is_empty() || !meant) {
         return Err(Verdict::NotApplicable(
             "no RDMA is expected, and no adapter for it is on the bus".into(),
         ));
@@ -69,7 +71,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::testing::*;
 
     use super::super::Severity;
     use crate::facts::pci::Device;

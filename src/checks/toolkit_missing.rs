@@ -41,6 +41,10 @@ fn judge(facts: &Facts) -> Judged {
     if docker.state() == State::Missing && docker.podman.decided()?.is_none() {
         return Err(Verdict::NotApplicable("no container engine on this machine".into()));
     }
+    let podman_only = docker.state() == State::Missing;
+    if podman_only && docker.others.decided()?.is_some_and(|others| !others.is_empty()) {
+        return Err(Verdict::NotApplicable("Docker is not what runs containers here".into()));
+    }
     if docker.is_desktop() {
         return Err(Verdict::NotApplicable("Docker Desktop's engine has a toolkit of its own".into()));
     }
@@ -56,7 +60,8 @@ fn judge(facts: &Facts) -> Judged {
         fix.commands.push("sudo nvidia-ctk runtime configure --runtime=docker".into());
         fix.commands.push("sudo systemctl restart docker".into());
     }
-    Ok(Verdict::error(says, fix))
+    // Podman comes with the distribution, whether it is to have GPUs or not.
+    Ok(if podman_only { Verdict::warning(says, fix) } else { Verdict::error(says, fix) })
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
         let says = format!("VIRTUAL_ENV is {value}, where there is no Python; python3 starts another one");
         return Ok(Verdict::warning(
             says,
-            Fix::safe("Leave it, and activate one that exists.", &["deactivate"]),
+            Fix::safe("Activate an environment that exists, or unset the variable.", &["unset VIRTUAL_ENV"]),
         ));
     };
     let used = by("PATH").ok_or_else(|| Verdict::NotApplicable("no python3 on PATH".into()))?;

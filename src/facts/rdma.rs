@@ -12,6 +12,20 @@ pub struct Rdma {
     pub verbs_nodes: Fact<Vec<String>>,
 }
 
+impl Rdma {
+    /// Whether the active ports look like a network for jobs over several nodes: InfiniBand, or four RoCE ports and more. One or
+    /// two with Ethernet are what every server with a ConnectX card has as its ordinary network, and virtual machines of clouds.
+    pub fn fabric(&self) -> Fact<bool> {
+        self.devices.as_ref().map(|devices| {
+            let active = |layer: &str| {
+                let has = |port: &RdmaPort| port.state == "ACTIVE" && port.link_layer == layer;
+                devices.iter().filter(|device| device.ports().any(has)).count()
+            };
+            active("InfiniBand") > 0 || active("Ethernet") >= 4
+        })
+    }
+}
+
 /// One RDMA device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RdmaDevice {

@@ -68,6 +68,8 @@ pub struct Docker {
     pub kubelet_cgroup_driver: Fact<String>,
     /// Whether a kubelet runs its containers in Docker: the socket `/run/cri-dockerd.sock`.
     pub kubelet_uses_docker: Fact<bool>,
+    /// What else runs containers here, where no dockerd is installed: `containerd`, `kubelet`, `enroot`, …
+    pub others: Fact<Vec<String>>,
 }
 
 /// A runtime of `daemon.json`.
@@ -206,6 +208,10 @@ pub fn gather(host: &dyn Host) -> Docker {
         runtime_paths: runtime_paths(host, &daemon_json),
         kubelet_cgroup_driver: kubelet(host),
         init_script: host.stat("/etc/init.d/docker").text().map(|_| true).absent_as(false),
+        others: match (&daemon_program, &unit_file) {
+            (Fact::Absent, Fact::Absent) => others(host),
+            _ => Fact::Absent,
+        },
         kubelet_uses_docker: host.stat("/run/cri-dockerd.sock").text().map(|_| true).absent_as(false),
         program,
         daemon_program,
@@ -446,6 +452,32 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
 }
 
 /// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
+/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm there is none beside them.
+fn others(host: &dyn Host) -> Fact<Vec<String>> {
+    const FILES: &[(&str, &str)] = &[
+        ("/run/containerd/containerd.sock", "containerd"),
+        ("/run/k3s/containerd/containerd.sock", "k3s"),
+        ("/run/crio/crio.sock", "CRI-O"),
+        ("/var/lib/kubelet/config.yaml", "kubelet"),
+    ];
+    const PROGRAMS: &[&str] =
+        &["kubelet", "containerd", "nerdctl", "enroot", "apptainer", "singularity", "slurmd", "sbatch"];
+    let files = FILES.iter().map(|(path, name)| (host.stat(path).text(), *name));
+    let programs = PROGRAMS.iter().map(|name| (host.program(name).text(), *name));
+    let (mut found, mut unknown) = (Vec::new(), None);
+    for (there, name) in files.chain(programs) {
+        match there {
+            Fact::Known(_) if !found.iter().any(|one| one == name) => found.push(name.to_owned()),
+            Fact::Unknown(why) => unknown = Some(why),
+            _ => {}
+        }
+    }
+    match unknown {
+        Some(why) if found.is_empty() => Fact::Unknown(why),
+        _ => Fact::Known(found),
+    }
+}
+
 fn kubelet(host: &dyn Host) -> Fact<String> {
     host.read("/var/lib/kubelet/config.yaml").text().about("/var/lib/kubelet/config.yaml").map(|text| {
         let set = text.lines().find_map(|line| line.strip_prefix("cgroupDriver:"));

@@ -99,9 +99,8 @@ impl super::Facts {
         {
             return Some("this is a node of a Docker swarm".into());
         }
-        let active = |device: &super::rdma::RdmaDevice| device.ports().any(|port| port.state == "ACTIVE");
-        if self.rdma.devices.known().is_some_and(|devices| devices.iter().any(active)) {
-            return Some("an RDMA port is active".into());
+        if self.rdma.fabric() == Fact::Known(true) {
+            return Some("RDMA ports are active".into());
         }
         None
     }
