@@ -42,7 +42,12 @@ fn judge(facts: &Facts) -> Judged {
     // The directories are shared: another maker's file must not be written over.
     let ours = path.rsplit('/').next().is_some_and(|name| name.contains("nvidia"));
     let fix = Fix {
-        text: if ours { "Write it anew, or delete it:" } else { "Let the program that made it write it anew, or delete it." }.into(),
+        text: if ours {
+            "Write it anew, or delete it:"
+        } else {
+            "Let the program that made it write it anew, or delete it."
+        }
+        .into(),
         commands: ours.then(|| format!("sudo nvidia-ctk cdi generate --output={path}")).into_iter().collect(),
         class: FixClass::Safe,
     };

@@ -89,7 +89,10 @@ mod tests {
         assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
         assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
         for other in ["stat /run/containerd/containerd.sock", "program enroot", "program slurmd"] {
-            assert!(says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"), "{other}");
+            assert!(
+                says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"),
+                "{other}"
+            );
         }
         let remote = Sparse::new(&[("environment", "DOCKER_HOST=ssh://gpu")]);
         assert!(says(&CHECK, &host(&remote)).starts_with("not-applicable"));

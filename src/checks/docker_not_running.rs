@@ -83,7 +83,10 @@ fn judge(facts: &Facts) -> Judged {
                 matches!((check.judge)(facts), Ok(Verdict::Finding { severity: Severity::Error, .. }))
             });
             if let Some(cause) = cause {
-                return Err(Verdict::NotApplicable(format!("the engine does not run: {} says why", cause.id)));
+                return Err(Verdict::NotApplicable(format!(
+                    "the engine does not run: {} says why",
+                    cause.id
+                )));
             }
             Ok(Verdict::error("the container engine is installed but does not run: no container starts", fix)
                 .because(shown))

@@ -40,6 +40,9 @@ fn judge(facts: &Facts) -> Judged {
     if devices.is_empty() {
         return Err(Verdict::NotApplicable("no RDMA device".into()));
     }
+    if facts.peers().is_none() {
+        return Err(Verdict::NotApplicable("nothing shows that this machine uses RDMA with others".into()));
+    }
     let container = facts.system.container.decided()?.is_some();
     if container && facts.rdma.verbs_nodes.decided()?.is_none_or(|nodes| nodes.is_empty()) {
         return Err(Verdict::NotApplicable("no RDMA device was given to this container".into()));

@@ -32,7 +32,12 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     facts.network.default_route.require("there is no default route")?;
-    if facts.network.name_services.decided()?.is_some_and(|all| all.iter().any(|service| service == "resolve")) {
+    if facts
+        .network
+        .name_services
+        .decided()?
+        .is_some_and(|all| all.iter().any(|service| service == "resolve"))
+    {
         return Err(Verdict::NotApplicable("systemd-resolved is asked without /etc/resolv.conf".into()));
     }
     // A resolver on this machine answers at 127.0.0.1, which is what programs ask when no server is named.

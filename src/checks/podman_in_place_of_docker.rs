@@ -46,7 +46,9 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if docker.program.decided()?.is_none() {
-        return Err(Verdict::NotApplicable("nothing here asks for Docker: Podman is used by its own program".into()));
+        return Err(Verdict::NotApplicable(
+            "nothing here asks for Docker: Podman is used by its own program".into(),
+        ));
     }
     let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
                 build or start containers";
