@@ -53,6 +53,7 @@ fn judge(facts: &Facts) -> Judged {
     if open(facts)? {
         return Ok(Verdict::Pass);
     }
+    super::yield_to(&[&super::driver_too_old_for_gpu::CHECK], facts)?;
     let says = format!(
         "the proprietary kernel module is installed, but {} works with NVIDIA's open kernel module only",
         name(first)

@@ -43,6 +43,9 @@ fn judge(facts: &Facts) -> Judged {
             "sudo systemctl enable --now nvidia-fabricmanager",
         ],
     );
+    if state != "active" && state != "reloading" {
+        super::yield_to(&[&super::fabric_manager_version_mismatch::CHECK], facts)?;
+    }
     let is = match state.as_str() {
         "failed" => "has failed".to_owned(),
         "inactive" => "does not run".to_owned(),

@@ -41,8 +41,9 @@ fn judge(facts: &Facts) -> Judged {
     if version == *module {
         return Ok(Verdict::Pass);
     }
+    super::yield_to(&[&super::driver_library_mismatch::CHECK], facts)?;
     let says = format!(
-        "the fabric manager is {version}, the loaded driver {module}: it refuses to start with any version but its own"
+        "the fabric manager is {version}, the loaded driver {module}: it refuses to start with any version but its own, and without it CUDA programs fail (error 802)"
     );
     let debian = facts.system.os.known().is_some_and(|os| {
         ["ubuntu", "debian"].iter().any(|id| os.id == *id || os.id_like.iter().any(|like| like == id))

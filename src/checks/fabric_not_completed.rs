@@ -44,6 +44,14 @@ fn judge(facts: &Facts) -> Judged {
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
+    super::yield_to(
+        &[
+            &super::fabric_manager_missing::CHECK,
+            &super::fabric_manager_version_mismatch::CHECK,
+            &super::fabric_manager_down::CHECK,
+        ],
+        facts,
+    )?;
     let guest = facts.system.virtualisation.known().is_some() && fabric::runs_here(facts).is_err();
     let fix = if guest {
         Fix::safe(

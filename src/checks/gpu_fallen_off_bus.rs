@@ -69,7 +69,7 @@ fn judge(facts: &Facts) -> Judged {
     }
 }
 
-fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], evidence: Vec<String>) -> Verdict {
+fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], mut evidence: Vec<String>) -> Verdict {
     let back = |xid: &&&Xid| {
         facts
             .gpu
@@ -93,6 +93,8 @@ fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], evidence: Vec<String>) ->
             fix,
         )
     };
+    let silent = facts.pci.gpus().filter(|gpu| gpu.answers == Fact::Known(false));
+    evidence.extend(silent.map(|gpu| format!("{}: configuration space reads ff", gpu.address)));
     evidence.into_iter().fold(verdict, Verdict::because)
 }
 

@@ -49,12 +49,13 @@ fn judge(facts: &Facts) -> Judged {
             _ => Verdict::Pass,
         });
     }
+    super::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
     let says = format!(
         "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and of no use until the machine is booted or power is cut",
         gone.len()
     );
     let fix = Fix::reboot(
-        "Drain the machine and take it off power and on again; if it comes back, have the board seated anew or replaced.",
+        "Drain the machine and take it off power and on again; if the fault returns, have the board seated anew or replaced.",
         &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
     );
     Ok(gone.iter().fold(Verdict::error(says, fix), |verdict, gpu| {

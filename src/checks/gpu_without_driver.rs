@@ -61,12 +61,32 @@ fn judge(facts: &Facts) -> Judged {
             _ => Verdict::Pass,
         });
     }
+    if without.iter().all(|(_, driver)| driver.is_none()) {
+        super::yield_to(causes(facts), facts)?;
+    }
     let mut verdict = verdict(facts, &without, gpus.len());
     for (gpu, driver) in without {
         let driver = driver.map_or("no driver".to_owned(), |name| format!("driver {name}"));
         verdict = verdict.because(format!("{} {}: {driver}", gpu.address, name(gpu)));
     }
     Ok(verdict)
+}
+
+/// The checks that name the cause, where they find it.
+fn causes(facts: &Facts) -> &'static [&'static Check] {
+    use super::{
+        closed_module_on_open_only_gpu, driver_module_not_built, driver_too_new_for_gpu,
+        driver_too_old_for_gpu, open_module_on_older_gpu, secure_boot_blocks_driver,
+    };
+    match facts.driver.module {
+        Fact::Known(_) => &[
+            &driver_too_old_for_gpu::CHECK,
+            &driver_too_new_for_gpu::CHECK,
+            &closed_module_on_open_only_gpu::CHECK,
+            &open_module_on_older_gpu::CHECK,
+        ],
+        _ => &[&driver_module_not_built::CHECK, &secure_boot_blocks_driver::CHECK],
+    }
 }
 
 fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Verdict {
@@ -79,7 +99,7 @@ fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Ve
         let says = format!("{which} not the NVIDIA driver but `{other}`, and cannot be used for CUDA");
         let fix = Fix::disruptive(
             "Find out who bound it (/etc/modprobe.d, driverctl, the kernel command line) and load the NVIDIA driver.",
-            &["grep -rs vfio-pci /etc/modprobe.d /proc/cmdline", "sudo modprobe nvidia"],
+            &[&format!("grep -rs {other} /etc/modprobe.d /proc/cmdline"), "sudo modprobe nvidia"],
         );
         return Verdict::error(says, fix);
     }
@@ -341,14 +361,16 @@ mod tests {
             f.driver.module = Fact::Absent;
             f.modules.nvidia_file = Fact::Absent;
         });
-        expect(&CHECK, &unbuilt, "error", "driver-module-not-built");
+        expect(&CHECK, &unbuilt, "not applicable", "see driver-module-not-built");
         let none = bare(|f| {
+            f.driver.libraries = Fact::Known(Vec::new());
             f.driver.module = Fact::Absent;
             f.modules.nvidia_file = Fact::Absent;
             f.driver.packages = Fact::Absent;
         });
         expect(&CHECK, &none, "error", "none is loaded or installed");
         let unseen = bare(|f| {
+            f.driver.libraries = Fact::Known(Vec::new());
             f.driver.module = Fact::Absent;
             f.modules.nvidia_file = Fact::Unknown("no modinfo".into());
             f.driver.packages = Fact::Absent;

@@ -187,6 +187,14 @@ pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
     }
 }
 
+/// The way out of a check whose finding would only be a consequence of what one of `roots` says at error level.
+fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
+    let root = roots
+        .iter()
+        .find(|root| matches!(judge_one(root, facts), Verdict::Finding { severity: Severity::Error, .. }));
+    root.map_or(Ok(()), |root| Err(Verdict::NotApplicable(format!("a consequence: see {}", root.id))))
+}
+
 fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {
     match (check.applies, facts.inside_container()) {
         (Applies::Host | Applies::GpuHost, Fact::Known(true)) => {

@@ -49,11 +49,42 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Ok(Verdict::NotApplicable("module and library differ: see driver-library-mismatch".into()));
     }
+    super::yield_to(causes(said), facts)?;
     let container = matches!(facts.role(), Fact::Known(Role::Container));
     let (reason, fix) = reason(said, container);
     let ended = status.map_or("a signal".to_owned(), |status| format!("status {status}"));
     Ok(Verdict::error(format!("nvidia-smi fails: {reason}"), fix)
         .because(format!("nvidia-smi -q -x ended with {ended}: {said}")))
+}
+
+/// The checks that name the cause of these words, where they find it.
+fn causes(said: &str) -> &'static [&'static Check] {
+    use super::{
+        closed_module_on_open_only_gpu, device_nodes_missing, driver_libraries_not_injected,
+        driver_library_broken, driver_module_not_built, driver_too_new_for_gpu, driver_too_old_for_gpu,
+        gpu_without_driver, nouveau_bound, open_module_on_older_gpu, secure_boot_blocks_driver,
+    };
+    if said.contains("couldn't communicate with the NVIDIA driver") {
+        &[
+            &driver_module_not_built::CHECK,
+            &secure_boot_blocks_driver::CHECK,
+            &gpu_without_driver::CHECK,
+            &nouveau_bound::CHECK,
+            &device_nodes_missing::CHECK,
+        ]
+    } else if said.contains("No devices were found") {
+        &[
+            &driver_too_old_for_gpu::CHECK,
+            &driver_too_new_for_gpu::CHECK,
+            &closed_module_on_open_only_gpu::CHECK,
+            &open_module_on_older_gpu::CHECK,
+            &gpu_without_driver::CHECK,
+        ]
+    } else if said.contains("libnvidia-ml") {
+        &[&driver_libraries_not_injected::CHECK, &driver_library_broken::CHECK]
+    } else {
+        &[]
+    }
 }
 
 /// What its words mean, and what to do.

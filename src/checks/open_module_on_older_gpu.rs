@@ -48,6 +48,7 @@ fn judge(facts: &Facts) -> Judged {
     if !open(facts)? {
         return Ok(Verdict::Pass);
     }
+    super::yield_to(&[&super::driver_too_new_for_gpu::CHECK], facts)?;
     let says = format!(
         "the open kernel module is installed, but it does not drive {}: that needs the proprietary one",
         name(first)

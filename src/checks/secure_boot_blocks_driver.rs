@@ -51,7 +51,10 @@ fn judge(facts: &Facts) -> Judged {
     let fix = Fix::reboot(
         "Install modules that are signed, or sign them and enrol the key (mokutil asks for a password, and at the next \
          boot for it again at the console), or turn Secure Boot off in the firmware.",
-        &["sudo modprobe nvidia", "mokutil --sb-state"],
+        &[
+            "sudo modprobe nvidia",
+            "sudo dmesg | grep -i -e lockdown -e 'module verification' -e 'unsigned module'",
+        ],
     );
     Ok(Verdict::error(says, fix).because(format!("{}: no signer", file.path)))
 }

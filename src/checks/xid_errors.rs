@@ -37,7 +37,10 @@ program under `compute-sanitizer`; if every program gets them on the same GPU, t
 fn judge(facts: &Facts) -> Judged {
     let xids = facts.kernel_log.xids.require("there is no kernel log")?;
     let mut counts: BTreeMap<(u32, &str), (usize, &str)> = BTreeMap::new();
-    for xid in xids.iter().filter(|xid| !xid.switch) {
+    // Xid 79, and the driver's advice (154) that comes with it, are the matter of another check.
+    let fallen = super::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts);
+    let told = |number| fallen.is_err() && [79, 154].contains(&number);
+    for xid in xids.iter().filter(|xid| !xid.switch && !told(xid.number)) {
         counts.entry((xid.number, xid.address.as_str())).or_insert((0, xid.line.as_str())).0 += 1;
     }
     let mut events: Vec<_> = counts
@@ -46,7 +49,7 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|(weight, ..)| *weight > Weight::Notice)
         .collect();
     events.sort_by_key(|(weight, number, ..)| (std::cmp::Reverse(*weight), *number));
-    let Some(&(worst, number, ..)) = events.first() else { return Ok(Verdict::Pass) };
+    let Some(&(worst, number, ..)) = events.first() else { return fallen.map(|()| Verdict::Pass) };
     let row = xids::xid(number);
     let meaning = row.map_or("envdoc's catalog does not know this number".to_owned(), |row| {
         format!("{}: {}", row.name, row.meaning)
