@@ -1,6 +1,6 @@
 //! Takes out of a snapshot what names people, machines and networks, and puts stable stand-ins in its place.
 //!
-//! The same original always gets the same stand-in within a snapshot, addresses of one /24 stay in one /24, and what
+//! The same original always gets the same stand-in within a snapshot, addresses of one network stay in one network, and what
 //! judgements rest on (versions, states, sizes, loopback) stays. Replaced are: host names, user names and home folders, UUIDs,
 //! serial numbers, MAC addresses and GUIDs, IPv4 and IPv6 addresses, host names in URLs, credentials, an engine's and a swarm's ids.
 
@@ -196,16 +196,20 @@ impl Redactor {
         })
     }
 
-    /// Networks become /24s of 198.18.0.0/15 (RFC 2544's range for tests); the last number stays.
+    /// The first two numbers become 10.N; the last two stay, so that what was in one network, of whatever mask from /16 on, is
+    /// in one network still.
     fn ipv4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
         let [a, b, c, d] = address.octets();
         let special = address.is_loopback() || address.is_unspecified() || a >= 224 || (a == 169 && b == 254);
         // Docker's own default bridge says nothing about anybody.
-        if special || (a == 172 && b == 17) || (a == 198 && (b == 18 || b == 19)) {
+        if special || (a == 172 && b == 17) {
             return address;
         }
-        let network = self.number("ipv4", &format!("{a}.{b}.{c}"));
-        Ipv4Addr::new(198, 18 + u8::from(network > 255), (network & 0xff) as u8, d)
+        if (b, c, d) == (0, 0, 0) {
+            return Ipv4Addr::new(10, 0, 0, 0);
+        }
+        let network = self.number("ipv4", &format!("{a}.{b}"));
+        Ipv4Addr::new(10, (network & 0xff) as u8, c, d)
     }
 
     fn ipv6(&mut self, address: Ipv6Addr) -> Ipv6Addr {
@@ -422,16 +426,16 @@ mod tests {
         }
         assert_eq!(
             text(&readings, "read /etc/hosts"),
-            "127.0.0.1\tlocalhost\n198.18.1.41\thost-1 host-1\n198.18.1.42\tpeer-1\n"
+            "127.0.0.1\tlocalhost\n10.1.30.41\thost-1 host-1\n10.1.30.42\tpeer-1\n"
         );
         assert!(
             text(&readings, "engine unix:///var/run/docker.sock /info")
-                .contains(r#""NodeAddr":"198.18.1.41""#)
+                .contains(r#""NodeAddr":"10.1.30.41""#)
         );
         assert!(text(&readings, "environment").contains("http://***@server-1.example:3128"));
         assert!(readings.contains_key("read /home/user-1/.venv/pyvenv.cfg"));
         let route = text(&readings, "read /proc/net/route");
-        assert!(route.contains("eth0\t00000000\t010112C6\t0003"), "{route}");
+        assert!(route.contains("eth0\t00000000\t011E010A\t0003"), "{route}");
     }
 
     #[test]
@@ -454,9 +458,17 @@ mod tests {
         )]);
         assert_eq!(
             text(&once, "read /proc/net/fib_trie"),
-            "|-- 198.18.1.1\n|-- 198.18.1.2\n|-- 198.18.2.1\n|-- 198.18.1.1\n"
+            "|-- 10.1.18.1\n|-- 10.1.18.2\n|-- 10.1.19.1\n|-- 10.1.18.1\n"
         );
         let twice = redacted(&[("read /proc/net/fib_trie", text(&once, "read /proc/net/fib_trie"))]);
         assert_eq!(text(&twice, "read /proc/net/fib_trie"), text(&once, "read /proc/net/fib_trie"));
+    }
+
+    #[test]
+    fn a_network_stays_one_network() {
+        let trie = "+-- 172.18.0.0/16 2 0 2\n|-- 172.18.0.1\n|-- 172.18.255.255\n|-- 10.0.0.0\n|-- 8.8.8.8\n";
+        let readings = redacted(&[("read /proc/net/fib_trie", trie)]);
+        let expected = "+-- 10.1.0.0/16 2 0 2\n|-- 10.1.0.1\n|-- 10.1.255.255\n|-- 10.0.0.0\n|-- 10.2.8.8\n";
+        assert_eq!(text(&readings, "read /proc/net/fib_trie"), expected);
     }
 }
