@@ -49,13 +49,11 @@ fn judge(facts: &Facts) -> Judged {
         redirecting.len(),
         ports.len()
     );
-    let commands: Vec<String> = redirecting
-        .iter()
-        .map(|port| format!("sudo setpci -s {} ECAP_ACS+0x6.w=0000", port.address))
-        .collect();
-    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let ports_of: Vec<&str> = redirecting.iter().map(|port| port.address.as_str()).collect();
+    let command =
+        format!("for port in {}; do sudo setpci -s $port ECAP_ACS+0x6.w=0000; done", ports_of.join(" "));
     let fix =
-        Fix::safe("Lasts until the next boot; turn ACS off in the firmware's setup for good.", &commands);
+        Fix::safe("Lasts until the next boot; turn ACS off in the firmware's setup for good.", &[&command]);
     Ok(redirecting.iter().fold(Verdict::warning(says, fix), |verdict, port| {
         verdict.because(format!("{}: ACSCtl ReqRedir+", port.address))
     }))

@@ -1,5 +1,6 @@
 //! Nothing keeps the clock, or it has not been set by it yet.
 
+use super::gpu_without_driver::{Family, family};
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::facts::Facts;
 
@@ -19,11 +20,13 @@ Nodes that work together need one time: certificates are valid from one moment t
 a job that hung can only be laid side by side when their clocks agree.
 
 ## How to fix it
-Start the time service of the distribution. Where one runs and has not synchronised, its servers cannot be
-reached: name those of your network in its configuration.
+Start the time service of the distribution. Where one runs and has not synchronised, see whether it reaches
+its servers, and name those of your network in its configuration. chronyd tells the kernel only where its
+configuration says `rtcsync`, as that of the distributions does.
 
 ## Sources
 - systemd-timesyncd.service(8)
+- chrony: sys_timex.c (set_sync_status: only with rtcsync)
 ",
     judge,
 };
@@ -35,27 +38,39 @@ fn judge(facts: &Facts) -> Judged {
     }
     let Some(keeper) = facts.clock.keeper.decided()? else {
         let says = "no time service runs: the clock drifts away from those of other nodes";
-        let fix = Fix::safe(
-            "Any one of the distribution's time services will do.",
-            &["sudo timedatectl set-ntp true"],
-        );
-        return Ok(
-            Verdict::warning(says, fix).because("no running service among systemd-timesyncd, chronyd, ntpd")
-        );
+        let install = |package| facts.system.os.known().and_then(|os| os.install(package));
+        let (package, start) = match family(facts) {
+            Family::Ubuntu | Family::Debian => ("systemd-timesyncd", "sudo timedatectl set-ntp true"),
+            _ => ("chrony", "sudo systemctl enable --now chronyd"),
+        };
+        let install = install(package);
+        let commands: Vec<&str> = install.as_deref().into_iter().chain([start]).collect();
+        let fix = Fix::safe("Any one of the distribution's time services will do.", &commands);
+        return Ok(Verdict::warning(says, fix)
+            .because("no running service among systemd-timesyncd, chronyd, ntpd, openntpd, phc2sys"));
     };
     match facts.clock.synchronised.decided()? {
         Some(true) => Ok(Verdict::Pass),
+        _ if ["openntpd", "phc2sys"].contains(&keeper.as_str()) => {
+            Ok(Verdict::NotApplicable(format!("{keeper} runs, and does not tell the kernel how it goes")))
+        }
         _ => {
-            let says = format!("{keeper} runs but has not synchronised the clock: it reaches no time server");
+            let says = format!(
+                "{keeper} runs, but the clock does not count as synchronised: it may stand apart from those of other nodes"
+            );
             let command = match keeper.as_str() {
                 "chronyd" => "chronyc sources",
                 "systemd-timesyncd" => "timedatectl timesync-status",
                 _ => "ntpq -p",
             };
-            let fix = Fix::safe(
-                "See which servers it asks, and name reachable ones in its configuration.",
-                &[command],
-            );
+            let text = match keeper.as_str() {
+                "chronyd" => {
+                    "See whether it reaches its servers. If it does, add `rtcsync` to its configuration: without that chronyd does \
+                     not tell the kernel."
+                }
+                _ => "See whether it reaches its servers, and name reachable ones in its configuration.",
+            };
+            let fix = Fix::safe(text, &[command]);
             Ok(Verdict::warning(says, fix).because(format!("{keeper}: not synchronised")))
         }
     }

@@ -45,16 +45,19 @@ fn judge(facts: &Facts) -> Judged {
     let none = DeviceNodes::default();
     let nodes = nodes.unwrap_or(&none);
     let gpus = facts.driver.proc_gpus.require("the driver has no GPU")?.len();
+    // nvidia-smi, which may have run after the nodes were looked at, makes those that it needs.
+    let answered = facts.gpu.list.known().is_some_and(|listed| !listed.is_empty() && listed.len() >= gpus);
     let mut missing = Vec::new();
-    if !nodes.control {
+    if !nodes.control && !answered {
         missing.push("/dev/nvidiactl".to_owned());
     }
-    if nodes.gpus.len() < gpus {
+    if nodes.gpus.len() < gpus && !answered {
         missing.push(format!("/dev/nvidiaN of {} of {gpus} GPUs", gpus - nodes.gpus.len()));
     }
     let loaded = facts.modules.loaded.decided()?;
     let uvm = loaded.is_some_and(|loaded| loaded.iter().any(|name| name == "nvidia_uvm"));
-    if uvm && !nodes.uvm {
+    // The first CUDA program has nvidia-modprobe make this one.
+    if uvm && !nodes.uvm && facts.driver.modprobe.decided()? != Some(&true) {
         missing.push("/dev/nvidia-uvm".to_owned());
     }
     if missing.is_empty() {
@@ -62,9 +65,23 @@ fn judge(facts: &Facts) -> Judged {
     }
     let says =
         format!("the driver is loaded, but {} is missing: programs cannot reach the GPU", missing.join(", "));
-    let fix =
-        Fix::safe("", &["sudo nvidia-modprobe -c0 -u", "sudo systemctl enable --now nvidia-persistenced"]);
-    Ok(Verdict::error(says, fix))
+    let minors: String = (0..gpus).map(|minor| format!(" -c {minor}")).collect();
+    let make = format!("sudo nvidia-modprobe{minors} -u");
+    let fix = Fix::safe(
+        "nvidia-modprobe makes them now, the persistence daemon at each boot.",
+        &[&make, "sudo systemctl enable --now nvidia-persistenced"],
+    );
+    let shown = if nodes.gpus.is_empty() && !nodes.control {
+        "/dev has no /dev/nvidiaN and no /dev/nvidiactl".to_owned()
+    } else {
+        format!(
+            "/dev/nvidiaN: {} of {gpus}; nvidiactl: {}; nvidia-uvm: {}",
+            nodes.gpus.len(),
+            nodes.control,
+            nodes.uvm
+        )
+    };
+    Ok(Verdict::error(says, fix).because(shown))
 }
 
 fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {

@@ -2,6 +2,7 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::facts::Facts;
+use crate::facts::driver::DriverVersion;
 
 /// The check.
 pub const CHECK: Check = Check {
@@ -33,8 +34,10 @@ apt-mark hold`, `dnf versionlock`).
 fn judge(facts: &Facts) -> Judged {
     let loaded = facts.driver.module.require("the driver is not loaded")?;
     let file = facts.modules.nvidia_file.require("there is no module on disk to compare with")?;
-    if file.version.parse() == Ok(loaded.version) {
-        return Ok(Verdict::Pass);
+    match file.version.parse::<DriverVersion>() {
+        Ok(version) if version == loaded.version => return Ok(Verdict::Pass),
+        Ok(_) => {}
+        Err(why) => return Ok(Verdict::Unknown(why)),
     }
     let library = facts.driver.library.decided()?;
     if library.is_some_and(|library| *library != loaded.version) {

@@ -42,7 +42,9 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi -i {} -e 1", gpu.index)).collect();
     let mut commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     commands.push("sudo reboot");
-    let says = format!("ECC is off on {}: memory errors corrupt results silently", names(&found));
+    let off = found.iter().any(|gpu| gpu.ecc.known().is_some_and(|(now, _)| !now));
+    let is = if off { "is off on" } else { "will be off after the next boot on" };
+    let says = format!("ECC {is} {}: memory errors corrupt results silently", names(&found));
     let verdict = Verdict::warning(says, Fix::reboot("ECC changes at the next boot.", &commands));
     let state = |on: bool| if on { "on" } else { "off" };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {

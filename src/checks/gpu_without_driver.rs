@@ -286,6 +286,8 @@ pub(super) mod testing {
         facts.driver.unversioned = Fact::Known(vec![]);
         facts.driver.stubs = Fact::Known(vec![]);
         facts.driver.broken = Fact::Known(vec![]);
+        facts.driver.modprobe = Fact::Absent;
+        facts.toolkit.cdi = Fact::Known(vec![]);
         let package = |name: &str| (name.to_owned(), "580.95.05-0ubuntu0.24.04.2".to_owned());
         facts.driver.packages = Fact::Known(vec![
             package("nvidia-dkms-580-server-open"),

@@ -2,17 +2,18 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::facts::Facts;
-use crate::facts::gpu::names;
+use crate::facts::gpu::{Gpu, names};
 
 /// The check.
 pub const CHECK: Check = Check {
     id: "mig-mode-on",
     group: Group::Gpu,
     applies: Applies::GpuHost,
-    summary: "GPUs are whole, not split by MIG",
+    summary: "GPUs are all whole, or all split by MIG",
     explain: "\
 ## What it checks
-Whether MIG mode is on.
+Whether MIG mode is on for some of the machine's GPUs and off for others. Where it is on for all of them,
+it is a choice and no finding.
 
 ## Why it matters
 A MIG instance cannot use NVLink or reach the memory of another GPU. Training over several GPUs then moves
@@ -37,6 +38,11 @@ fn judge(facts: &Facts) -> Judged {
     if facts.gpu.list.known().is_some_and(|gpus| gpus.len() == 1) {
         return Err(Verdict::NotApplicable("one GPU has no other to reach over NVLink".into()));
     }
+    // Where all are split that can be, somebody wanted it so.
+    let whole = |gpu: &&Gpu| gpu.mig.known().is_some_and(|&(now, _)| !now);
+    if !facts.gpu.list.known().is_some_and(|gpus| gpus.iter().any(|gpu| whole(&gpu))) {
+        return Err(Verdict::NotApplicable("all GPUs are split by MIG, none is left whole".into()));
+    }
     let mut commands = Vec::new();
     for gpu in &found {
         let index = gpu.index;
@@ -45,7 +51,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let says = format!(
-        "MIG is on for {}: its instances have no NVLink, so that jobs over several GPUs are slow or fail",
+        "MIG is on for {} and off for the others: its instances have no NVLink, so that a job over all GPUs is slow or fails",
         names(&found)
     );
     let text =
@@ -65,9 +71,16 @@ mod tests {
             let gpu = format!(
                 "<mig_mode><current_mig>{now}</current_mig><pending_mig>{now}</pending_mig></mig_mode>"
             );
+            let off =
+                "<mig_mode><current_mig>Disabled</current_mig><pending_mig>Disabled</pending_mig></mig_mode>";
+            if now == "some" {
+                let on = gpu.replace("some", "Enabled");
+                return machine(&[off, &on]);
+            }
             machine(&[&gpu, &gpu])
         };
-        assert_eq!(kind(&CHECK, &mig("Enabled")), "warning");
+        assert_eq!(kind(&CHECK, &mig("some")), "warning");
+        assert_eq!(kind(&CHECK, &mig("Enabled")), "not applicable");
         assert_eq!(kind(&CHECK, &mig("Disabled")), "pass");
         assert_eq!(kind(&CHECK, &mig("N/A")), "not applicable");
         assert_eq!(kind(&CHECK, &mig("ERR!")), "unknown");

@@ -1,7 +1,8 @@
 //! The GPUs of this machine are of different models.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
-use crate::facts::Facts;
+use crate::facts::gpu::Gpu;
+use crate::facts::{Fact, Facts};
 use std::collections::BTreeSet;
 
 /// The check.
@@ -12,8 +13,8 @@ pub const CHECK: Check = Check {
     summary: "all GPUs are of one model",
     explain: "\
 ## What it checks
-Whether all GPUs that the driver lists have one name. Boards that are only there for a screen (`DGX
-Display`) do not count.
+Whether all GPUs that the driver lists have one name. Boards that drive a screen (`DGX Display`,
+display active) do not count.
 
 ## Why it matters
 A job over all GPUs runs at the speed and with the memory of the weakest, must be built for each
@@ -30,11 +31,16 @@ Choose GPUs of one model for a job by UUID (`CUDA_VISIBLE_DEVICES=GPU-…`), or 
     judge,
 };
 
+/// A board of its own for the screen, beside those for computing.
+fn for_a_screen(gpu: &Gpu) -> bool {
+    gpu.name.contains("DGX Display") || gpu.display == Fact::Known(true)
+}
+
 fn judge(facts: &Facts) -> Judged {
     let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
-    let compute: Vec<_> = gpus.iter().filter(|gpu| !gpu.name.contains("DGX Display")).collect();
+    let compute: Vec<_> = gpus.iter().filter(|gpu| !for_a_screen(gpu)).collect();
     if compute.len() < 2 {
-        return Ok(Verdict::NotApplicable("there is one GPU".into()));
+        return Ok(Verdict::NotApplicable("there is one GPU for computing".into()));
     }
     if compute.iter().any(|gpu| gpu.name.is_empty()) {
         return Ok(Verdict::Unknown("nvidia-smi does not tell the name of every GPU".into()));

@@ -35,7 +35,10 @@ with `--timeout` and see `persistence-mode-off`.
 
 fn judge(facts: &Facts) -> Judged {
     match (&facts.gpu.failure, &facts.gpu.list) {
-        (Some(Failure::Hung(why)), _) => Ok(hung(facts, why)),
+        (Some(Failure::Hung(why)), _) => {
+            super::yield_to(&[&super::gpu_not_answering_on_bus::CHECK], facts)?;
+            Ok(hung(facts, why))
+        }
         (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
         (None, list) => list.require("there is no nvidia-smi to ask").map(|_| Verdict::Pass),
     }
@@ -51,8 +54,8 @@ fn hung(facts: &Facts, why: &str) -> Verdict {
     if lost.is_none() && waited.is_none_or(|waited| waited < LONG) {
         let waited = waited.map_or_else(String::new, |waited| format!(" within {waited:.1} s"));
         let says = format!(
-            "nvidia-smi did not answer{waited}: the driver is waking its GPUs (persistence mode off), or one does not \
-             answer at all"
+            "nvidia-smi did not answer{waited}: either the driver is still waking its GPUs, as it must without persistence \
+             mode, or one does not answer at all"
         );
         let fix =
             Fix::safe("With more time it shows which of the two it is.", &["envdoc check --timeout 30"]);

@@ -13,7 +13,8 @@ pub const CHECK: Check = Check {
     summary: "the driver keeps idle GPUs initialised",
     explain: "\
 ## What it checks
-Persistence mode of each GPU. WSL2 and vGPU guests do not have it.
+Persistence mode of each GPU. WSL2 and vGPU guests do not have it. GPUs that drive a screen (the
+display server keeps them open) and those of laptops are left out.
 
 ## Why it matters
 When the last program closes a GPU the driver tears its state down and builds it up again for the next:
@@ -38,6 +39,8 @@ fn judge(facts: &Facts) -> Judged {
     }
     let off = |gpu: &Gpu| match gpu.virtualization.known().map(String::as_str) {
         Some("VGPU") => Fact::Absent,
+        // The display server keeps the GPU open; a laptop's sleeps to save power.
+        _ if gpu.display == Fact::Known(true) || gpu.name.contains("Laptop GPU") => Fact::Absent,
         _ => gpu.persistence.as_ref().map(|on| !on),
     };
     let found = facts.gpu.found("no GPU here has persistence mode", off)?;

@@ -46,7 +46,7 @@ fn judge(facts: &Facts) -> Judged {
         _ => String::new(),
     };
     let says = format!(
-        "user libraries of the drivers {names} lie side by side{module}: which one a program gets is chance"
+        "user libraries of the drivers {names} lie side by side{module}: the next run of ldconfig may give programs the wrong one"
     );
     let inside = matches!(facts.role(), crate::facts::Fact::Known(Role::Container));
     let fix = if inside {

@@ -11,7 +11,9 @@ pub const CHECK: Check = Check {
     summary: "the module nvidia_uvm is loaded beside nvidia",
     explain: "\
 ## What it checks
-Whether `nvidia_uvm` is among the loaded modules (`/proc/modules`) when `nvidia` is.
+Whether `nvidia_uvm` is among the loaded modules (`/proc/modules`) when `nvidia` is, or at least the setuid
+program `nvidia-modprobe` is there, which loads it when the first CUDA program asks for it. Where containers
+get GPUs by CDI that does not help.
 
 ## Why it matters
 CUDA cannot start without it, while `nvidia-smi` works and looks healthy. On the host a CUDA program that
@@ -40,16 +42,28 @@ fn judge(facts: &Facts) -> Judged {
     if !loaded.iter().any(|name| name == "nvidia") {
         return Ok(Verdict::NotApplicable("the driver is not loaded as modules".into()));
     }
+    let helper = facts.driver.modprobe.decided()? == Some(&true);
+    let cdi = facts.toolkit.cdi.decided()?.is_some_and(|specs| !specs.is_empty());
+    if helper && !cdi {
+        return Ok(Verdict::NotApplicable("not loaded yet: nvidia-modprobe loads it at first use".into()));
+    }
+    let fails = if helper {
+        "in containers that nothing loads it for (CDI, --device)"
+    } else {
+        "for users other than root: no setuid nvidia-modprobe is here to load it at first use"
+    };
     let says = format!(
-        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA fails with \"unknown error\" in containers \
-         that nothing loads it for (CDI, --device)",
+        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA fails with \"unknown error\" {fails}",
         module.version
     );
     let fix = Fix::safe(
         "",
         &["sudo modprobe nvidia_uvm", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"],
     );
-    Ok(Verdict::warning(says, fix).because("nvidia_uvm is not in /proc/modules"))
+    let modprobe = if helper { "setuid root" } else { "missing, or not setuid root" };
+    Ok(Verdict::warning(says, fix)
+        .because("nvidia_uvm is not in /proc/modules")
+        .because(format!("/usr/bin/nvidia-modprobe: {modprobe}")))
 }
 
 #[cfg(test)]
@@ -62,7 +76,12 @@ mod tests {
     fn nvidia_without_uvm_is_a_warning() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let without = server(|f| f.modules.loaded = Fact::Known(vec!["nvidia".into()]));
-        expect(&CHECK, &without, "warning", "without nvidia_uvm");
+        expect(&CHECK, &without, "warning", "no setuid nvidia-modprobe");
+        let helped = server(|f| {
+            f.modules.loaded = Fact::Known(vec!["nvidia".into()]);
+            f.driver.modprobe = Fact::Known(true);
+        });
+        expect(&CHECK, &helped, "not applicable", "at first use");
         expect(&CHECK, &server(|f| f.modules.loaded = Fact::Unknown("x".into())), "unknown", "x");
         expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not applicable", "not loaded");
     }

@@ -61,6 +61,7 @@ pub fn gpu(card: &str) -> Gpu {
         fabric: Fact::Absent,
         nvlinks: Fact::Absent,
         virtualization: Fact::Known("None".into()),
+        display: Fact::Known(false),
         recovery_action: Fact::Known("None".into()),
         compute_mode: Fact::Known("Default".into()),
         pci_device: Fact::Absent,

@@ -28,6 +28,9 @@ pub struct Driver {
     pub packages: Fact<Vec<(String, String)>>,
     /// Where `nvidia-smi` is; absent when it is neither on PATH nor, on WSL2, in `/usr/lib/wsl/lib`.
     pub smi: Fact<String>,
+    /// Whether `nvidia-modprobe` may load modules and make device nodes for every user: it belongs to root and is setuid.
+    /// Absent when it is not installed.
+    pub modprobe: Fact<bool>,
     /// `/dev/nvidia*`; absent when there is none at all.
     pub device_nodes: Fact<DeviceNodes>,
     /// GPUs as the module numbers them: directories of `/proc/driver/nvidia/gpus`.
@@ -115,6 +118,10 @@ pub fn gather(host: &dyn Host) -> Driver {
             let stat = host.stat("/usr/lib/wsl/lib/nvidia-smi").json::<Stat>();
             stat.map(|_| "/usr/lib/wsl/lib/nvidia-smi".to_owned())
         }),
+        modprobe: host
+            .stat("/usr/bin/nvidia-modprobe")
+            .json::<Stat>()
+            .map(|stat| stat.uid == 0 && stat.mode.len() == 4 && stat.mode.starts_with(['4', '5', '6', '7'])),
         device_nodes: nodes.and_then(|names| parse_nodes(&names)),
         proc_gpus: procfs(host, host.list("/proc/driver/nvidia/gpus").text())
             .map(|text| text.lines().map(str::to_owned).collect()),

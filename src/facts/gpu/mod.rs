@@ -116,6 +116,8 @@ pub struct Gpu {
     pub recovery_action: Fact<String>,
     /// `Default`, `Exclusive_Process` or `Prohibited`.
     pub compute_mode: Fact<String>,
+    /// Whether a screen shows what this GPU draws (`display_active`). Absent where the driver does not tell.
+    pub display: Fact<bool>,
     /// PCI device id, `0x2330`.
     pub pci_device: Fact<u16>,
     /// Whether the board had so many uncorrectable SRAM errors that NVIDIA replaces it (`sram_threshold_exceeded`).

@@ -123,6 +123,7 @@ fn gpu(node: Node<'_, '_>, index: u32) -> Gpu {
         virtualization: text(node, "gpu_virtualization_mode/virtualization_mode"),
         recovery_action: recovery_action(node),
         compute_mode: text(node, "compute_mode"),
+        display: switch(node, "display_active"),
         pci_device: text(node, "pci/pci_device_id").and_then(|id| device_id(&id)),
         sram_threshold_exceeded: switch(node, "ecc_errors/aggregate/sram_threshold_exceeded"),
     }
