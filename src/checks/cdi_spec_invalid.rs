@@ -12,8 +12,7 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Reads each `.yaml` and `.json` file in `/etc/cdi` and `/var/run/cdi` as a CDI specification: format
-version, a kind of the
-form VENDOR/CLASS, devices.
+version, a kind of the form VENDOR/CLASS, devices.
 
 ## Why it matters
 Engines skip a file that they cannot read and say so only in their log: its devices are then

@@ -14,15 +14,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether a CDI specification of NVIDIA GPUs is in `/etc/cdi` or `/var/run/cdi`, where something needs one:
-the runtime in
-the mode `cdi`, Podman in place of Docker, or Docker 29.2 and newer without the hook to fall back to.
-Elsewhere Docker
-falls back to the hook, and no specification is needed.
+the runtime in the mode `cdi`, Podman in place of Docker, or Docker 29.2 and newer without the hook to
+fall back to. Elsewhere Docker falls back to the hook, and no specification is needed.
 
 ## Why it matters
 Containers fail with \"unresolvable CDI devices nvidia.com/gpu=all\". `/var/run` is empty after each boot: a
-specification
-there must be written anew, which `nvidia-cdi-refresh` of toolkit 1.18 and newer does.
+specification there must be written anew, which `nvidia-cdi-refresh` of toolkit 1.18 and newer does.
 
 ## How to fix it
 Switch on the refresh units, or write the specification by hand (and again after each upgrade of the

@@ -12,20 +12,16 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Compares the driver version in the library paths of each CDI specification of NVIDIA GPUs with the loaded
-kernel module,
-and looks whether the device nodes and the driver library that it names exist.
+kernel module, and looks whether the device nodes and the driver library that it names exist.
 
 ## Why it matters
 A container that is given the GPU by CDI gets what the specification names: after an upgrade of the
-driver, libraries that
-are gone (it does not start) or that do not fit the module (\"Driver/library version mismatch\"). After a
-change of MIG
-the devices in it are wrong.
+driver, libraries that are gone (it does not start) or that do not fit the module (\"Driver/library version
+mismatch\"). After a change of MIG the devices in it are wrong.
 
 ## How to fix it
 Write it anew. The refresh units of toolkit 1.18 and newer do it after each change of the driver, but not
-when MIG is
-changed or the driver removed.
+when MIG is changed or the driver removed.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8 (known limitations)

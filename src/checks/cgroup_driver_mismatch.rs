@@ -13,18 +13,19 @@ pub const CHECK: Check = Check {
 ## What it checks
 Where a kubelet runs its containers in Docker (`/run/cri-dockerd.sock`): whether `cgroupDriver` of
 `/var/lib/kubelet/config.yaml` is the engine's. A kubelet beside Docker that uses containerd is none of
-Docker's
-business.
+Docker's business.
 
 ## Why it matters
-Two managers of one tree of control groups disagree under memory pressure, and pods fail to start.
+Kubernetes calls it critical that both have the same driver: two managers have two views of what is in
+use, and nodes become unstable under pressure. A kubelet that asks the runtime for its driver
+(KubeletCgroupDriverFromCRI) ignores its own setting; whether yours does, envdoc cannot see.
 
 ## How to fix it
 Set the engine's driver to the kubelet's (`exec-opts` in `daemon.json`) and restart both; drain the node
-before.
+before. Kubernetes advises to replace a node that has joined a cluster rather than to change it.
 
 ## Sources
-- https://kubernetes.io/docs/setup/production-environment/container-runtimes/#cgroup-drivers
+- kubernetes/website:content/en/docs/setup/production-environment/container-runtimes.md@00524735
 ",
     judge,
 };
@@ -41,11 +42,13 @@ fn judge(facts: &Facts) -> Judged {
     if engine == kubelet {
         return Ok(Verdict::Pass);
     }
-    let says = format!("the engine's cgroup driver is {engine}, the kubelet's {kubelet}; they must be one");
+    let says = format!(
+        "the engine's cgroup driver is {engine}, the kubelet's configuration says {kubelet}; they must be one"
+    );
     let text = format!(
         "Set \"exec-opts\": [\"native.cgroupdriver={kubelet}\"] in daemon.json, drain the node, then:"
     );
-    Ok(Verdict::error(says, Fix::disruptive(text, &["sudo systemctl restart docker kubelet"])))
+    Ok(Verdict::warning(says, Fix::disruptive(text, &["sudo systemctl restart docker kubelet"])))
 }
 
 #[cfg(test)]
@@ -63,7 +66,7 @@ mod tests {
             says(&CHECK, &host(&engine(r#"{"CgroupDriver":"systemd"}"#, &readings)))
         };
         let shim = [("stat /run/cri-dockerd.sock", "{}")];
-        assert!(of("cgroupDriver: cgroupfs\n", &shim).starts_with("error: "));
+        assert!(of("cgroupDriver: cgroupfs\n", &shim).starts_with("warning: "));
         assert_eq!(of("cgroupDriver: systemd\n", &shim), "pass");
         assert!(of("cgroupDriver: cgroupfs\n", &[]).starts_with("not-applicable"));
         let unknown = Sparse::new(&[]).failing(&[("read /var/lib/kubelet/config.yaml", "permission denied")]);

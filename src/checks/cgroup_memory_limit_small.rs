@@ -16,18 +16,19 @@ Looks at the memory limit of the control group (container, Slurm job, login sess
 ## Why it matters
 Loading PyTorch with its CUDA libraries, a context for each GPU and a checkpoint on its way to the GPU all
 take host memory. A process that goes over the limit is killed without a word of its own: exit code 137,
-\"Memory cgroup out of memory\" in the kernel log. What lies in /dev/shm counts too.
+\"Memory cgroup out of memory\" in the kernel log. What lies in /dev/shm counts too. The
+bound below which envdoc warns, 4 GiB, is its own estimate: how much a job needs, only the job shows.
 
 ## How to fix it
 Raise the limit: `docker run --memory`, in Kubernetes `resources.limits.memory`, in Slurm `--mem`.
 
 ## Sources
-- Linux kernel: Documentation/admin-guide/cgroup-v2.rst, memory.max
+- torvalds/linux:Documentation/admin-guide/cgroup-v2.rst (memory.max)
 ",
     judge,
 };
 
-/// Below this even one process with one GPU has hardly room; more is a matter of the job.
+/// An estimate of envdoc's own: no source names a number; more is a matter of the job.
 const LEAST: u64 = 4 << 30;
 
 fn judge(facts: &Facts) -> Judged {
@@ -36,8 +37,8 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let says = format!(
-        "this control group may use {} MiB of memory; PyTorch with CUDA comes near that before any work and is then killed \
-         (exit code 137)",
+        "this control group may use {} MiB of memory, little for PyTorch with CUDA; a process that goes over it is killed (exit \
+         code 137)",
         limit >> 20
     );
     let fix =

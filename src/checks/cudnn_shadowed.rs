@@ -27,7 +27,7 @@ Take the directory out of LD_LIBRARY_PATH; remove the system's cuDNN where nothi
 ## Sources
 - https://github.com/pytorch/pytorch/issues/188892
 - https://github.com/pytorch/pytorch/issues/185512
-- https://github.com/pytorch/pytorch/issues/80637
+- https://github.com/pytorch/pytorch/pull/81881 (\"cuDNN version incompatibility\", LD_LIBRARY_PATH)
 ",
     judge,
 };

@@ -14,24 +14,20 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Compares the keys of `daemon.json` with the flags that dockerd is started with: those of the unit
-`docker.service` and
-its drop-ins, else those of the running process.
+`docker.service` and its drop-ins, else those of the running process.
 
 ## Why it matters
 dockerd refuses to start: \"the following directives are specified both as a flag and in the configuration
-file\". The
-classic is `hosts` in `daemon.json` beside the `-H fd://` of the packaged unit. A running engine does not
-notice until
-its next start.
+file\". The classic is `hosts` in `daemon.json` beside the `-H fd://` of the packaged unit. A running
+engine does not notice until its next start.
 
 ## How to fix it
 Keep one of the two: delete the key, or overwrite the command line with a drop-in (`systemctl edit
-docker.service`)
-that has an empty `ExecStart=` and then the line without the flag.
+docker.service`) that has an empty `ExecStart=` and then the line without the flag.
 
 ## Sources
 - moby/moby:daemon/config/config.go@docker-v29.7.2
-- https://docs.docker.com/engine/daemon/troubleshoot/
+- docker/docs:content/manuals/engine/daemon/troubleshoot.md (`hosts` and `-H`)
 ",
     judge,
 };

@@ -15,20 +15,17 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Reads `/etc/docker/daemon.json` (or the file after `--config-file`) as dockerd does: strict JSON, no
-comments, no
-trailing comma, one object; a byte order mark and an empty file are allowed from 23.0 on. Then the type of
-every value
-whose key is known: `\"max-size\": 10` below `log-opts`, for example, must be a string.
+comments, no trailing comma, one object; a byte order mark and an empty file are allowed from 23.0 on.
+Then the type of every value whose key is known: `\"max-size\": 10` below `log-opts`, for example, must be a
+string.
 
 ## Why it matters
 dockerd refuses to start with \"unable to configure the Docker daemon with file\". A running engine goes on
-with what
-it read before, so the mistake shows at the next restart or reboot, far from its cause.
+with what it read before, so the mistake shows at the next restart or reboot, far from its cause.
 
 ## How to fix it
 Mend the named line. `dockerd --validate --config-file=/etc/docker/daemon.json` (23.0 and newer) says
-whether it is
-right, without touching the running engine.
+whether it is right, without touching the running engine.
 
 ## Sources
 - moby/moby:daemon/config/config.go@docker-v29.7.2

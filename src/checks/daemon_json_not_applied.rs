@@ -14,24 +14,20 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where `daemon.json` is newer than the start of the running dockerd: compares what the engine shows
-(`/info`: runtimes,
-default runtime, data root, cgroup, storage and log driver, mirrors, live-restore, debug, proxies) with
-what the file
-says.
+(`/info`: runtimes, default runtime, data root, cgroup, storage and log driver, mirrors, live-restore,
+debug, proxies) with what the file says.
 
 ## Why it matters
 Most keys are only read when dockerd starts. A runtime that was added with `nvidia-ctk runtime configure`
-is unknown
-(\"unknown or invalid runtime name: nvidia\") until then, and a new data root is not used.
+is unknown (\"unknown or invalid runtime name: nvidia\") until then, and a new data root is not used.
 
 ## How to fix it
 Restart the engine. Containers stop, unless `live-restore` is on. A few keys (debug, labels, live-restore,
-runtimes,
-mirrors and others) are also taken over by `systemctl reload docker`.
+runtimes, mirrors and others) are also taken over by `systemctl reload docker`.
 
 ## Sources
 - moby/moby:daemon/config/config.go@docker-v29.7.2
-- https://docs.docker.com/reference/cli/dockerd/ (configuration reload behavior)
+- docker/cli:docs/reference/dockerd.md@28f756087e (configuration reload behavior)
 ",
     judge,
 };

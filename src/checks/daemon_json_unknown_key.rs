@@ -15,17 +15,14 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Compares the keys of `daemon.json` with those that dockerd accepts, in the way dockerd does it: keys
-inside an object
-count as keys of their own (`proxies`), except below `log-opts`, `runtimes`, `features` and the like.
-Where the running
-engine has read the file since its last change, it has accepted all of them.
+inside an object count as keys of their own (`proxies`), except below `log-opts`, `runtimes`, `features`
+and the like. Where the running engine has read the file since its last change, it has accepted all of
+them.
 
 ## Why it matters
 dockerd refuses to start: \"the following directives don't match any configuration option\". Keys come and
-go with
-versions: `graph` ended with 23.0, `bip6` began with 28. A flag's name in place of the key's (`insecure-
-registry`,
-`registry-mirror`, `host`) is worse: dockerd accepts it and does nothing with it.
+go with versions: `graph` ended with 23.0, `bip6` began with 28. A flag's name in place of the key's
+(`insecure-registry`, `registry-mirror`, `host`) is worse: dockerd accepts it and does nothing with it.
 
 ## How to fix it
 Correct or delete the key. The names of keys are mostly plural where the flag is singular.

@@ -13,25 +13,23 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Free space on the file system of the engine's data root. Where the engine keeps its images in the
-containerd that it
-was given (the default of new installations from Docker 29 on), that is `/var/lib/containerd`.
+containerd that it was given (the default of new installations from Docker 29 on), that is
+`/var/lib/containerd`.
 
 ## Why it matters
-An image with the CUDA compilers, torch and its libraries takes 10 to 24 GB unpacked (10.6, 17, 19.7 and
-23.5 GB were
-reported for four of them), and while it is pulled or built, layers lie there twice. A build that runs out
-of space
-fails after half an hour with \"no space left on device\".
+An image with the CUDA compilers, torch and its libraries takes 10 to 24 GB unpacked (10.6, 17, 20 and
+23.8 GB were reported for four of them), and the containerd image store keeps each layer twice, compressed
+and unpacked. A pull or build that runs out of space fails with \"no space left on device\".
 
 ## How to fix it
 Remove what is not used, or move the data root to a larger disk (`data-root` in `daemon.json`; the old
-directory must
-be copied while the engine is stopped).
+directory must be copied while the engine is stopped).
 
 ## Sources
 - cnstark/pytorch-docker#17 (10.6 GB), xuan-wei/nvidia-pytorch-tensorflow-conda-jupyter-ssh#1 (17 GB)
-- pytorch/benchmark#2232 (23.5 and 19.7 GB)
-- https://docs.docker.com/engine/storage/containerd/
+- d4l3k/torchdrive#4 (20 GB for nvcr.io/nvidia/pytorch:23.03-py3), pytorch/TensorRT#2275 (23.8 GB)
+- docker/docs:content/manuals/engine/storage/containerd.md (default of new installations from 29.0 on,
+  its own directory, two copies of a layer)
 ",
     judge,
 };

@@ -22,8 +22,7 @@ kernel module. A container without them was started without GPUs: without `--gpu
 `deploy.resources.reservations.devices` or a CDI device.
 
 ## How to fix it
-On the host let `nvidia-modprobe` make them. A
-container: start it anew with `--gpus all`.
+On the host let `nvidia-modprobe` make them. A container: start it anew with `--gpus all`.
 
 ## Sources
 - nvidia-modprobe(1) (https://man.archlinux.org/man/nvidia-modprobe.1.en)

@@ -15,17 +15,15 @@ Whether the engine that answers is Docker Desktop, on Linux and not under WSL2.
 
 ## Why it matters
 Docker Desktop for Linux runs its engine in a virtual machine that has neither this machine's GPU nor its
-driver: GPU
-containers fail with \"could not select device driver\" or \"load library failed: libnvidia-ml.so.1\". Under
-WSL2 it does
-pass the GPU on.
+driver: GPU containers fail with \"could not select device driver\" or \"load library failed:
+libnvidia-ml.so.1\". Under WSL2 it does pass the GPU on.
 
 ## How to fix it
 Install Docker Engine beside it and switch the context to it.
 
 ## Sources
 - docker/for-win#13835; NVIDIA/libnvidia-container#231
-- https://docs.docker.com/desktop/features/gpu/
+- docker/docs:content/manuals/desktop/features/gpu.md (only on Windows with WSL2)
 ",
     judge,
 };

@@ -13,13 +13,11 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 The series of the running engine against the dates on which support ended. Engines that a distribution
-built are left
-out: it mends them on its own, without a new number.
+built are left out: it mends them on its own, without a new number.
 
 ## Why it matters
 Security fixes of the engine, containerd and runc (container escapes among them) do not reach an engine
-whose series
-has ended.
+whose series has ended.
 
 ## How to fix it
 Upgrade to the current series. Containers stop while the engine restarts, unless live-restore is on.

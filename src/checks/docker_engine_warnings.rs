@@ -13,15 +13,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 The warnings in `/info`, those that `docker info` prints at its end. Picked out are: the API open without
-protection, IP
-forwarding off, no memory limits, files that the storage driver loses, CDI specifications that cannot be
-read. The
-kernel's missing block-device limits and the like are left out.
+protection, IP forwarding off, no memory limits, files that the storage driver loses, CDI specifications
+that cannot be read. The kernel's missing block-device limits and the like are left out.
 
 ## Why it matters
 An API that is open on the network gives everybody root on this machine. Without IP forwarding containers
-reach no
-network. A CDI specification that cannot be read gives no GPU.
+reach no network. A CDI specification that cannot be read gives no GPU.
 
 ## How to fix it
 Each warning names its remedy.

@@ -27,7 +27,7 @@ with it: save what you need). To keep the snap, remove the host's toolkit and us
 ## Sources
 - canonical/docker-snap:README.md@01b33b9 (usage, NVIDIA support)
 - NVIDIA/nvidia-container-toolkit#434; NVIDIA/nvidia-docker#1642 (\"could not select device driver\")
-- https://docs.docker.com/engine/install/
+- docker/docs:content/manuals/engine/install/_index.md
 ",
     judge,
 };

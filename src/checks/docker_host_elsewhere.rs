@@ -12,22 +12,18 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Which engine the `docker` program would ask: `DOCKER_HOST`, then `DOCKER_CONTEXT`, then `currentContext`
-of
-`~/.docker/config.json`, then the default socket; and whether that is on another machine (`ssh://`,
-`tcp://` with an
-address that is not loopback).
+of `~/.docker/config.json`, then the default socket; and whether that is on another machine (`ssh://`,
+`tcp://` with an address that is not loopback).
 
 ## Why it matters
 Images and containers then live there, with the GPUs and the driver of that machine. envdoc checked this
-machine and
-its own socket: what it says of Docker is not what `docker run` will meet.
+machine and its own socket: what it says of Docker is not what `docker run` will meet.
 
 ## How to fix it
 Unset the variable or switch the context back, or run envdoc on the other machine.
 
 ## Sources
-- docker/cli:cli/command/cli.go (order of DOCKER_HOST, DOCKER_CONTEXT and currentContext)
-- https://docs.docker.com/engine/manage-resources/contexts/
+- docker/cli:cli/command/cli.go@28f756087e (order of DOCKER_HOST, DOCKER_CONTEXT and currentContext)
 ",
     judge,
 };

@@ -12,25 +12,22 @@ pub const CHECK: Check = Check {
     summary: "a container engine is installed",
     explain: "\
 ## What it checks
-Looks for the `docker` and `dockerd` programs, the unit `docker.service`, the engine's socket (the one
-that
+Looks for the `docker` and `dockerd` programs, the unit `docker.service`, the engine's socket (of
 `DOCKER_HOST`, the Docker context or the default name) and for Podman. It does not apply where something
 else runs the containers: a kubelet, containerd, CRI-O, nerdctl, Enroot, Apptainer, or a node of Slurm.
 
 ## Why it matters
 Without an engine no image can be built and no container started on this machine. A `docker` program alone
-is only
-the client.
+is only the client.
 
 ## How to fix it
 Install Docker Engine from your distribution (`docker.io` on Debian and Ubuntu, `moby-engine` on Fedora)
-or from
-Docker's own repository. Under WSL2, either install it inside or switch on Docker Desktop's WSL
+or from Docker's own repository. Under WSL2, either install it inside or switch on Docker Desktop's WSL
 integration.
 
 ## Sources
-- docker/cli: the client's choice of its endpoint (DOCKER_HOST, context, default socket)
-- https://docs.docker.com/engine/install/
+- docker/cli:cli/command/cli.go@28f756087e (CurrentContext: DOCKER_HOST, context, default socket)
+- docker/docs:content/manuals/engine/install/_index.md (Docker's own packages, and those of distributions)
 ",
     judge,
 };

@@ -14,20 +14,17 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether the engine answers on its socket. A socket that nobody listens on, or an engine that is installed
-and has no
-socket, means that it is stopped. Where systemd listens in its place (`docker.socket`) envdoc does not
-ask, because the
-question would start the engine; it looks for the daemon's process and control group.
+and has no socket, means that it is stopped. Where systemd listens in its place (`docker.socket`) envdoc
+does not ask, because the question would start the engine; it looks for the daemon's process and control
+group.
 
 ## Why it matters
 Every `docker` command fails with \"Cannot connect to the Docker daemon\". A frequent cause is a
-`daemon.json` that
-dockerd refuses; the checks `daemon-json-…` say so.
+`daemon.json` that dockerd refuses; the checks `daemon-json-…` say so.
 
 ## How to fix it
-Start it, and read its log if it does not stay up. There is no service of the name nvidia-container-
-runtime: the
-runtime is a program that the engine starts.
+Start it, and read its log if it does not stay up. There is no service of the name
+nvidia-container-runtime: the runtime is a program that the engine starts.
 
 ## Sources
 - moby/moby:daemon/command/daemon.go@docker-v29.7.2

@@ -14,14 +14,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether the engine has a runtime called `nvidia`, where something asks for it: `default-runtime` in
-`daemon.json` or
-among dockerd's flags. Without that it is not needed: `docker run --gpus` does not use the entry, only
-`--runtime=nvidia` and `default-runtime` do.
+`daemon.json` or among dockerd's flags. Without that it is not needed: `docker run --gpus` does not use
+the entry, only `--runtime=nvidia` and `default-runtime` do.
 
 ## Why it matters
 With a default runtime that is not defined, dockerd does not start, or no container does (\"unknown or
-invalid runtime
-name: nvidia\").
+invalid runtime name: nvidia\").
 
 ## How to fix it
 Let `nvidia-ctk` write the entry and restart the engine, or remove `default-runtime`.

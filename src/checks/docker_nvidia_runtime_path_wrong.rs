@@ -13,13 +13,11 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 For every runtime of `daemon.json` whose name or path has `nvidia` in it: whether its program exists, at
-that path, or
-for a bare name in the directories in which a service looks.
+that path, or for a bare name in the directories in which a service looks.
 
 ## Why it matters
 Every container with that runtime fails with \"fork/exec … no such file or directory\"; if it is the default
-runtime, all
-do. It is what remains when the toolkit was removed or came from another place.
+runtime, all do. It is what remains when the toolkit was removed or came from another place.
 
 ## How to fix it
 Install the toolkit, let `nvidia-ctk` write the entry again, or remove it.

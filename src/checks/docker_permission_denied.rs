@@ -13,22 +13,20 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether the engine's socket can be opened, and if not, whether the user is a member of the socket's group
-and merely
-has a session that is older than the membership.
+and merely has a session that is older than the membership.
 
 ## Why it matters
 Every `docker` command of this user fails with \"permission denied while trying to connect\". Groups are
-given to a
-session when it begins: after `usermod -aG docker` the old session is still without.
+given to a session when it begins: after `usermod -aG docker` the old session is still without.
 
 ## How to fix it
 Add the user to the group and log in again (`newgrp docker` gives it to one shell). Members of the group
-`docker`
-are root in all but name; where that is not wanted, use sudo or a rootless engine.
+`docker` are root in all but name; where that is not wanted, use sudo or a rootless engine.
 
 ## Sources
 - moby/moby:daemon/command/config_unix.go@docker-v29.7.2 (`--group`, by default `docker`)
-- https://docs.docker.com/engine/install/linux-postinstall/
+- docker/docs:content/manuals/engine/install/linux-postinstall.md (group `docker`, newgrp, root-level
+  rights)
 ",
     judge,
 };

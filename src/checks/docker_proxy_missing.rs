@@ -16,17 +16,15 @@ Whether this shell or `/etc/environment` sets `HTTP_PROXY` or `HTTPS_PROXY` whil
 
 ## Why it matters
 Images are pulled by dockerd, not by the shell: where the network demands a proxy, every pull ends in a
-timeout
-although `curl` works. Builds need it too, through `~/.docker/config.json` or build arguments.
+timeout although `curl` works. Builds need it too, through `~/.docker/config.json` or build arguments.
 
 ## How to fix it
 Set `proxies` in `daemon.json` (Docker 23 and newer) or the variables in a drop-in of `docker.service`;
-then restart
-the engine. Registries that need no proxy go into `no-proxy`.
+then restart the engine. Registries that need no proxy go into `no-proxy`.
 
 ## Sources
-- https://docs.docker.com/engine/daemon/proxy/
-- moby/moby:daemon/config/config.go@docker-v29.7.2 (`proxies`)
+- docker/docs:content/manuals/engine/daemon/proxy.md
+- moby/moby:daemon/config/config.go at v20.10.27 and v23.0.15 (`proxies` came in between)
 ",
     judge,
 };

@@ -13,18 +13,15 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where the engine runs rootless (`/info` says so): whether the toolkit's `config.toml` has `no-cgroups =
-true`, or
-CDI is used, which does not need it.
+true`, or CDI is used, which does not need it.
 
 ## Why it matters
 The toolkit's hook then tries to change the container's device control group, for which a rootless engine
-has no right,
-and the container does not start: \"bpf_prog_query(BPF_CGROUP_DEVICE) failed\".
+has no right, and the container does not start: \"bpf_prog_query(BPF_CGROUP_DEVICE) failed\".
 
 ## How to fix it
 Set `no-cgroups` in `config.toml`. It is wrong for a rootful engine on the same machine: there the
-containers would
-lose their right to the GPUs. CDI serves both.
+containers would lose their right to the GPUs. CDI serves both.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/install-guide.md@52dcb7b8 (rootless mode)

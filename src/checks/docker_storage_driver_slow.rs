@@ -12,24 +12,21 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 The storage driver that the engine shows in `/info`: `vfs` copies every layer in full, `devicemapper` and
-`aufs` are
-deprecated or gone.
+`aufs` are deprecated and gone from newer engines.
 
 ## Why it matters
 With `vfs` each layer of an image of 20 GB is stored as a full copy: a build takes many times the space
-and the time.
-It is what the engine falls back to when overlay2 does not work on the file system. `devicemapper` on loop
-files is slow
-and was removed in Docker 25.
+and the time. It is the last that the engine tries, when no other driver works on the file system.
+`devicemapper` was removed in Docker 25, `aufs` in Docker 24.
 
 ## How to fix it
 Use overlay2 (or the containerd image store). On XFS the file system must have `ftype=1`. Images made with
-the old
-driver are not seen by the new one.
+the old driver are not seen by the new one.
 
 ## Sources
-- https://docs.docker.com/engine/storage/drivers/select-storage-driver/
-- moby/moby:daemon/info.go@docker-v29.7.2
+- docker/docs:content/manuals/engine/storage/drivers/select-storage-driver.md, vfs-driver.md
+- docker/cli:docs/deprecated.md@28f756087e (aufs gone in 24.0, devicemapper in 25.0)
+- moby/moby:daemon/graphdriver/driver_linux.go@docker-v29.7.2 (vfs is the last that is tried)
 ",
     judge,
 };
@@ -41,8 +38,8 @@ fn judge(facts: &Facts) -> Judged {
     let driver = driver.require("the engine names no storage driver")?;
     let why = match driver.as_str() {
         "vfs" => "it copies every layer in full, so that builds take many times the space and time",
-        "devicemapper" => "it is slow, and gone from Docker 25 on",
-        "aufs" => "it is gone from Docker 24 on",
+        "devicemapper" => "it is deprecated, and gone from Docker 25 on",
+        "aufs" => "it is deprecated, and gone from Docker 24 on",
         _ => return Ok(Verdict::Pass),
     };
     let says = format!("the engine's storage driver is {driver}: {why}");

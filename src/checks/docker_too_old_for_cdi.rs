@@ -14,13 +14,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where there are CDI specifications of NVIDIA GPUs: whether the engine knows CDI at all (25.0 and newer,
-switched on by
-default from 28.2 on) and whether it reads their format (0.7.0 needs 26.1.0).
+switched on by default from 28.2 on) and whether it reads their format (0.7.0 needs 26.1.0).
 
 ## Why it matters
 `docker run --device nvidia.com/gpu=all` fails with \"unresolvable CDI devices\" or an unknown device.
-`--gpus` goes on
-working through the hook of the toolkit, with its weakness: see `systemd-reload-loses-gpus`.
+`--gpus` goes on working through the hook of the toolkit, with its weakness: see
+`systemd-reload-loses-gpus`.
 
 ## How to fix it
 Install a newer Docker Engine. For the format alone, `nvidia-ctk cdi generate` with the feature flag

@@ -23,7 +23,7 @@ Install a current Docker Engine.
 
 ## Sources
 - docker/cli: release notes of 19.03
-- https://docs.docker.com/engine/install/
+- docker/docs:content/manuals/engine/install/_index.md
 ",
     judge,
 };

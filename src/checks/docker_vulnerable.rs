@@ -13,10 +13,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 The versions of the engine and of runc (`/version`) against envdoc's list of published vulnerabilities and
-the releases
-that fixed them. Engines that a distribution built are left out: it mends them without a new number, so
-that the version
-proves nothing.
+the releases that fixed them. Engines that a distribution built are left out: it mends them without a new
+number, so that the version proves nothing.
 
 ## Why it matters
 Several of them let a container out on the host. GPU containers often run images and code of others.
@@ -25,9 +23,10 @@ Several of them let a container out on the host. GPU containers often run images
 Upgrade Docker Engine (package `docker-ce`) and containerd (`containerd.io`, which brings runc) together.
 
 ## Sources
-- Docker Engine release notes
-- https://github.com/opencontainers/runc/security/advisories
-- https://github.com/moby/moby/security/advisories
+- Docker Engine 29 release notes
+- github.com/opencontainers/runc: advisories GHSA-xr7r-f8xq-vfvv, GHSA-qw9x-cqr3-wc7r,
+  GHSA-cgrx-mc8f-2prm, GHSA-9493-h29p-rfm2, GHSA-xjvp-4fhw-gc47; its CHANGELOG.md@76d9cf5da
+- github.com/moby/moby: advisory GHSA-v23v-6jw2-98fq
 ",
     judge,
 };

@@ -16,7 +16,8 @@ has CAP_IPC_LOCK, which lifts it.
 
 ## Why it matters
 An RDMA adapter reaches memory directly, so that every buffer must be locked. With the usual 64 KiB or 8 MiB
-NCCL fails with \"ibv_reg_mr … Cannot allocate memory\" or \"ibv_create_cq failed\".
+NCCL fails with \"ibv_reg_mr … Cannot allocate memory\" or \"ibv_create_cq failed\". No source says how
+much is enough; NVIDIA asks for no limit. envdoc is silent from 4 GiB on, which is its own estimate.
 
 ## How to fix it
 In containers: `--ulimit memlock=-1` (and `--cap-add IPC_LOCK`). For logins: `/etc/security/limits.d`. For
@@ -29,7 +30,7 @@ services and Slurm: `LimitMEMLOCK=infinity` in the unit. Leave the limit of the 
     judge,
 };
 
-/// NCCL's buffers for a handful of peers; no source names a number, NVIDIA asks for unlimited.
+/// An estimate of envdoc's own: no source names a number, NVIDIA asks for unlimited.
 const ENOUGH: u64 = 4 << 30;
 
 /// The largest of the usual limits (64 KiB, 8 MiB), at which NCCL is known to fail; above it fails with size.

@@ -25,7 +25,8 @@ Name the interface that leads to the other nodes, or unset the variable.
 
 ## Sources
 - NVIDIA/nccl:docs/userguide/source/env.rst, src/bootstrap.cc, src/os/linux.cc@5067397c; NVIDIA/nccl#1837
-- PyTorch documentation, torch.distributed: GLOO_SOCKET_IFNAME
+- https://discuss.pytorch.org/t/runtime-error-using-distributed-with-gloo/16579 (GLOO_SOCKET_IFNAME,
+  \"Unable to find address for\")
 ",
     judge,
 };

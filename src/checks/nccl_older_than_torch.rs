@@ -2,7 +2,7 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::catalog;
-use crate::catalog::version::{Version, at_least};
+use crate::catalog::version::at_least;
 use crate::facts::Facts;
 use crate::facts::python::{PythonEnvironment, Torch};
 
@@ -19,19 +19,24 @@ PyTorch requires. A newer one, put in on purpose, is fine as long as every node 
 
 ## Why it matters
 PyTorch uses the functions of its own NCCL version. An older library may lack some: `import torch` then
-fails with \"undefined symbol: ncclCommRegister\" or the like. It happens when another package asks for an older
-NCCL wheel.
+fails, as is known of \"undefined symbol: ncclCommRegister\" (new in NCCL 2.19.3) and \"ncclCommResume\"
+(2.29.7). Where none of these is between the two versions it is a warning. It happens when another package
+brings an older NCCL.
 
 ## How to fix it
 Install the version that this PyTorch requires.
 
 ## Sources
 - Metadata of the torch wheels on PyPI (requirement on nvidia-nccl)
-- https://github.com/NVIDIA/nccl/issues/1180
-- https://github.com/rwth-i6/returnn/issues/1802
+- NVIDIA/nccl: src/nccl.h.in at the tags v2.17.1-1 to v2.30.4-1 (functions that came with each)
+- https://github.com/pytorch/pytorch/issues/119072, https://github.com/rapidsai/cugraph/issues/4465
+  (ncclCommRegister), https://github.com/pytorch/pytorch/issues/186591 (ncclCommResume)
 ",
     judge,
 };
+
+/// Functions of NCCL whose lack is known to stop `import torch`, and the release that brought each.
+const MISSED: &[(&str, &str)] = &[("2.19.3", "ncclCommRegister"), ("2.29.7", "ncclCommResume")];
 
 fn judge(facts: &Facts) -> Judged {
     facts.python.each_torch(one)
@@ -51,21 +56,23 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         Some(true) => Ok(Verdict::Pass),
         None => Err(Verdict::Unknown(format!("{name} {installed} is not a released version"))),
         Some(false) => {
+            let lacks = |(since, _): &&(&str, &str)| {
+                at_least(wanted, since) == Some(true) && at_least(installed, since) == Some(false)
+            };
+            let lacking = MISSED.iter().find(lacks);
+            let then = match lacking {
+                Some((_, function)) => format!("it lacks {function}, without which import torch fails"),
+                None => "if it lacks a function that torch uses, import torch fails".to_owned(),
+            };
             let says = format!(
-                "torch {} in {} was built with NCCL {wanted}, and {name} {installed} is installed; if it lacks a function that \
-                 torch uses, import torch fails",
+                "torch {} in {} was built with NCCL {wanted}, and {name} {installed} is installed; {then}",
                 torch.full(),
                 environment.prefix
             );
             let command = format!("{} -m pip install {name}=={wanted}", environment.interpreter());
             let fix = Fix::safe("Install the NCCL that this PyTorch requires.", &[&command]);
-            // NCCL adds functions with a minor release; within one an older patch mostly still serves.
-            let minor = |text: &str| Version::parse(text).map(|version| version.minor());
-            let verdict = if minor(installed) == minor(wanted) {
-                Verdict::warning(says, fix)
-            } else {
-                Verdict::error(says, fix)
-            };
+            let verdict =
+                if lacking.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
             Ok(verdict.because(format!("{name} {installed} in {}", environment.prefix)))
         }
     }
@@ -83,6 +90,7 @@ mod tests {
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.26.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.18.1", "error"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.4", "warning"),
+            ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.20.5", "warning"),
             ("2.5.1+cu124 12.4", "numpy-2.1.3", "not-applicable"),
             ("2.5.9+cu124 12.4", "nvidia_nccl_cu12-2.18.1", "unknown"),
         ];

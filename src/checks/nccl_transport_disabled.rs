@@ -28,7 +28,7 @@ launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
 - NVIDIA/nccl: docs/userguide/source/env.rst
-- huggingface/accelerate#2328 (GeForce cards of the 40 series)
+- huggingface/accelerate#2328, huggingface/accelerate#2332 (GeForce cards of the 40 series)
 ",
     judge,
 };

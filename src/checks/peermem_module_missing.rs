@@ -23,7 +23,7 @@ Load `nvidia_peermem`, now and at every boot, or change to the open driver. Wher
 (\"Invalid argument\"), the driver was installed before the RDMA stack: install it again.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html
+- NVIDIA/cloud-native-docs:gpu-operator/gpu-operator-rdma.rst@52dcb7b8
 - NVIDIA/nccl: docs/userguide/source/env.rst, NCCL_DMABUF_ENABLE; leptonai/gpud: peermem
 ",
     judge,

@@ -16,16 +16,18 @@ Where there is a `docker` program but no Docker engine, and Podman is installed 
 whether Podman's socket is there. A machine where only `podman` is used is left alone.
 
 ## Why it matters
-envdoc builds and starts containers through Docker's API, which Podman offers on a socket that is off by
-default. GPUs
-are given to Podman by CDI (`--device nvidia.com/gpu=all`), for which a CDI specification must be there.
+envdoc builds and starts containers through Docker's API, which Podman offers on a socket that systemd
+must be told to open. GPUs are given to Podman by CDI (`--device nvidia.com/gpu=all`), for which a CDI
+specification must be there.
 
 ## How to fix it
 Switch the socket on and let `DOCKER_HOST` point to it, or install Docker Engine.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8 (Podman)
-- podman-system-service(1)
+- https://docs.podman.io/en/v5.7.0/markdown/podman-system-service.1.html (Docker's API, socket activation)
+- docs.redhat.com, RHEL 8, Building, running, and managing containers (`systemctl --user enable --now
+  podman.socket`, DOCKER_HOST)
 ",
     judge,
 };

@@ -24,7 +24,7 @@ Use the mirror's HTTPS address, or name its host as trusted.
 
 ## Sources
 - https://github.com/pypa/pip/issues/6886 (the warning, and what follows it)
-- pypa/pip: src/pip/_internal/network/session.py
+- pypa/pip:src/pip/_internal/network/session.py@0216afb8 (is_secure_origin)
 ",
     judge,
 };

@@ -17,9 +17,8 @@ seen without rights; envdoc then says so.
 
 ## Why it matters
 Under Secure Boot the kernels of the distributions are locked down and refuse modules whose signature they
-cannot trace to a key that they know. `modprobe
-nvidia` then says \"Key was rejected by service\" or \"Required key not available\", and `nvidia-smi` finds no
-driver.
+cannot trace to a key that they know. `modprobe nvidia` then says \"Key was rejected by service\" or
+\"Required key not available\", and `nvidia-smi` finds no driver.
 
 ## How to fix it
 Use modules that the distribution has signed (Ubuntu's `linux-modules-nvidia-…`), or have the module

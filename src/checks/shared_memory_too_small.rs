@@ -16,7 +16,8 @@ Looks at the size of `/dev/shm` and at what is free in it.
 ## Why it matters
 NCCL exchanges data between the GPUs of one machine through files there, and PyTorch's data loaders hand
 tensors over through it. Docker gives a container 64 MiB by default: NCCL then says \"No space left on
-device\" or \"unhandled system error\", a data loader dies with \"Bus error\".
+device\" or \"unhandled system error\", a data loader dies with \"Bus error\". NVIDIA's example gives 1 GiB, below
+which envdoc warns; whether that is enough, only the job shows.
 
 ## How to fix it
 Give the container more (`--shm-size`, in a compose file `shm_size`, in Kubernetes an `emptyDir` of medium
@@ -33,7 +34,7 @@ remove `nccl-*` and `torch_*` files of jobs that have died.
 const MIB: u64 = 1 << 20;
 /// What Docker gives when nothing is asked for.
 const DOCKER: u64 = 64 * MIB;
-/// Less than this is scarce for one process a GPU with data loaders.
+/// What the example in NCCL's documentation gives.
 const SCARCE: u64 = 1024 * MIB;
 
 fn judge(facts: &Facts) -> Judged {
@@ -47,8 +48,8 @@ fn judge(facts: &Facts) -> Judged {
     let evidence = format!("/dev/shm: {total} MiB, {} MiB free", space.available / MIB);
     if space.total < SCARCE {
         let says = format!(
-            "/dev/shm has {total} MiB; NCCL between GPUs and PyTorch's data loaders need more and die with \"No space left \
-             on device\" or \"Bus error\""
+            "/dev/shm has {total} MiB; where NCCL between GPUs or PyTorch's data loaders need more, they die with \"No space \
+             left on device\" or \"Bus error\""
         );
         let fix = if container {
             Fix::disruptive(

@@ -23,7 +23,7 @@ Open the ports for the addresses of the other nodes, not for the world: 4789 is 
 authenticated.
 
 ## Sources
-- Docker documentation: swarm mode, open protocols and ports between the hosts
+- docker/docs:content/manuals/engine/swarm/swarm-tutorial/_index.md (open protocols and ports)
 - docker/for-linux#1457, moby/moby#24686
 ",
     judge,

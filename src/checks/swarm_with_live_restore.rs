@@ -17,14 +17,14 @@ a swarm.
 
 ## Why it matters
 dockerd refuses it: \"--live-restore daemon configuration is incompatible with swarm mode\". Set while the
-engine runs, it
-shows at the next start, which fails.
+engine runs, it shows at the next start, which fails.
 
 ## How to fix it
 Remove `live-restore`, or leave the swarm.
 
 ## Sources
-- moby/moby:daemon/config/config_linux.go@docker-v29.7.2 (IsSwarmCompatible)
+- moby/moby:daemon/config/config_linux.go@docker-v29.7.2 (IsSwarmCompatible), daemon/cluster/cluster.go
+  (Start, newNodeRunner), daemon/command/daemon.go (\"failed to start cluster component\" ends the start)
 ",
     judge,
 };

@@ -16,10 +16,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 On a member of a swarm that offers GPUs as generic resources (`node-generic-resources`): whether `nvidia`
-is the default
-runtime, `swarm-resource` is set in the toolkit's `config.toml`, and the toolkit honours it (1.18 does not
-in its default
-mode). A swarm that only lends its overlay network needs none of this.
+is the default runtime, `swarm-resource` is set in the toolkit's `config.toml`, and the toolkit honours it
+(1.18 does not in its default mode). A swarm that only lends its overlay network needs none of this.
 
 ## Why it matters
 Swarm has no `--gpus`. A service that reserves such a resource is placed on this node, starts, and sees no
@@ -27,8 +25,7 @@ GPU.
 
 ## How to fix it
 Make nvidia the default runtime, set `swarm-resource = \"DOCKER_RESOURCE_GPU\"` (the name of the resource in
-capitals
-after `DOCKER_RESOURCE_`), and restart the engine.
+capitals after `DOCKER_RESOURCE_`), and restart the engine.
 
 ## Sources
 - NVIDIA/nvidia-container-toolkit:CHANGELOG.md@d34b3046 (swarm in JIT-CDI mode from 1.19.0 on)

@@ -15,24 +15,20 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether the engine leaves control groups to systemd (`CgroupDriver: systemd`) while `docker run --gpus`
-gives GPUs
-through the hook of the toolkit. It does so before Docker 29.2, and after it where the engine finds no CDI
-specification;
-it does not where nvidia is the default runtime in a CDI mode (`auto` of toolkit 1.18 and newer).
+gives GPUs through the hook of the toolkit. It does so before Docker 29.2, and after it where the engine
+finds no CDI specification; it does not where nvidia is the default runtime in a CDI mode (`auto` of
+toolkit 1.18 and newer).
 
 ## Why it matters
-The hook gives a container its right to the GPUs behind the back of runc and systemd. `systemctl daemon-
-reload`, which
-every package upgrade may cause, and `docker update` write the rights anew, without the GPUs: training in
-the container
-stops with \"Failed to initialize NVML: Unknown Error\". The container must then be started again.
+The hook gives a container its right to the GPUs behind the back of runc and systemd. `systemctl
+daemon-reload`, which every package upgrade may cause, and `docker update` write the rights anew, without
+the GPUs: training in the container stops with \"Failed to initialize NVML: Unknown Error\". The container
+must then be started again.
 
 ## How to fix it
 Give GPUs by CDI: Docker 29.2 or newer with a CDI specification, or `--device nvidia.com/gpu=all` in place
-of
-`--gpus`. Or let Docker manage control groups itself (`native.cgroupdriver=cgroupfs`), which does not help
-against
-`docker update`. Or name the device nodes with `--device` as well.
+of `--gpus`. Or let Docker manage control groups itself (`native.cgroupdriver=cgroupfs`), which does not
+help against `docker update`. Or name the device nodes with `--device` as well.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/troubleshooting.md@52dcb7b8

@@ -12,15 +12,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether `no-cgroups = true` stands in the toolkit's `config.toml` while the engine runs with root rights.
-The setting is
-meant for rootless engines.
+The setting is meant for rootless engines.
 
 ## Why it matters
 The hook then mounts the device files but does not add them to the container's device control group: they
-are there and
-cannot be opened, and `nvidia-smi` in the container says \"Failed to initialize NVML: Unknown Error\". Where
-GPUs come by
-CDI the setting has no effect.
+are there and cannot be opened, and `nvidia-smi` in the container says \"Failed to initialize NVML: Unknown
+Error\". Where GPUs come by CDI the setting has no effect.
 
 ## How to fix it
 Take the setting back. Who needs both engines on one machine gives GPUs by CDI.

@@ -12,8 +12,7 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Reads `/etc/nvidia-container-runtime/config.toml` as TOML, and holds the runtime's mode against those that
-exist: `auto`,
-`legacy`, `csv`, `cdi`, `jit-cdi`.
+exist: `auto`, `legacy`, `csv`, `cdi`, `jit-cdi`.
 
 ## Why it matters
 The hook and the runtime read the file each time a container starts: when they cannot, every GPU container

@@ -12,13 +12,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where `config.toml` names a driver root (`nvidia-container-cli.root`): whether that directory exists. It
-is
-`/run/nvidia/driver` where a driver container installed the driver, and `/` or unset where the host did.
+is `/run/nvidia/driver` where a driver container installed the driver, and `/` or unset where the host
+did.
 
 ## Why it matters
-The toolkit finds no library there, and every GPU container fails with \"load library failed: libnvidia-
-ml.so.1\". The
-setting remains when a GPU operator is removed.
+The toolkit finds no library there, and every GPU container fails with \"load library failed:
+libnvidia-ml.so.1\". The setting remains when a GPU operator is removed.
 
 ## How to fix it
 Take the setting out.

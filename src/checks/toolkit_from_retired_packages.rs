@@ -13,8 +13,7 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether `nvidia-docker2` or the package `nvidia-container-runtime` is installed while the toolkit itself
-is missing or older
-than 1.15.0, the release from which on they are no longer made.
+is missing or older than 1.15.0, the release from which on they are no longer made.
 
 ## Why it matters
 The retired repository gets no new versions and no fixes: the machine stays on an old toolkit with known
@@ -22,8 +21,7 @@ vulnerabilities, and `apt-get update` may fail over two lists that name one repo
 
 ## How to fix it
 Set up the current repository, remove the old list files, install `nvidia-container-toolkit`, and restart
-Docker. The
-`nvidia-docker` command is replaced by `docker run --gpus`.
+Docker. The `nvidia-docker` command is replaced by `docker run --gpus`.
 
 ## Sources
 - NVIDIA/nvidia-docker:README.md@847d538

@@ -13,17 +13,14 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where the toolkit is installed: whether `nvidia-container-runtime-hook` is in one of the directories in
-which a service
-looks (`/usr/bin`, `/usr/local/bin`, …). For Docker 29.2 and newer `nvidia-cdi-hook` with a CDI
-specification serves
-as well.
+which a service looks (`/usr/bin`, `/usr/local/bin`, …). For Docker 29.2 and newer `nvidia-cdi-hook` with
+a CDI specification serves as well.
 
 ## Why it matters
 `docker run --gpus` asks dockerd, which looks for these programs when it starts, on its own PATH: without
-them it
-answers \"could not select device driver\". The entry `runtimes.nvidia` in `daemon.json` does not replace
-them; it serves
-`--runtime=nvidia`. The package `nvidia-container-toolkit-base` alone does not bring the hook.
+them it answers \"could not select device driver\". The entry `runtimes.nvidia` in `daemon.json` does not
+replace them; it serves `--runtime=nvidia`. The package `nvidia-container-toolkit-base` alone does not
+bring the hook.
 
 ## How to fix it
 Install the full package `nvidia-container-toolkit` and restart Docker.

@@ -13,20 +13,16 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 On a machine with a GPU and a container engine: whether a package of the toolkit is installed (asked of
-dpkg, rpm or
-pacman), or one of its programs is there.
+dpkg, rpm or pacman), or one of its programs is there.
 
 ## Why it matters
 A container gets neither the GPU nor the driver's libraries without it: `docker run --gpus all` fails with
-\"could not
-select device driver\", or from Docker 29.3 on with \"failed to discover GPU vendor from CDI\".
+\"could not select device driver\", or from Docker 29.3 on with \"failed to discover GPU vendor from CDI\".
 
 ## How to fix it
 Set up NVIDIA's package repository (the old one, nvidia-docker, is retired), install `nvidia-container-
-toolkit`, let it
-write Docker's configuration and restart Docker: dockerd looks for the hook when it starts. The driver is
-not part of
-it and must be on the host.
+toolkit`, let it write Docker's configuration and restart Docker: dockerd looks for the hook when it
+starts. The driver is not part of it and must be on the host.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/install-guide.md@52dcb7b8

@@ -12,16 +12,13 @@ pub const CHECK: Check = Check {
     summary: "all packages of the toolkit are of one version",
     explain: "\
 ## What it checks
-The installed versions of `nvidia-container-toolkit`, `nvidia-container-toolkit-base`, `libnvidia-
-container-tools` and
-`libnvidia-container1`.
+The installed versions of `nvidia-container-toolkit`, `nvidia-container-toolkit-base`,
+`libnvidia-container-tools` and `libnvidia-container1`.
 
 ## Why it matters
 They are made and tested as one; from 1.18.0 on their versions must be equal. A library that is newer than
-the toolkit
-ran into the bug of 1.17.7 with forward compatibility, and a vulnerability stays open as long as one of
-them is old. It
-happens when one package is held back or comes from another repository.
+the toolkit ran into the bug of 1.17.7 with forward compatibility, and a vulnerability stays open as long
+as one of them is old. It happens when one package is held back or comes from another repository.
 
 ## How to fix it
 Install all four in one version; look for holds (`apt-mark showhold`) and for a second repository.

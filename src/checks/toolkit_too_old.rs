@@ -13,13 +13,11 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 On a machine with control groups of version 2 (`/info`: CgroupVersion): whether the toolkit is 1.8.0 or
-newer, the first
-that knows them.
+newer, the first that knows them.
 
 ## Why it matters
 An older one fails when a container starts: \"open failed: /sys/fs/cgroup/devices\", or the container starts
-and may not
-open the devices.
+and may not open the devices.
 
 ## How to fix it
 Install a current toolkit.

@@ -15,13 +15,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 The version of the installed toolkit against the published vulnerabilities and the releases that fixed
-them, among them
-CVE-2024-0132 and CVE-2025-23359 (fixed in 1.16.2 and 1.17.4) and CVE-2025-23266 (fixed in 1.17.8).
+them, among them CVE-2024-0132 and CVE-2025-23359 (fixed in 1.16.2 and 1.17.4) and CVE-2025-23266 (fixed
+in 1.17.8).
 
 ## Why it matters
 With several of them an image that somebody else made takes over the host as root when it is started with
-a GPU. Shared
-machines and build hosts run such images.
+a GPU. Shared machines and build hosts run such images.
 
 ## How to fix it
 Upgrade all packages of the toolkit together. Running containers are not disturbed.

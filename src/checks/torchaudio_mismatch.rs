@@ -19,17 +19,20 @@ Compares torchaudio with the one that was released with the installed PyTorch, b
 later one.
 
 ## Why it matters
-torchaudio's extension is compiled against one PyTorch; with another, `import torchaudio` mostly fails
-with an undefined symbol. There is no torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
+The extension of torchaudio before 2.9 is linked to one PyTorch, and \"they have to match\" (its
+maintainer): with another, `import torchaudio` fails with an undefined symbol. That of 2.9 and 2.10 still
+asks for exactly one PyTorch, but was in part made independent of it: there it is a warning. There is no
+torchaudio 2.12 or newer: `torchaudio==2.12.0` cannot be installed.
 
 ## How to fix it
-Install the torchaudio of this PyTorch from the index of the same build, or remove it if nothing needs
-it.
+Install the torchaudio of this PyTorch from the index of the same build, or remove it if nothing needs it.
 
 ## Sources
 - Metadata of the torchaudio wheels on PyPI (torch==... up to 2.10; none from 2.11.0 on)
-- https://github.com/Lightning-AI/torchmetrics/issues/2188, https://github.com/pytorch/audio/issues/62
+- https://github.com/pytorch/audio/issues/3335 (\"they have to match\")
+- https://github.com/RangiLyu/nanodet/issues/547, https://github.com/Lightning-AI/torchmetrics/issues/2188
   (undefined symbol)
+- https://github.com/pytorch/audio/pull/4142, https://github.com/pytorch/audio/pull/4147 (stable ABI)
 ",
     judge,
 };
@@ -52,10 +55,12 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     if Some(found) == series(wanted) || loose {
         return Ok(Verdict::Pass);
     }
+    let linked = at_least(version, "2.9.0") == Some(false);
     let says = format!(
-        "torchaudio {installed} is not the one of torch {} in {}; {wanted} is, and with another its import mostly fails",
+        "torchaudio {installed} is not the one of torch {} in {}; {wanted} is{}",
         torch.full(),
-        environment.prefix
+        environment.prefix,
+        if linked { ", and the two must match" } else { "" }
     );
     let index = match torch.build.known() {
         Some(build) if build != "cu132" => format!(" --index-url https://download.pytorch.org/whl/{build}"),
@@ -65,8 +70,13 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         "{} -m pip install --force-reinstall --no-deps torchaudio=={wanted}{index}",
         environment.interpreter()
     );
-    Ok(Verdict::error(says, Fix::safe("Install the torchaudio that goes with it.", &[&command]))
-        .because(format!("torch {} and torchaudio {installed} in {}", torch.full(), environment.prefix)))
+    let fix = Fix::safe("Install the torchaudio that goes with it.", &[&command]);
+    let verdict = if linked { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    Ok(verdict.because(format!(
+        "torch {} and torchaudio {installed} in {}",
+        torch.full(),
+        environment.prefix
+    )))
 }
 
 #[cfg(test)]
@@ -80,7 +90,7 @@ mod tests {
             ("2.5.1+cu121 12.1", "torchaudio-2.5.1+cu121", "pass"),
             ("2.12.0+cu130 13.0", "torchaudio-2.11.0", "pass"),
             ("2.6.0+cu124 12.4", "torchaudio-2.5.1", "error"),
-            ("2.12.0+cu130 13.0", "torchaudio-2.10.0", "error"),
+            ("2.12.0+cu130 13.0", "torchaudio-2.10.0", "warning"),
             ("2.7.0.dev20250101+cu126 12.6", "torchaudio-2.5.1", "unknown"),
             ("2.5.1+cu121 12.1", "numpy-2.1.3", "not-applicable"),
         ];
