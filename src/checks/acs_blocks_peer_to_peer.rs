@@ -93,9 +93,13 @@ fn shared(pci: &Pci, devices: &[Device], port: &Device, nvlink: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{bridge, expect, gpu, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        pci::{bridge, gpu},
+        server::server,
+    };
 
     /// Two GPUs below one switch.
     fn switch(redirects: Fact<bool>) -> Facts {
@@ -120,12 +124,12 @@ mod tests {
     #[test]
     fn redirection_below_a_shared_switch_is_a_warning() {
         expect(&CHECK, &switch(Fact::Known(false)), "pass", "");
-        expect(&CHECK, &switch(Fact::Known(true)), "warning", "1 of 3 pcie switch ports");
+        expect(&CHECK, &switch(Fact::Known(true)), "warning", "1 of 3 PCIe switch ports");
         expect(&CHECK, &switch(Fact::Unknown("run with sudo".into())), "unknown", "sudo");
-        expect(&CHECK, &server(|_| {}), "not applicable", "no GPU shares");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU shares");
         let mut guest = switch(Fact::Known(true));
         guest.system.virtualisation = Fact::Known("kvm".into());
-        expect(&CHECK, &guest, "not applicable", "hypervisor");
+        expect(&CHECK, &guest, "not-applicable", "hypervisor");
     }
 
     #[test]
@@ -136,6 +140,6 @@ mod tests {
             nvswitch.class = 0x068000;
             devices.push(nvswitch);
         }
-        expect(&CHECK, &facts, "not applicable", "no GPU shares");
+        expect(&CHECK, &facts, "not-applicable", "no GPU shares");
     }
 }

@@ -85,9 +85,9 @@ fn needs(facts: &Facts) -> Result<Option<&'static str>, Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{gpu_host, says};
+    use crate::facts::testing::{says, sparse::gpu_host};
 
-    use crate::facts::sparse::{SOCKET, engine};
+    use crate::facts::testing::sparse::{SOCKET, engine};
 
     const CONFIG: &str = "read /etc/nvidia-container-runtime/config.toml";
 

@@ -74,9 +74,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, says};
+    use crate::facts::testing::{Sparse, says, sparse::gpu_host};
 
-    use crate::facts::sparse::SOCKET;
+    use crate::facts::testing::sparse::SOCKET;
 
     const SPEC: &str = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\ncontainerEdits:\n  mounts:\n  - hostPath: /usr/lib/libcuda.so.550.54.14\n    containerPath: /usr/lib/libcuda.so.550.54.14\n";
     const VERSION: &str = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  VERSION  Thu Feb 22 01:44:30 UTC 2024\nGCC version:  gcc version 12.3.0\n";

@@ -54,9 +54,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn only_a_kubelet_on_docker_counts() {

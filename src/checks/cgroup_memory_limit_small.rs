@@ -50,20 +50,20 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn small_limits_are_found() {
         let mut facts = gpu_container();
         facts.limits.cgroup_memory = Fact::Known(2 << 30);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "2048 MiB"));
+        expect(&CHECK, &facts, "warning", "2048 MiB");
         facts.limits.cgroup_memory = Fact::Known(64 << 30);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.limits.cgroup_memory = Fact::Absent;
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.limits.cgroup_memory = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -53,18 +53,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_clock_in_the_past_is_found() {
         let mut facts = build_host();
         facts.clock.now = Fact::Known(1_600_000_000);
-        assert!(finds(&CHECK, &facts, Severity::Error, "in the past"));
+        expect(&CHECK, &facts, "error", "in the past");
         facts.clock.now = Fact::Known(1_795_000_000);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.clock.now = Fact::Unknown("no clock".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -79,23 +79,23 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_clock_that_nothing_keeps_is_found() {
         let mut facts = gpu_node();
         facts.clock.keeper = Fact::Absent;
         facts.clock.synchronised = Fact::Absent;
-        assert!(finds(&CHECK, &facts, Severity::Warning, "no time service"));
+        expect(&CHECK, &facts, "warning", "no time service");
         facts.clock.keeper = Fact::Known("chronyd".into());
         facts.clock.synchronised = Fact::Known(false);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "chronyd runs"));
+        expect(&CHECK, &facts, "warning", "chronyd runs");
         facts.clock.synchronised = Fact::Known(true);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.clock.synchronised = Fact::Unknown("no answer".into());
-        assert!(is_unknown(&CHECK, &facts));
-        assert!(means_nothing(&CHECK, &build_host()));
+        expect(&CHECK, &facts, "unknown", "");
+        expect(&CHECK, &build_host(), "not-applicable", "");
     }
 }

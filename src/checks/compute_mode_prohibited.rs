@@ -51,7 +51,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn only_prohibited_is_a_finding() {

@@ -102,7 +102,7 @@ fn fix(library: &Library) -> Fix {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, word};
+    use crate::facts::testing::{files::node, word};
 
     #[test]
     fn card_and_branch_decide() {

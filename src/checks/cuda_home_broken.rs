@@ -73,7 +73,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::composed::{machine, word};
+    use crate::facts::testing::{files::machine, word};
 
     #[test]
     fn it_must_lead_somewhere() {

@@ -79,7 +79,7 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, word};
+    use crate::facts::testing::{files::node, word};
 
     #[test]
     fn floor_and_ceiling() {

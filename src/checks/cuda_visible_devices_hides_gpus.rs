@@ -64,9 +64,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(value: &str, gpus: usize) -> Facts {
         let mut facts = with_variables(gpu_node(), &[("CUDA_VISIBLE_DEVICES", value)]);
@@ -77,15 +77,15 @@ mod tests {
 
     #[test]
     fn lists_that_hide_gpus_are_found() {
-        assert!(finds(&CHECK, &node("", 8), Severity::Error, "hides every GPU"));
-        assert!(finds(&CHECK, &node("-1", 8), Severity::Error, "hides every GPU"));
-        assert!(finds(&CHECK, &node("8", 8), Severity::Error, "GPU 8"));
-        assert!(finds(&CHECK, &node("0,1,2,3", 2), Severity::Warning, "GPU 2"));
-        assert!(passes(&CHECK, &node("3,1", 8)));
-        assert!(means_nothing(&CHECK, &node("GPU-8932f937", 8)));
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &node("", 8), "error", "hides every GPU");
+        expect(&CHECK, &node("-1", 8), "error", "hides every GPU");
+        expect(&CHECK, &node("8", 8), "error", "GPU 8");
+        expect(&CHECK, &node("0,1,2,3", 2), "warning", "GPU 2");
+        expect(&CHECK, &node("3,1", 8), "pass", "");
+        expect(&CHECK, &node("GPU-8932f937", 8), "not-applicable", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = node("0", 1);
         unread.driver.proc_gpus = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -80,7 +80,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, venv, word};
+    use crate::facts::testing::{
+        files::{node, venv},
+        word,
+    };
 
     #[test]
     fn another_version_of_the_same_major() {

@@ -73,7 +73,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
     const FILE: &str = "read /etc/docker/daemon.json";
     const UNIT: &str =

@@ -146,7 +146,10 @@ fn wrong_types(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, engine, host, says};
+    use crate::facts::testing::{
+        Sparse, says,
+        sparse::{engine, host},
+    };
 
     const FILE: &str = "read /etc/docker/daemon.json";
 
@@ -213,8 +216,10 @@ mod tests {
             r#"{"graph":"/x"}"#,
         ];
         let finds = |text: &str| {
-            let facts =
-                host(&crate::facts::sparse::engine(r#"{"ServerVersion":"20.10.24+dfsg1"}"#, &[(FILE, text)]));
+            let facts = host(&crate::facts::testing::sparse::engine(
+                r#"{"ServerVersion":"20.10.24+dfsg1"}"#,
+                &[(FILE, text)],
+            ));
             let verdicts =
                 [says(&CHECK, &facts), says(&super::super::daemon_json_unknown_key::CHECK, &facts)];
             verdicts.iter().any(|verdict| verdict.starts_with("error: "))

@@ -177,10 +177,10 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{host, says};
+    use crate::facts::testing::{says, sparse::host};
 
     use crate::facts::Fact;
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn a_newer_file_is_compared() {

@@ -128,9 +128,9 @@ pub(super) fn keys(value: &Value) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     const FILE: &str = "read /etc/docker/daemon.json";
 

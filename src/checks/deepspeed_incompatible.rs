@@ -104,7 +104,10 @@ fn one(environment: &PythonEnvironment) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn known_pairs_that_fail() {

@@ -111,8 +111,8 @@ fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     fn nodes(facts: &mut Facts, change: impl FnOnce(&mut DeviceNodes)) {
         if let Fact::Known(nodes) = &mut facts.driver.device_nodes {
@@ -125,9 +125,9 @@ mod tests {
         expect(&CHECK, &server(|_| {}), "pass", "");
         expect(&CHECK, &server(|f| f.driver.device_nodes = Fact::Absent), "error", "/dev/nvidiactl");
         expect(&CHECK, &server(|f| nodes(f, |n| n.uvm = false)), "error", "/dev/nvidia-uvm");
-        expect(&CHECK, &server(|f| nodes(f, |n| n.gpus.clear())), "error", "1 of 1 gpus");
+        expect(&CHECK, &server(|f| nodes(f, |n| n.gpus.clear())), "error", "1 of 1 GPUs");
         expect(&CHECK, &server(|f| f.driver.device_nodes = Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not applicable", "not loaded");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not-applicable", "not loaded");
     }
 
     #[test]
@@ -139,12 +139,12 @@ mod tests {
             })
         };
         expect(&CHECK, &container(|_| {}), "pass", "");
-        expect(&CHECK, &container(|f| f.driver.device_nodes = Fact::Absent), "warning", "without gpus");
+        expect(&CHECK, &container(|f| f.driver.device_nodes = Fact::Absent), "warning", "without GPUs");
         let wanted = container(|f| {
             f.driver.device_nodes = Fact::Absent;
             f.expected.gpus = Some(1);
         });
-        expect(&CHECK, &wanted, "error", "without gpus");
+        expect(&CHECK, &wanted, "error", "without GPUs");
         expect(&CHECK, &container(|f| nodes(f, |n| n.uvm = false)), "error", "not /dev/nvidia-uvm");
     }
 }

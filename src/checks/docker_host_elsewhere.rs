@@ -45,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
     #[test]
     fn another_machine_is_named() {

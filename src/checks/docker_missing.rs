@@ -75,7 +75,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
     #[test]
     fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
@@ -84,7 +84,7 @@ mod tests {
         assert!(says(&CHECK, &host(&client)).starts_with("error: the docker program is here"));
         let podman = Sparse::new(&[("program podman", "/usr/bin/podman")]);
         assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
-        assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
+        assert_eq!(says(&CHECK, &host(&crate::facts::testing::sparse::engine("{}", &[]))), "pass");
         for other in ["stat /run/containerd/containerd.sock", "program enroot", "program slurmd"] {
             assert!(
                 says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"),

@@ -98,9 +98,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
-    use crate::facts::sparse::SOCKET;
+    use crate::facts::testing::sparse::SOCKET;
 
     #[test]
     fn a_stopped_engine_is_an_error_and_a_silent_one_unknown() {
@@ -113,7 +113,7 @@ mod tests {
         let silent =
             Sparse::new(&socket).failing(&[(ask, "the engine accepted the connection but did not answer")]);
         assert!(says(&CHECK, &host(&silent)).starts_with("unknown: "));
-        assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
+        assert_eq!(says(&CHECK, &host(&crate::facts::testing::sparse::engine("{}", &[]))), "pass");
         assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

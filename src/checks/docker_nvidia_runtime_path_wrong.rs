@@ -63,7 +63,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
     const FILE: &str = "read /etc/docker/daemon.json";
     const TEXT: &str = r#"{"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": "/usr/bin/nvidia-container-runtime"}}}"#;
@@ -72,7 +72,7 @@ mod tests {
     fn the_program_must_be_there() {
         let found = says(&CHECK, &host(&Sparse::new(&[(FILE, TEXT)])));
         assert!(found.starts_with("error: ") && found.contains("every container"), "{found}");
-        let there = ("stat /usr/bin/nvidia-container-runtime", crate::facts::sparse::SOCKET);
+        let there = ("stat /usr/bin/nvidia-container-runtime", crate::facts::testing::sparse::SOCKET);
         assert_eq!(says(&CHECK, &host(&Sparse::new(&[(FILE, TEXT), there]))), "pass");
         let unknown =
             Sparse::new(&[(FILE, TEXT)]).failing(&[("stat /usr/bin/nvidia-container-runtime", "no rights")]);

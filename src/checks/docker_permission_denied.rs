@@ -91,10 +91,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
     use crate::facts::Fact;
-    use crate::facts::sparse::SOCKET;
+    use crate::facts::testing::sparse::SOCKET;
 
     #[test]
     fn each_cause_has_its_own_words() {
@@ -110,6 +110,6 @@ mod tests {
         assert!(denied("docker:x:999:other").contains("not a member"));
         assert!(denied("docker:x:998:me").contains("belongs to group 999"));
         assert!(denied("root:x:0:").contains("no group docker"));
-        assert_eq!(says(&CHECK, &host(&crate::facts::sparse::engine("{}", &[]))), "pass");
+        assert_eq!(says(&CHECK, &host(&crate::facts::testing::sparse::engine("{}", &[]))), "pass");
     }
 }

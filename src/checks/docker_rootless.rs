@@ -54,9 +54,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, says};
+    use crate::facts::testing::{Sparse, says, sparse::gpu_host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn no_cgroups_is_wanted() {

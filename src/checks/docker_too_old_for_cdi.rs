@@ -66,9 +66,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{gpu_host, says};
+    use crate::facts::testing::{says, sparse::gpu_host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn the_format_and_the_version_count() {

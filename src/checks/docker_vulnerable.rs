@@ -82,9 +82,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{host, says};
+    use crate::facts::testing::{says, sparse::host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     fn of(version: &str, runc: &str, platform: &str) -> String {
         let said = format!(

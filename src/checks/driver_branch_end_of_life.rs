@@ -104,10 +104,10 @@ fn date(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
     use crate::facts::system::Wsl;
+    use crate::facts::testing::{expect, server::server};
 
     fn on(version: &str) -> Facts {
         server(|f| {
@@ -122,15 +122,15 @@ mod tests {
     fn a_branch_at_its_end_is_a_warning() {
         expect(&CHECK, &on("580.95.05"), "pass", "");
         expect(&CHECK, &on("550.90.07"), "warning", "ended 2025-04-17");
-        expect(&CHECK, &on("610.57.04"), "not applicable", "disagree");
-        expect(&CHECK, &on("700.10.01"), "not applicable", "does not know branch 700");
+        expect(&CHECK, &on("610.57.04"), "not-applicable", "disagree");
+        expect(&CHECK, &on("700.10.01"), "not-applicable", "does not know branch 700");
         expect(&CHECK, &server(|f| f.clock.now = Fact::Unknown("no clock".into())), "unknown", "no clock");
         let windows = server(|f| {
             f.driver.module = Fact::Absent;
             f.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });
             f.gpu.driver = Fact::Known("536.40".parse().unwrap());
         });
-        expect(&CHECK, &windows, "not applicable", "branch 536");
+        expect(&CHECK, &windows, "not-applicable", "branch 536");
     }
 
     #[test]

@@ -73,8 +73,8 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     fn expecting(text: &str) -> Facts {
         server(|f| f.expected.add(text).unwrap())
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn expectations_are_compared() {
-        expect(&CHECK, &server(|_| {}), "not applicable", "nothing was expected");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "nothing was expected");
         expect(&CHECK, &expecting("driver>=550"), "pass", "");
         expect(&CHECK, &expecting("driver=570"), "error", "580.95.05 is loaded");
         expect(&CHECK, &expecting("cuda=13.0"), "pass", "");

@@ -51,9 +51,9 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn device_nodes_alone_are_not_enough() {
@@ -63,10 +63,10 @@ mod tests {
                 change(f);
             })
         };
-        expect(&CHECK, &server(|_| {}), "not applicable", "not a container");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "not a container");
         expect(&CHECK, &container(|_| {}), "pass", "");
         expect(&CHECK, &container(|f| f.driver.libraries = Fact::Known(vec![])), "error", "no libcuda.so.1");
         expect(&CHECK, &container(|f| f.driver.libraries = Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &container(|f| f.driver.device_nodes = Fact::Absent), "not applicable", "no GPU");
+        expect(&CHECK, &container(|f| f.driver.device_nodes = Fact::Absent), "not-applicable", "no GPU");
     }
 }

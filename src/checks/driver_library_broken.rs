@@ -61,8 +61,8 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn empty_libraries_are_an_error() {
@@ -71,6 +71,6 @@ mod tests {
         let empty = server(|f| f.driver.broken = Fact::Known(vec![(path, "is empty")]));
         expect(&CHECK, &empty, "error", "is empty");
         expect(&CHECK, &server(|f| f.driver.broken = Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|f| f.driver.libraries = Fact::Known(vec![])), "not applicable", "");
+        expect(&CHECK, &server(|f| f.driver.libraries = Fact::Known(vec![])), "not-applicable", "");
     }
 }

@@ -63,8 +63,8 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn module_and_library_must_be_one_version() {
@@ -81,6 +81,6 @@ mod tests {
         upgraded.system.container = Fact::Known("docker".into());
         assert!(text(&upgraded).contains("Start the container anew"));
         expect(&CHECK, &server(|f| f.driver.library = Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not applicable", "not loaded");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not-applicable", "not loaded");
     }
 }

@@ -110,9 +110,9 @@ fn prebuilt(facts: &Facts) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::modules::Dkms;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn a_module_that_is_not_built_is_an_error_and_its_kernels_are_named() {
@@ -139,7 +139,7 @@ mod tests {
             f.modules.nvidia_file = Fact::Absent;
             f.driver.packages = Fact::Absent;
         });
-        expect(&CHECK, &none, "not applicable", "no driver is installed");
+        expect(&CHECK, &none, "not-applicable", "no driver is installed");
     }
 
     #[test]

@@ -55,9 +55,9 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn another_module_on_disk_waits_for_a_reboot() {
@@ -68,7 +68,7 @@ mod tests {
         }
         expect(&CHECK, &upgraded, "warning", "580.178.04 is installed");
         upgraded.driver.library = Fact::Known("580.178.04".parse().unwrap());
-        expect(&CHECK, &upgraded, "not applicable", "driver-library-mismatch");
+        expect(&CHECK, &upgraded, "not-applicable", "driver-library-mismatch");
         expect(&CHECK, &server(|f| f.modules.nvidia_file = Fact::Unknown("x".into())), "unknown", "x");
     }
 }

@@ -51,9 +51,9 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn stubs_in_the_loaders_way_are_found() {

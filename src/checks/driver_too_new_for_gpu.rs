@@ -77,9 +77,12 @@ fn capability(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     #[test]
     fn a_driver_that_left_the_architecture_behind_is_an_error() {
@@ -97,7 +100,7 @@ mod tests {
         };
         expect(&CHECK, &with(590), "error", "580 is the last branch");
         expect(&CHECK, &with(580), "pass", "");
-        expect(&CHECK, &server(|f| first(f, |gpu| gpu.device = 0xffff)), "not applicable", "does not know");
+        expect(&CHECK, &server(|f| first(f, |gpu| gpu.device = 0xffff)), "not-applicable", "does not know");
         expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");
     }
 }

@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, word};
+    use crate::facts::testing::{files::node, word};
 
     fn facts(driver: &str, json: &'static str) -> Facts {
         let files = [

@@ -77,8 +77,11 @@ pub(super) fn loaded(facts: &Facts) -> Fact<DriverVersion> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, server};
     use super::*;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     /// A GPU of the catalog that has an oldest branch.
     fn row() -> Option<&'static gpus::Gpu> {
@@ -105,7 +108,7 @@ mod tests {
         expect(
             &CHECK,
             &server(|f| first(f, |gpu| gpu.device = 0xffff)),
-            "not applicable",
+            "not-applicable",
             "no oldest driver",
         );
         expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");

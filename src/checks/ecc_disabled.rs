@@ -62,7 +62,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn only_data_centre_cards_are_meant() {
@@ -79,7 +79,7 @@ mod tests {
         if let Fact::Known(gpus) = &mut gaming.gpu.list {
             gpus[0].name = "NVIDIA RTX A5000".into();
         }
-        assert_eq!(kind(&CHECK, &gaming), "not applicable");
+        assert_eq!(kind(&CHECK, &gaming), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

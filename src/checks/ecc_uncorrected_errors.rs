@@ -72,7 +72,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     fn counted(volatile: &str, exceeded: &str) -> Facts {
         machine(&[&format!(
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(kind(&CHECK, &counted("2", "No")), "error");
         assert_eq!(kind(&CHECK, &counted("0", "Yes")), "error");
         assert_eq!(kind(&CHECK, &counted("Unknown Error", "No")), "unknown");
-        assert_eq!(kind(&CHECK, &machine(&[""])), "not applicable");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -75,7 +75,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{device, kind, machine, unknown};
+    use crate::facts::testing::{kind, pci::device, smi::machine, unknown};
 
     /// A machine with GPUs and NVSwitches, whose fabric is in this state.
     fn switched(state: &str) -> Facts {
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(state("activating", "In Progress"), "warning");
         let mut facts = switched("Completed");
         facts.fabric.manager = Fact::Absent;
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         facts.fabric.manager = Fact::Unknown("no systemctl".into());
         assert_eq!(kind(&CHECK, &facts), "unknown");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");

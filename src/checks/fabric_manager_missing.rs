@@ -79,7 +79,7 @@ fn install(facts: &Facts) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{device, kind, machine, unknown};
+    use crate::facts::testing::{kind, pci::device, smi::machine, unknown};
 
     /// A machine with GPUs and NVSwitches, whose fabric is in this state.
     fn switched(state: &str) -> Facts {
@@ -110,16 +110,16 @@ mod tests {
         facts.pci.devices = Fact::Known(vec![device("0000:01:00.0", 0x03_02_00, "nvidia")]);
         facts.fabric.manager = Fact::Absent;
         facts.fabric.process = Fact::Known(false);
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         if let Fact::Known(gpus) = &mut facts.gpu.list {
             gpus[0].name = "NVIDIA B200".into();
         }
         assert_eq!(kind(&CHECK, &facts), "error");
         facts.system.virtualisation = Fact::Known("kvm".into());
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         if let Fact::Known(gpus) = &mut facts.gpu.list {
             gpus[0].name = "NVIDIA GB200".into();
         }
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::facts::Fact;
     use crate::facts::driver::Module;
-    use crate::facts::gpu::testing::{device, kind, machine, unknown};
+    use crate::facts::testing::{kind, pci::device, smi::machine, unknown};
 
     /// A machine with GPUs and NVSwitches, whose fabric is in this state.
     fn switched(state: &str) -> Facts {
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(kind(&CHECK, &facts), verdict, "{manager}");
         }
         facts.fabric.version = Fact::Absent;
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -79,7 +79,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn only_completed_with_success_is_well() {
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(kind(&CHECK, &fabric("In Progress", "N/A")), "error");
         assert_eq!(kind(&CHECK, &fabric("Not Started", "N/A")), "error");
         assert_eq!(kind(&CHECK, &fabric("Completed", "Insufficient Resources")), "error");
-        assert_eq!(kind(&CHECK, &fabric("N/A", "N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &fabric("N/A", "N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &fabric("Unknown Error", "N/A")), "unknown");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

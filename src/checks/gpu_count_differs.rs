@@ -109,10 +109,10 @@ fn count(gpus: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     fn device(address: &str, driver: &str) -> Device {
-        crate::facts::gpu::testing::device(address, 0x03_02_00, driver)
+        crate::facts::testing::pci::device(address, 0x03_02_00, driver)
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         facts.system.container = Fact::Unknown("not seen".into());
         assert_eq!(kind(&CHECK, &facts), "unknown", "a container sees every GPU on the bus");
         facts.system.container = Fact::Known("docker".into());
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         facts.expected.gpus = Some(2);
         assert_eq!(kind(&CHECK, &facts), "pass");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");

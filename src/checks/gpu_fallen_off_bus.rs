@@ -101,8 +101,12 @@ fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], mut evidence: Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, said, unknown};
     use crate::facts::kernel_log::xids;
+    use crate::facts::testing::{
+        kind,
+        smi::{machine, said},
+        unknown,
+    };
     use crate::host::Reading;
 
     #[test]

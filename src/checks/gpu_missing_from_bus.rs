@@ -85,8 +85,8 @@ fn count(found: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     fn expecting(gpus: u32, change: impl FnOnce(&mut Facts)) -> Facts {
         server(|f| {
@@ -97,11 +97,11 @@ mod tests {
 
     #[test]
     fn gpus_are_counted_where_they_can_be_seen() {
-        expect(&CHECK, &server(|_| {}), "not applicable", "--expect");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "--expect");
         expect(&CHECK, &expecting(1, |_| {}), "pass", "");
-        expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 nvidia gpu, 8 were expected");
+        expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 NVIDIA GPU, 8 were expected");
         expect(&CHECK, &expecting(0, |_| {}), "warning", "has 1");
-        expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Known(vec![])), "error", "no nvidia gpu");
+        expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Known(vec![])), "error", "no NVIDIA GPU");
         expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Unknown("x".into())), "unknown", "x");
         let container = |f: &mut Facts| f.system.container = Fact::Known("docker".into());
         expect(&CHECK, &expecting(2, container), "error", "this container has 1");

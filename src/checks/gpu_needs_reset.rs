@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn every_action_but_none_is_a_finding() {
@@ -75,7 +75,7 @@ mod tests {
         let Ok(Verdict::Finding { fix, says, .. }) = judge(&asks("Reboot")) else { panic!() };
         assert_eq!((fix.class, says.starts_with("GPU 1 waits")), (super::super::FixClass::Reboot, true));
         assert_eq!(kind(&CHECK, &asks("Unknown Error")), "unknown");
-        assert_eq!(kind(&CHECK, &machine(&[""])), "not applicable");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -65,9 +65,12 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     #[test]
     fn ones_only_mean_that_it_is_gone() {
@@ -75,6 +78,6 @@ mod tests {
         let answers = |fact: Fact<bool>| server(|f| first(f, |gpu| gpu.answers = fact));
         expect(&CHECK, &answers(Fact::Known(false)), "error", "1 of 1");
         expect(&CHECK, &answers(Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &answers(Fact::Absent), "not applicable", "");
+        expect(&CHECK, &answers(Fact::Absent), "not-applicable", "");
     }
 }

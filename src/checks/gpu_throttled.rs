@@ -81,7 +81,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn a_power_cap_is_normal_and_a_brake_is_not() {
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(kind(&CHECK, &active(&["sw_power_cap", "gpu_idle"])), "pass");
         assert_eq!(kind(&CHECK, &active(&["hw_slowdown", "hw_power_brake_slowdown"])), "warning");
         assert_eq!(kind(&CHECK, &active(&["hw_thermal_slowdown"])), "warning");
-        assert_eq!(kind(&CHECK, &machine(&[""])), "not applicable");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

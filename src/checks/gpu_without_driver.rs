@@ -207,142 +207,20 @@ pub(super) fn install(facts: &Facts) -> Fix {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    use super::*;
-    use crate::facts::driver::{DeviceNodes, DriverLibrary, Module};
-    use crate::facts::live::nothing_known;
-    use crate::facts::modules::ModuleFile;
-    use crate::facts::pci::Link;
-    use crate::facts::system::OsRelease;
-
-    /// An H100 at an address, bound to the driver, at full link speed, below a root port.
-    pub fn gpu(address: &str) -> Device {
-        Device {
-            address: address.into(),
-            vendor: 0x10de,
-            device: 0x2330,
-            class: 0x030200,
-            driver: Fact::Known("nvidia".into()),
-            link: Fact::Known(Link { speed: 320, speed_max: 320, width: 16, width_max: 16 }),
-            iommu_group: Fact::Absent,
-            numa_node: Fact::Known(0),
-            virtual_function: false,
-            upstream: None,
-            iommu_type: Fact::Absent,
-            acs_redirects: Fact::Absent,
-            answers: Fact::Known(true),
-        }
-    }
-
-    /// A bridge below another.
-    pub fn bridge(address: &str, upstream: Option<&str>) -> Device {
-        Device {
-            vendor: 0x1000,
-            device: 0xc030,
-            class: 0x060400,
-            driver: Fact::Absent,
-            upstream: upstream.map(str::to_owned),
-            answers: Fact::Absent,
-            ..gpu(address)
-        }
-    }
-
-    /// A server with one H100 and a driver that is as it should be; of other groups nothing is known.
-    pub fn healthy() -> Facts {
-        let mut facts = nothing_known("not looked at");
-        let version = "580.95.05".parse().unwrap();
-        facts.system.os = Fact::Known(OsRelease {
-            id: "ubuntu".into(),
-            id_like: vec!["debian".into()],
-            version_id: Some("24.04".into()),
-            pretty_name: "Ubuntu 24.04.3 LTS".into(),
-        });
-        facts.system.kernel = Fact::Known("6.8.0-45-generic".into());
-        facts.system.architecture = Fact::Known("x86_64".into());
-        facts.system.virtualisation = Fact::Absent;
-        facts.system.container = Fact::Absent;
-        facts.system.wsl = Fact::Absent;
-        // 2026-11-21.
-        facts.clock.now = Fact::Known(1_795_219_200);
-        facts.pci.devices = Fact::Known(vec![gpu("0000:1b:00.0")]);
-        let modules = ["nvidia", "nvidia_uvm", "nvidia_modeset"];
-        facts.modules.loaded = Fact::Known(modules.iter().map(|&name| name.to_owned()).collect());
-        facts.modules.nvidia_loaded = Fact::Known("580.95.05".into());
-        facts.modules.nvidia_on_disk = Fact::Known("580.95.05".into());
-        facts.modules.nvidia_file = Fact::Known(ModuleFile {
-            path: "/lib/modules/6.8.0-45-generic/updates/dkms/nvidia.ko.zst".into(),
-            version: "580.95.05".into(),
-            open: Fact::Known(true),
-            signer: Fact::Known("node Secure Boot Module Signature key".into()),
-        });
-        facts.modules.secure_boot = Fact::Absent;
-        facts.modules.dkms = Fact::Known(vec![]);
-        facts.modules.reboot_required = Fact::Absent;
-        facts.modules.options = Fact::Known(vec![]);
-        facts.driver.module = Fact::Known(Module { version, open: true });
-        facts.driver.library = Fact::Known(version);
-        let path = "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05".into();
-        facts.driver.libraries = Fact::Known(vec![DriverLibrary { path, version }]);
-        facts.driver.unversioned = Fact::Known(vec![]);
-        facts.driver.stubs = Fact::Known(vec![]);
-        facts.driver.broken = Fact::Known(vec![]);
-        facts.driver.modprobe = Fact::Absent;
-        facts.toolkit.cdi = Fact::Known(vec![]);
-        let package = |name: &str| (name.to_owned(), "580.95.05-0ubuntu0.24.04.2".to_owned());
-        facts.driver.packages = Fact::Known(vec![
-            package("nvidia-dkms-580-server-open"),
-            package("nvidia-driver-580-server-open"),
-        ]);
-        facts.driver.smi = Fact::Known("/usr/bin/nvidia-smi".into());
-        facts.driver.device_nodes =
-            Fact::Known(DeviceNodes { gpus: vec![0], control: true, uvm: true, ..DeviceNodes::default() });
-        facts.driver.proc_gpus = Fact::Known(vec!["0000:1b:00.0".into()]);
-        facts
-    }
-
-    /// The healthy server, changed.
-    pub fn server(change: impl FnOnce(&mut Facts)) -> Facts {
-        let mut facts = healthy();
-        change(&mut facts);
-        facts
-    }
-
-    /// Changes the first GPU.
-    pub fn first(facts: &mut Facts, change: impl FnOnce(&mut Device)) {
-        if let Fact::Known(devices) = &mut facts.pci.devices {
-            change(&mut devices[0]);
-        }
-    }
-
-    /// What the check says: severity and text of a finding, else the name of the verdict and its reason.
-    pub fn says(check: &Check, facts: &Facts) -> String {
-        match crate::checks::judge_one(check, facts) {
-            Verdict::Pass => "pass".into(),
-            Verdict::NotApplicable(why) => format!("not applicable: {why}"),
-            Verdict::Unknown(why) => format!("unknown: {why}"),
-            Verdict::Finding { severity, says, .. } => format!("{severity:?}: {says}").to_lowercase(),
-        }
-    }
-
-    /// Asserts that a check says something that begins with `begins` and contains `contains`.
-    pub fn expect(check: &Check, facts: &Facts, begins: &str, contains: &str) {
-        let said = says(check, facts);
-        assert!(said.starts_with(begins) && said.contains(contains), "{}: {said}", check.id);
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::testing::{expect, first, server};
     use super::*;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     #[test]
     fn a_bound_gpu_passes_and_pass_through_is_left_alone() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let vfio = server(|f| first(f, |gpu| gpu.driver = Fact::Known("vfio-pci".into())));
-        expect(&CHECK, &vfio, "not applicable", "virtual machines");
+        expect(&CHECK, &vfio, "not-applicable", "virtual machines");
         let nouveau = server(|f| first(f, |gpu| gpu.driver = Fact::Known("nouveau".into())));
-        expect(&CHECK, &nouveau, "not applicable", "nouveau-bound");
+        expect(&CHECK, &nouveau, "not-applicable", "nouveau-bound");
         let unread = server(|f| first(f, |gpu| gpu.driver = Fact::Unknown("no rights".into())));
         expect(&CHECK, &unread, "unknown", "no rights");
         expect(&CHECK, &server(|f| f.pci.devices = Fact::Unknown("no /sys".into())), "unknown", "no /sys");
@@ -356,14 +234,14 @@ mod tests {
                 change(f);
             })
         };
-        expect(&CHECK, &bare(|_| {}), "error", "it did not accept the gpu");
+        expect(&CHECK, &bare(|_| {}), "error", "it did not accept the GPU");
         let unloaded: fn(&mut Facts) = |f| f.driver.module = Fact::Absent;
         expect(&CHECK, &bare(unloaded), "error", "installed for this kernel but not loaded");
         let unbuilt = bare(|f| {
             f.driver.module = Fact::Absent;
             f.modules.nvidia_file = Fact::Absent;
         });
-        expect(&CHECK, &unbuilt, "not applicable", "see driver-module-not-built");
+        expect(&CHECK, &unbuilt, "not-applicable", "see driver-module-not-built");
         let none = bare(|f| {
             f.driver.libraries = Fact::Known(Vec::new());
             f.driver.module = Fact::Absent;

@@ -62,9 +62,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn named(addresses: &[&str]) -> Facts {
         let mut facts = with_variables(gpu_node(), &[("MASTER_ADDR", "10.0.0.1")]);
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn debians_line_is_found_where_there_are_peers() {
-        assert!(finds(&CHECK, &named(&["127.0.1.1"]), Severity::Warning, "127.0.1.1"));
-        assert!(passes(&CHECK, &named(&["127.0.1.1", "10.0.0.7"])));
+        expect(&CHECK, &named(&["127.0.1.1"]), "warning", "127.0.1.1");
+        expect(&CHECK, &named(&["127.0.1.1", "10.0.0.7"]), "pass", "");
         let alone = with_variables(named(&["127.0.1.1"]), &[]);
-        assert!(means_nothing(&CHECK, &alone));
+        expect(&CHECK, &alone, "not-applicable", "");
         let told = with_variables(named(&["127.0.1.1"]), &[("GLOO_SOCKET_IFNAME", "eth0")]);
-        assert!(means_nothing(&CHECK, &told));
+        expect(&CHECK, &told, "not-applicable", "");
         let mut unread = named(&[]);
         unread.network.hostname_in_hosts = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

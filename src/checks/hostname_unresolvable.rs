@@ -62,9 +62,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_name_that_nothing_knows_is_found() {
@@ -73,12 +73,12 @@ mod tests {
         facts.network.hostname_in_hosts = Fact::Absent;
         facts.network.name_services = Fact::Known(vec!["files".into(), "dns".into()]);
         facts.network.name_servers = Fact::Known(vec![]);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "node1"));
+        expect(&CHECK, &facts, "warning", "node1");
         facts.network.name_servers = Fact::Known(vec!["10.0.0.53".into()]);
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.network.name_services = Fact::Known(vec!["files".into(), "myhostname".into()]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.network.hostname_in_hosts = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

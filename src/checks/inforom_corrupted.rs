@@ -51,7 +51,11 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, said, unknown};
+    use crate::facts::testing::{
+        kind,
+        smi::{machine, said},
+        unknown,
+    };
     use crate::host::Reading;
 
     #[test]

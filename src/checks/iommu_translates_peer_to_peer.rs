@@ -91,9 +91,9 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, gpu, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, pci::gpu, server::server};
 
     fn two(kind: Fact<String>) -> Facts {
         let with = |address: &str| {
@@ -111,9 +111,9 @@ mod tests {
         expect(&CHECK, &two(Fact::Known("identity".into())), "pass", "");
         expect(&CHECK, &two(Fact::Known("DMA-FQ".into())), "warning", "2 of 2");
         expect(&CHECK, &two(Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|_| {}), "not applicable", "no data-centre");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no data-centre");
         let mut guest = two(Fact::Known("DMA".into()));
         guest.system.virtualisation = Fact::Known("kvm".into());
-        expect(&CHECK, &guest, "not applicable", "hypervisor");
+        expect(&CHECK, &guest, "not-applicable", "hypervisor");
     }
 }

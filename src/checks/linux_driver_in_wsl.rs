@@ -60,10 +60,10 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
     use crate::facts::system::Wsl;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn only_the_driver_of_windows_belongs_into_wsl() {
@@ -73,9 +73,9 @@ mod tests {
                 change(f);
             })
         };
-        expect(&CHECK, &server(|_| {}), "not applicable", "not WSL");
-        expect(&CHECK, &wsl(|_| {}), "error", "inside wsl2");
-        expect(&CHECK, &wsl(|f| f.driver.libraries = Fact::Known(vec![])), "warning", "inside wsl2");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "not WSL");
+        expect(&CHECK, &wsl(|_| {}), "error", "inside WSL2");
+        expect(&CHECK, &wsl(|f| f.driver.libraries = Fact::Known(vec![])), "warning", "inside WSL2");
         let clean = wsl(|f| {
             f.driver.libraries = Fact::Known(vec![]);
             f.driver.packages = Fact::Absent;

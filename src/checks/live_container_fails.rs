@@ -68,7 +68,8 @@ mod tests {
     use super::*;
     use crate::checks::judge_one;
     use crate::engine::live::Failure;
-    use crate::facts::live::{Live, nothing_known};
+    use crate::facts::live::Live;
+    use crate::facts::testing::nothing_known;
     use crate::facts::{Fact, Role};
 
     fn facts(failure: Option<(&'static str, bool)>) -> Facts {

@@ -83,7 +83,8 @@ mod tests {
     use super::*;
     use crate::checks::judge_one;
     use crate::facts::driver::{DeviceNodes, Module};
-    use crate::facts::live::{Live, nothing_known};
+    use crate::facts::live::Live;
+    use crate::facts::testing::nothing_known;
     use crate::facts::{Fact, Role};
 
     fn facts(inside: impl FnOnce(&mut Facts)) -> Facts {

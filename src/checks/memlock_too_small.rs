@@ -84,9 +84,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node() -> Facts {
         let mut facts = gpu_node();
@@ -99,24 +99,24 @@ mod tests {
     fn a_small_limit_is_found_where_there_is_rdma() {
         let mut facts = node();
         facts.limits.memlock = Fact::Known((Limit::At(65_536), Limit::At(65_536)));
-        assert!(finds(&CHECK, &facts, Severity::Warning, "64 KiB"));
+        expect(&CHECK, &facts, "warning", "64 KiB");
         facts.system.container = Fact::Known("docker".into());
         facts.rdma.verbs_nodes = Fact::Known(vec!["uverbs0".into()]);
-        assert!(finds(&CHECK, &facts, Severity::Error, "64 KiB"));
+        expect(&CHECK, &facts, "error", "64 KiB");
         facts.rdma.verbs_nodes = Fact::Absent;
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
     }
 
     #[test]
     fn unlimited_passes_and_root_is_free() {
         let mut facts = node();
         facts.limits.memlock = Fact::Known((Limit::Unlimited, Limit::Unlimited));
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.limits.memlock = Fact::Known((Limit::At(65_536), Limit::Unlimited));
         facts.limits.ipc_lock = Fact::Known(true);
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.limits.memlock = Fact::Unknown("no /proc".into());
-        assert!(is_unknown(&CHECK, &facts));
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &facts, "unknown", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
     }
 }

@@ -45,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn a_pending_change_is_a_warning() {
@@ -56,7 +56,7 @@ mod tests {
         };
         assert_eq!(kind(&CHECK, &mig("Disabled", "Enabled")), "warning");
         assert_eq!(kind(&CHECK, &mig("Enabled", "Enabled")), "pass");
-        assert_eq!(kind(&CHECK, &mig("N/A", "N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &mig("N/A", "N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &mig("ERR!", "N/A")), "unknown");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

@@ -63,7 +63,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn mig_is_told() {
@@ -80,9 +80,9 @@ mod tests {
             machine(&[&gpu, &gpu])
         };
         assert_eq!(kind(&CHECK, &mig("some")), "warning");
-        assert_eq!(kind(&CHECK, &mig("Enabled")), "not applicable");
+        assert_eq!(kind(&CHECK, &mig("Enabled")), "not-applicable");
         assert_eq!(kind(&CHECK, &mig("Disabled")), "pass");
-        assert_eq!(kind(&CHECK, &mig("N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &mig("N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &mig("ERR!")), "unknown");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

@@ -81,7 +81,10 @@ fn one(environment: &PythonEnvironment) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn one_major_at_a_time() {

@@ -63,7 +63,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     use crate::facts::Fact;
 
@@ -78,7 +78,7 @@ mod tests {
         if let Fact::Known(gpus) = &mut facts.gpu.list {
             gpus[1].name = "NVIDIA DGX Display".into();
         }
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

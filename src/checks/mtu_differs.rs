@@ -95,9 +95,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(mtus: &[u32]) -> Facts {
         let mut facts = gpu_node();
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_rail_with_another_mtu_is_found() {
-        assert!(finds(&CHECK, &node(&[9000, 9000, 1500]), Severity::Warning, "eth2 has an MTU of 1500"));
-        assert!(passes(&CHECK, &node(&[9000, 9000])));
-        assert!(means_nothing(&CHECK, &node(&[9000])));
+        expect(&CHECK, &node(&[9000, 9000, 1500]), "warning", "eth2 has an MTU of 1500");
+        expect(&CHECK, &node(&[9000, 9000]), "pass", "");
+        expect(&CHECK, &node(&[9000]), "not-applicable", "");
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
         if let Fact::Known(interfaces) = &mut facts.network.interfaces {
             interfaces.push(interface("eno1", true, 1500, "192.0.2.5/24"));
         }
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.network.interfaces = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -56,21 +56,21 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_missing_server_is_found_where_there_is_a_route() {
         let mut facts = build_host();
         facts.network.name_servers = Fact::Known(vec![]);
         facts.network.default_route = Fact::Known("eth0".into());
-        assert!(finds(&CHECK, &facts, Severity::Warning, "no name server"));
+        expect(&CHECK, &facts, "warning", "no name server");
         facts.network.default_route = Fact::Absent;
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.network.name_servers = Fact::Known(vec!["10.0.0.53".into()]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.network.name_servers = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -62,7 +62,7 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, word};
+    use crate::facts::testing::{files::machine, word};
 
     #[test]
     fn only_what_hurts_is_told() {

@@ -76,9 +76,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(value: &str) -> Facts {
         let mut facts = with_variables(gpu_node(), &[("NCCL_IB_HCA", value)]);
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn beginnings_and_wrong_names_are_found() {
-        assert!(finds(&CHECK, &node("mlx5_0,mlx5_1"), Severity::Warning, "mlx5_10, mlx5_11"));
-        assert!(finds(&CHECK, &node("^mlx5_1"), Severity::Warning, "leaves out"));
-        assert!(finds(&CHECK, &node("mlx4"), Severity::Error, "no RDMA device"));
+        expect(&CHECK, &node("mlx5_0,mlx5_1"), "warning", "mlx5_10, mlx5_11");
+        expect(&CHECK, &node("^mlx5_1"), "warning", "leaves out");
+        expect(&CHECK, &node("mlx4"), "error", "no RDMA device");
         for value in ["=mlx5_0,mlx5_1", "mlx5", "mlx5_0:1", "mlx5_1,mlx5_10,mlx5_11", "^mlx4"] {
-            assert!(passes(&CHECK, &node(value)), "{value}");
+            assert_eq!(says(&CHECK, &node(value)), "pass", "{value}");
         }
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = node("mlx5");
         unread.rdma.devices = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -64,7 +64,7 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, word};
+    use crate::facts::testing::{files::machine, word};
 
     #[test]
     fn header_and_library_are_compared() {

@@ -79,9 +79,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(names: &[&str]) -> Facts {
         let mut facts = with_variables(gpu_node(), &[("MASTER_ADDR", "10.0.0.1")]);
@@ -93,14 +93,14 @@ mod tests {
 
     #[test]
     fn bridges_among_the_candidates_are_found() {
-        assert!(finds(&CHECK, &node(&["ens3", "virbr0", "docker0"]), Severity::Warning, "virbr0 leads only"));
-        assert!(passes(&CHECK, &node(&["ens3", "docker0"])));
-        assert!(passes(&CHECK, &node(&["ib0", "virbr0"])));
-        assert!(means_nothing(&CHECK, &with_variables(node(&["ens3", "virbr0"]), &[])));
+        expect(&CHECK, &node(&["ens3", "virbr0", "docker0"]), "warning", "virbr0 leads only");
+        expect(&CHECK, &node(&["ens3", "docker0"]), "pass", "");
+        expect(&CHECK, &node(&["ib0", "virbr0"]), "pass", "");
+        expect(&CHECK, &with_variables(node(&["ens3", "virbr0"]), &[]), "not-applicable", "");
         let named = with_variables(node(&["ens3", "virbr0"]), &[("NCCL_SOCKET_IFNAME", "=ens3")]);
-        assert!(means_nothing(&CHECK, &named));
+        expect(&CHECK, &named, "not-applicable", "");
         let mut unread = node(&[]);
         unread.network.interfaces = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

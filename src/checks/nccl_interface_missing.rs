@@ -97,9 +97,9 @@ fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(variables: &[(&str, &str)]) -> Facts {
         let mut facts = with_variables(gpu_node(), variables);
@@ -118,18 +118,18 @@ mod tests {
             ("GLOO_SOCKET_IFNAME", "ens", "no interface ens"),
             ("GLOO_SOCKET_IFNAME", "^lo", "neither ^ nor ="),
         ] {
-            assert!(finds(&CHECK, &node(&[(name, value)]), Severity::Error, says));
+            expect(&CHECK, &node(&[(name, value)]), "error", says);
         }
     }
 
     #[test]
     fn prefixes_and_exclusions_are_understood() {
         for value in ["ens", "=ens3", "^docker,lo", "ib,ens", "ens3:0"] {
-            assert!(passes(&CHECK, &node(&[("NCCL_SOCKET_IFNAME", value)])), "{value}");
+            assert_eq!(says(&CHECK, &node(&[("NCCL_SOCKET_IFNAME", value)])), "pass", "{value}");
         }
-        assert!(means_nothing(&CHECK, &node(&[])));
+        expect(&CHECK, &node(&[]), "not-applicable", "");
         let mut unread = node(&[("NCCL_SOCKET_IFNAME", "ens")]);
         unread.network.interfaces = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -76,7 +76,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::composed::{node, venv, word};
+    use crate::facts::testing::{
+        files::{node, venv},
+        word,
+    };
 
     #[test]
     fn only_faults_that_matter_here() {

@@ -90,9 +90,12 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
-    fn verdict(environment: &'static str, library: &'static str, wheels: &[&str]) -> String {
+    fn verdict(environment: &'static str, library: &'static str, wheels: &[&str]) -> &'static str {
         let mut files = venv("2.5.1+cu124 12.4", wheels);
         files[0].1 = environment;
         files.push((library, ""));

@@ -89,9 +89,9 @@ fn is_new_geforce(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(variables: &[(&str, &str)]) -> Facts {
         let mut facts = with_variables(gpu_node(), variables);
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn switches_left_on_are_found() {
-        assert!(finds(&CHECK, &node(&[("NCCL_P2P_DISABLE", "1")]), Severity::Warning, "NCCL_P2P_DISABLE=1"));
+        expect(&CHECK, &node(&[("NCCL_P2P_DISABLE", "1")]), "warning", "NCCL_P2P_DISABLE=1");
         let with_rdma = |variables| {
             let mut facts = node(variables);
             facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
             facts
         };
-        assert!(finds(&CHECK, &with_rdma(&[("NCCL_IB_DISABLE", "1")]), Severity::Warning, "RDMA ports"));
-        assert!(passes(&CHECK, &node(&[("NCCL_IB_DISABLE", "1")])));
-        assert!(passes(&CHECK, &with_rdma(&[("NCCL_IB_DISABLE", "0")])));
-        assert!(means_nothing(&CHECK, &node(&[])));
+        expect(&CHECK, &with_rdma(&[("NCCL_IB_DISABLE", "1")]), "warning", "RDMA ports");
+        expect(&CHECK, &node(&[("NCCL_IB_DISABLE", "1")]), "pass", "");
+        expect(&CHECK, &with_rdma(&[("NCCL_IB_DISABLE", "0")]), "pass", "");
+        expect(&CHECK, &node(&[]), "not-applicable", "");
         let mut unread = node(&[]);
         unread.environment.variables = Fact::Unknown("--root".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -96,9 +96,10 @@ fn nccl(facts: &Facts) -> Result<Vec<Version>, Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::libraries::Library;
 
     fn node(nccl: &str) -> Facts {
@@ -115,13 +116,13 @@ mod tests {
 
     #[test]
     fn an_old_name_is_found_where_the_new_one_is_known() {
-        assert!(finds(&CHECK, &node("2.21.5"), Severity::Warning, "NCCL_MIN_CTAS"));
-        assert!(passes(&CHECK, &node("2.12.12")));
+        expect(&CHECK, &node("2.21.5"), "warning", "NCCL_MIN_CTAS");
+        expect(&CHECK, &node("2.12.12"), "pass", "");
         let mut none = node("2.21.5");
         none.libraries.nccl = Fact::Known(vec![]);
-        assert!(means_nothing(&CHECK, &none));
+        expect(&CHECK, &none, "not-applicable", "");
         none.libraries.nccl = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &none));
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &none, "unknown", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
     }
 }

@@ -63,18 +63,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn what_only_old_releases_read_is_found() {
         let facts = with_variables(gpu_node(), &[("NCCL_IB_CUDA_SUPPORT", "1")]);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "2.3.7 was the last"));
-        assert!(passes(&CHECK, &with_variables(gpu_node(), &[("NCCL_DEBUG", "WARN")])));
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &facts, "warning", "2.3.7 was the last");
+        expect(&CHECK, &with_variables(gpu_node(), &[("NCCL_DEBUG", "WARN")]), "pass", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = gpu_node();
         unread.environment.variables = Fact::Unknown("--root".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

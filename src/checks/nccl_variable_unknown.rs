@@ -96,9 +96,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(name: &str) -> Facts {
         with_variables(gpu_node(), &[(name, "1800")])
@@ -106,24 +106,19 @@ mod tests {
 
     #[test]
     fn names_that_nothing_reads_are_found() {
-        assert!(finds(&CHECK, &node("NCCL_TIMEOUT"), Severity::Warning, "Not read by NCCL or PyTorch"));
-        assert!(finds(
-            &CHECK,
-            &node("NCCL_SOCKET_IFNAM"),
-            Severity::Warning,
-            "did you mean NCCL_SOCKET_IFNAME?"
-        ));
-        assert!(finds(&CHECK, &node("NCCL_BUFFER_SIZE"), Severity::Warning, "no effect"));
+        expect(&CHECK, &node("NCCL_TIMEOUT"), "warning", "Not read by NCCL or PyTorch");
+        expect(&CHECK, &node("NCCL_SOCKET_IFNAM"), "warning", "did you mean NCCL_SOCKET_IFNAME?");
+        expect(&CHECK, &node("NCCL_BUFFER_SIZE"), "warning", "no effect");
     }
 
     #[test]
     fn names_that_are_read_or_belong_to_a_plugin_pass() {
-        assert!(passes(&CHECK, &node("NCCL_DEBUG")));
-        assert!(passes(&CHECK, &node("NCCL_OFI_TUNER_TYPE")));
-        assert!(means_nothing(&CHECK, &node("NCCL_VERSION")));
-        assert!(means_nothing(&CHECK, &gpu_node()));
+        expect(&CHECK, &node("NCCL_DEBUG"), "pass", "");
+        expect(&CHECK, &node("NCCL_OFI_TUNER_TYPE"), "pass", "");
+        expect(&CHECK, &node("NCCL_VERSION"), "not-applicable", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = gpu_node();
         unread.environment.variables = Fact::Unknown("--root".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -78,9 +78,13 @@ fn fix(facts: &Facts) -> Fix {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, gpu, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        pci::gpu,
+        server::{first, server},
+    };
 
     #[test]
     fn nouveau_is_an_error_unless_other_gpus_work() {

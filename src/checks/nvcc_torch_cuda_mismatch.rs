@@ -93,7 +93,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     fn facts(toolkit: &'static str, torch: &str, deepspeed: &str, more: &'static str) -> Facts {
         let mut files = venv(torch, &[deepspeed]);

@@ -130,7 +130,11 @@ fn reason(said: &str, container: bool) -> (&'static str, Fix) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, said, unknown};
+    use crate::facts::testing::{
+        kind,
+        smi::{machine, said},
+        unknown,
+    };
     use crate::host::Reading;
 
     fn fails(status: i32, words: &str) -> Facts {
@@ -159,7 +163,7 @@ mod tests {
             assert!(said.contains(says) && evidence[0].contains(words), "{said}");
         }
         let lost = fails(15, "Unable to determine the device handle for GPU 0000:05:00.0: GPU is lost.");
-        assert_eq!(kind(&CHECK, &lost), "not applicable");
+        assert_eq!(kind(&CHECK, &lost), "not-applicable");
         assert_eq!(kind(&CHECK, &machine(&[""])), "pass");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

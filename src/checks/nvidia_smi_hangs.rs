@@ -79,7 +79,11 @@ fn seconds(why: &str) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, said, unknown};
+    use crate::facts::testing::{
+        kind,
+        smi::{machine, said},
+        unknown,
+    };
     use crate::host::Reading;
 
     #[test]

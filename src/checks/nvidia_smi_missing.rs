@@ -64,14 +64,14 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn a_driver_without_its_tool_is_a_warning() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let missing = server(|f| f.driver.smi = Fact::Absent);
-        expect(&CHECK, &missing, "warning", "not on path");
+        expect(&CHECK, &missing, "warning", "not on PATH");
         let Ok(Verdict::Finding { fix, .. }) = judge(&missing) else { panic!("no finding") };
         assert_eq!(fix.commands, ["sudo apt-get install -y nvidia-utils-580-server"]);
         expect(&CHECK, &server(|f| f.driver.smi = Fact::Unknown("x".into())), "unknown", "x");
@@ -79,6 +79,6 @@ mod tests {
             f.driver.smi = Fact::Absent;
             f.driver.module = Fact::Absent;
         });
-        expect(&CHECK, &none, "not applicable", "not loaded");
+        expect(&CHECK, &none, "not-applicable", "not loaded");
     }
 }

@@ -49,23 +49,26 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::driver::DeviceNodes;
 
     #[test]
     fn void_is_found_where_a_gpu_is_expected() {
         let mut facts = with_variables(gpu_container(), &[("NVIDIA_VISIBLE_DEVICES", "void")]);
         facts.driver.device_nodes = Fact::Absent;
-        assert!(finds(&CHECK, &facts, Severity::Error, "void"));
+        expect(&CHECK, &facts, "error", "void");
         facts.driver.device_nodes = Fact::Known(DeviceNodes { gpus: vec![0], ..Default::default() });
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.driver.device_nodes = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
-        assert!(means_nothing(
+        expect(&CHECK, &facts, "unknown", "");
+        expect(
             &CHECK,
-            &with_variables(gpu_container(), &[("NVIDIA_VISIBLE_DEVICES", "all")])
-        ));
+            &with_variables(gpu_container(), &[("NVIDIA_VISIBLE_DEVICES", "all")]),
+            "not-applicable",
+            "",
+        );
     }
 }

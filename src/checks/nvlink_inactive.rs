@@ -94,7 +94,7 @@ fn active(gpu: &Gpu) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{device, kind, machine, unknown};
+    use crate::facts::testing::{kind, pci::device, smi::machine, unknown};
 
     fn linked(links: &[&[Option<f32>]]) -> Facts {
         let mut facts = machine(&vec![""; links.len()]);

@@ -84,8 +84,8 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{device, kind, unknown};
     use crate::facts::kernel_log::xids;
+    use crate::facts::testing::{kind, pci::device, unknown};
 
     fn logged(log: &str) -> Facts {
         let mut facts = unknown();
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(kind(&CHECK, &logged("NVRM: Xid (PCI:0000:41:00): 79, gone")), "pass");
         let mut none = logged("");
         none.pci.devices = Fact::Known(vec![]);
-        assert_eq!(kind(&CHECK, &none), "not applicable");
+        assert_eq!(kind(&CHECK, &none), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -54,18 +54,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn old_limits_are_found() {
         let mut facts = gpu_node();
         facts.limits.nofile = Fact::Known((Limit::At(1024), Limit::At(4096)));
-        assert!(finds(&CHECK, &facts, Severity::Warning, "4096"));
+        expect(&CHECK, &facts, "warning", "4096");
         facts.limits.nofile = Fact::Known((Limit::At(1024), Limit::At(524_288)));
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.limits.nofile = Fact::Unknown("no /proc".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

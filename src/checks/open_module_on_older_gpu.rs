@@ -65,13 +65,16 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     #[test]
     fn the_open_module_does_not_drive_them() {
-        expect(&CHECK, &server(|_| {}), "not applicable", "no GPU");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
         let row = gpus::all().iter().find(|row| row.open_module == Some(false) && !row.pci_ids.is_empty());
         let Some(row) = row else { return };
         let mut facts = server(|f| first(f, |gpu| gpu.device = row.pci_ids[0]));

@@ -73,7 +73,7 @@ fn finding(killed: &[String]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, unknown};
+    use crate::facts::testing::{kind, unknown};
 
     #[test]
     fn kills_are_named_and_counted() {
@@ -87,6 +87,6 @@ mod tests {
         let Ok(Verdict::Finding { says, .. }) = judge(&facts) else { panic!() };
         assert!(says.contains("killed 3 processes") && says.contains("python (2), redis (1)"), "{says}");
         facts.kernel_log.oom_kills = Fact::Known(vec![]);
-        assert_eq!(kind(&CHECK, &facts), "not applicable");
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
     }
 }

@@ -87,13 +87,13 @@ fn port(pci: &Pci, gpu: &Device) -> Result<Option<Link>, Verdict> {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    use super::super::gpu_without_driver::testing::{bridge, gpu, server};
+mod tests {
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::pci::{bridge, gpu};
 
     /// A server whose GPU and port have these links.
-    pub fn linked(link: Link, port: Link) -> Facts {
+    fn linked(link: Link, port: Link) -> Facts {
         let mut device = gpu("0000:1b:00.0");
         device.link = Fact::Known(link);
         device.upstream = Some("0000:17:01.0".into());
@@ -101,14 +101,10 @@ pub(super) mod testing {
         above.link = Fact::Known(port);
         server(|f| f.pci.devices = Fact::Known(vec![above, device]))
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::gpu_without_driver::testing::{expect, first, server};
-    use super::testing::linked;
-    use super::*;
-    use crate::facts::Fact;
+    use crate::facts::testing::{
+        expect,
+        server::{first, server},
+    };
 
     #[test]
     fn lanes_that_both_ends_have_are_missed() {
@@ -119,8 +115,8 @@ mod tests {
         expect(&CHECK, &narrow, "warning", "runs x8, it and its port have x16");
         let mut guest = narrow.clone();
         guest.system.virtualisation = Fact::Known("kvm".into());
-        expect(&CHECK, &guest, "not applicable", "virtual machine");
-        expect(&CHECK, &server(|_| {}), "not applicable", "no GPU shows");
+        expect(&CHECK, &guest, "not-applicable", "virtual machine");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU shows");
         expect(&CHECK, &server(|f| first(f, |gpu| gpu.link = Fact::Unknown("x".into()))), "unknown", "x");
     }
 }

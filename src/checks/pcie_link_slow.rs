@@ -72,12 +72,13 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
-    use crate::facts::{Fact, composed};
+    use crate::facts::Fact;
+    use crate::facts::testing::files;
+    use crate::facts::testing::{expect, server::server};
 
     fn running(percent: u32, state: &str, generation: (u32, u32)) -> Facts {
-        let mut gpu = composed::gpu("NVIDIA H100 80GB HBM3 9.0");
+        let mut gpu = files::gpu("NVIDIA H100 80GB HBM3 9.0");
         gpu.utilization = Fact::Known(percent);
         gpu.performance_state = Fact::Known(state.into());
         gpu.pcie_generation = Fact::Known(generation);
@@ -88,9 +89,9 @@ mod tests {
     fn only_the_links_of_working_gpus_are_judged() {
         expect(&CHECK, &running(97, "P0", (5, 5)), "pass", "");
         expect(&CHECK, &running(97, "P0", (3, 5)), "warning", "generation 3, where 5 is possible");
-        expect(&CHECK, &running(0, "P8", (1, 4)), "not applicable", "idle");
-        expect(&CHECK, &running(0, "P0", (1, 4)), "not applicable", "idle");
+        expect(&CHECK, &running(0, "P8", (1, 4)), "not-applicable", "idle");
+        expect(&CHECK, &running(0, "P0", (1, 4)), "not-applicable", "idle");
         expect(&CHECK, &server(|f| f.gpu.list = Fact::Unknown("hangs".into())), "unknown", "hangs");
-        expect(&CHECK, &server(|f| f.gpu.list = Fact::Absent), "not applicable", "no nvidia-smi");
+        expect(&CHECK, &server(|f| f.gpu.list = Fact::Absent), "not-applicable", "no nvidia-smi");
     }
 }

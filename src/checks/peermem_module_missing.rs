@@ -92,9 +92,10 @@ fn release(kernel: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::driver::Module;
 
     fn node(open: bool, modules: &[&str], kernel: &str) -> Facts {
@@ -108,20 +109,15 @@ mod tests {
 
     #[test]
     fn a_missing_module_is_found_unless_dma_buf_replaces_it() {
-        assert!(finds(
-            &CHECK,
-            &node(false, &["nvidia"], "5.15.0-91-generic"),
-            Severity::Warning,
-            "proprietary"
-        ));
-        assert!(passes(&CHECK, &node(false, &["nvidia", "nvidia_peermem"], "5.15.0-91-generic")));
-        assert!(passes(&CHECK, &node(true, &["nvidia"], "5.15.0-91-generic")));
-        assert!(is_unknown(&CHECK, &node(true, &["nvidia"], "4.18.0-553.el8.x86_64")));
+        expect(&CHECK, &node(false, &["nvidia"], "5.15.0-91-generic"), "warning", "proprietary");
+        expect(&CHECK, &node(false, &["nvidia", "nvidia_peermem"], "5.15.0-91-generic"), "pass", "");
+        expect(&CHECK, &node(true, &["nvidia"], "5.15.0-91-generic"), "pass", "");
+        expect(&CHECK, &node(true, &["nvidia"], "4.18.0-553.el8.x86_64"), "unknown", "");
         let forbidden =
             with_variables(node(true, &["nvidia"], "6.8.0-45-generic"), &[("NCCL_DMABUF_ENABLE", "0")]);
-        assert!(finds(&CHECK, &forbidden, Severity::Warning, "NCCL_DMABUF_ENABLE=0"));
+        expect(&CHECK, &forbidden, "warning", "NCCL_DMABUF_ENABLE=0");
         let mut alone = node(false, &["nvidia"], "6.8.0");
         alone.rdma.devices = Fact::Known(vec![]);
-        assert!(means_nothing(&CHECK, &alone));
+        expect(&CHECK, &alone, "not-applicable", "");
     }
 }

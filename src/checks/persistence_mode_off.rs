@@ -65,18 +65,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn it_is_a_warning_on_a_linux_driver_only() {
         let mode = |mode: &str| machine(&[&format!("<persistence_mode>{mode}</persistence_mode>")]);
         assert_eq!(kind(&CHECK, &mode("Disabled")), "warning");
         assert_eq!(kind(&CHECK, &mode("Enabled")), "pass");
-        assert_eq!(kind(&CHECK, &mode("N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &mode("N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &mode("Unknown Error")), "unknown");
         let vgpu = "<persistence_mode>Disabled</persistence_mode><gpu_virtualization_mode><virtualization_mode>VGPU\
                     </virtualization_mode></gpu_virtualization_mode>";
-        assert_eq!(kind(&CHECK, &machine(&[vgpu])), "not applicable");
+        assert_eq!(kind(&CHECK, &machine(&[vgpu])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -64,9 +64,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, host, says};
+    use crate::facts::testing::{Sparse, says, sparse::host};
 
-    use crate::facts::sparse::{SOCKET, engine};
+    use crate::facts::testing::sparse::{SOCKET, engine};
 
     #[test]
     fn podman_needs_its_socket() {

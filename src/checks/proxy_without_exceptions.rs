@@ -56,21 +56,21 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_proxy_without_exceptions_is_found_and_its_password_is_not_shown() {
         let facts = with_variables(build_host(), &[("http_proxy", "http://ember:secret@proxy.example:3128")]);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "http_proxy is set"));
-        assert!(!format!("{:?}", verdict(&CHECK, &facts)).contains("secret"));
+        expect(&CHECK, &facts, "warning", "http_proxy is set");
+        assert!(!format!("{:?}", crate::checks::judge_one(&CHECK, &facts)).contains("secret"));
         let proxy = ("HTTPS_PROXY", "http://proxy.example:3128");
         let facts = with_variables(build_host(), &[proxy, ("NO_PROXY", ".example, localhost")]);
-        assert!(passes(&CHECK, &facts));
-        assert!(means_nothing(&CHECK, &build_host()));
+        expect(&CHECK, &facts, "pass", "");
+        expect(&CHECK, &build_host(), "not-applicable", "");
         let mut unread = build_host();
         unread.environment.variables = Fact::Unknown("--root".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

@@ -77,23 +77,23 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn an_index_over_plain_http_is_found_without_its_password() {
         let url = ("PIP_INDEX_URL", "http://ember:secret@mirror.example:8081/simple");
         let mut facts = with_variables(build_host(), &[url]);
         facts.environment.pip = Fact::Known(vec![]);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "http://mirror.example:8081/simple"));
-        assert!(!format!("{:?}", verdict(&CHECK, &facts)).contains("secret"));
+        expect(&CHECK, &facts, "warning", "http://mirror.example:8081/simple");
+        assert!(!format!("{:?}", crate::checks::judge_one(&CHECK, &facts)).contains("secret"));
         facts.environment.pip = Fact::Known(vec![("trusted-host".into(), "mirror.example".into())]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.environment.pip = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
         let mut plain = build_host();
         plain.environment.pip = Fact::Known(vec![]);
-        assert!(means_nothing(&CHECK, &plain));
+        expect(&CHECK, &plain, "not-applicable", "");
     }
 }

@@ -61,23 +61,23 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn missing_nodes_are_found() {
         let mut facts = gpu_node();
         facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
         facts.rdma.verbs_nodes = Fact::Absent;
-        assert!(finds(&CHECK, &facts, Severity::Error, "no uverbs nodes"));
+        expect(&CHECK, &facts, "error", "no uverbs nodes");
         facts.system.container = Fact::Known("docker".into());
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.expected.rdma = Some(true);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "not given"));
+        expect(&CHECK, &facts, "warning", "not given");
         facts.rdma.verbs_nodes = Fact::Known(vec!["uverbs0".into()]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.rdma.verbs_nodes = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -71,9 +71,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::testing::roles::*;
     use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::pci::Device;
 
     fn adapter() -> Device {
@@ -98,14 +98,14 @@ mod tests {
     fn missing_devices_are_found() {
         let mut facts = gpu_node();
         facts.rdma.devices = Fact::Known(vec![]);
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         facts.pci.devices = Fact::Known(vec![adapter()]);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "no RDMA device"));
+        expect(&CHECK, &facts, "warning", "no RDMA device");
         facts.expected.rdma = Some(true);
-        assert!(finds(&CHECK, &facts, Severity::Error, "no RDMA device"));
+        expect(&CHECK, &facts, "error", "no RDMA device");
         facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.rdma.devices = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -73,9 +73,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(rates: &[u32]) -> Facts {
         let mut facts = gpu_node();
@@ -89,12 +89,12 @@ mod tests {
 
     #[test]
     fn a_slow_rail_is_found() {
-        assert!(finds(&CHECK, &node(&[200, 200, 100, 200]), Severity::Warning, "mlx5_2 is slower"));
-        assert!(passes(&CHECK, &node(&[200, 200])));
-        assert!(passes(&CHECK, &node(&[400, 400, 400, 400, 200, 200])), "two for storage");
-        assert!(means_nothing(&CHECK, &node(&[200])));
+        expect(&CHECK, &node(&[200, 200, 100, 200]), "warning", "mlx5_2 is slower");
+        expect(&CHECK, &node(&[200, 200]), "pass", "");
+        assert_eq!(says(&CHECK, &node(&[400, 400, 400, 400, 200, 200])), "pass", "two for storage");
+        expect(&CHECK, &node(&[200]), "not-applicable", "");
         let mut unread = node(&[200, 200]);
         unread.rdma.devices = Fact::Unknown("no /sys".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 }

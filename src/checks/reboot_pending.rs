@@ -57,16 +57,16 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn a_new_kernel_that_waits_is_a_warning() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let asked = |name: &str| server(|f| f.modules.reboot_required = Fact::Known(vec![name.into()]));
         expect(&CHECK, &asked("linux-image-6.8.0-47-generic"), "warning", "linux-image");
-        expect(&CHECK, &asked("dbus"), "not applicable", "not for the kernel");
+        expect(&CHECK, &asked("dbus"), "not-applicable", "not for the kernel");
         expect(&CHECK, &server(|f| f.modules.reboot_required = Fact::Unknown("x".into())), "unknown", "x");
         expect(
             &CHECK,

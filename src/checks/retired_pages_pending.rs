@@ -47,7 +47,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     #[test]
     fn a_pending_retirement_is_a_warning() {
@@ -58,7 +58,7 @@ mod tests {
         };
         assert_eq!(kind(&CHECK, &pages("Yes")), "warning");
         assert_eq!(kind(&CHECK, &pages("No")), "pass");
-        assert_eq!(kind(&CHECK, &pages("N/A")), "not applicable");
+        assert_eq!(kind(&CHECK, &pages("N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &pages("ERR!")), "unknown");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

@@ -56,22 +56,22 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn another_role_is_found() {
         let mut facts = build_host();
         facts.pci.devices = Fact::Known(vec![]);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.expected.role = Some(Role::GpuNode);
-        assert!(finds(&CHECK, &facts, Severity::Error, "without an NVIDIA GPU"));
+        expect(&CHECK, &facts, "error", "without an NVIDIA GPU");
         facts.system.container = Fact::Known("podman".into());
-        assert!(finds(&CHECK, &facts, Severity::Error, "a container (podman)"));
+        expect(&CHECK, &facts, "error", "a container (podman)");
         facts.system.container = Fact::Unknown("no /proc".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
         facts.expected.role = None;
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
     }
 }

@@ -57,7 +57,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::gpu::testing::{kind, machine, unknown};
+    use crate::facts::testing::{kind, smi::machine, unknown};
 
     fn rows(pending: &str) -> Facts {
         machine(&[&format!(
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(kind(&CHECK, &rows("Yes")), "warning");
         assert_eq!(kind(&CHECK, &rows("No")), "pass");
         assert_eq!(kind(&CHECK, &rows("Unknown Error")), "unknown");
-        assert_eq!(kind(&CHECK, &machine(&[""])), "not applicable");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }
 }

@@ -60,14 +60,14 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn an_unsigned_module_is_refused() {
-        expect(&CHECK, &server(|_| {}), "not applicable", "no EFI");
-        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(false)), "not applicable", "off");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no EFI");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(false)), "not-applicable", "off");
         expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(true)), "pass", "");
         expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Unknown("efi".into())), "unknown", "efi");
         let mut blocked = server(|f| {

@@ -64,10 +64,10 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
     use crate::facts::driver::DriverLibrary;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn two_drivers_side_by_side_are_a_warning() {
@@ -79,7 +79,7 @@ mod tests {
             }
         });
         expect(&CHECK, &two, "warning", "570.86.15 and 580.95.05");
-        expect(&CHECK, &server(|f| f.driver.libraries = Fact::Known(vec![])), "not applicable", "");
+        expect(&CHECK, &server(|f| f.driver.libraries = Fact::Known(vec![])), "not-applicable", "");
         expect(&CHECK, &server(|f| f.driver.libraries = Fact::Unknown("x".into())), "unknown", "x");
     }
 }

@@ -81,9 +81,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::host::Space;
 
     fn space(total: u64, available: u64) -> Fact<Space> {
@@ -94,22 +95,22 @@ mod tests {
     fn dockers_default_is_an_error_in_a_container() {
         let mut facts = gpu_container();
         facts.limits.shared_memory = space(64, 64);
-        assert!(finds(&CHECK, &facts, Severity::Error, "64 MiB"));
+        expect(&CHECK, &facts, "error", "64 MiB");
         facts.limits.shared_memory = space(512, 512);
-        assert!(finds(&CHECK, &facts, Severity::Warning, "512 MiB"));
+        expect(&CHECK, &facts, "warning", "512 MiB");
         facts.limits.shared_memory = space(8192, 8192);
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
     }
 
     #[test]
     fn missing_and_full_ones_are_found() {
         let mut facts = gpu_node();
         facts.limits.shared_memory = Fact::Absent;
-        assert!(finds(&CHECK, &facts, Severity::Error, "does not exist"));
+        expect(&CHECK, &facts, "error", "does not exist");
         facts.limits.shared_memory = space(65_536, 3);
-        assert!(finds(&CHECK, &facts, Severity::Error, "is full"));
+        expect(&CHECK, &facts, "error", "is full");
         facts.limits.shared_memory = Fact::Unknown("permission denied".into());
-        assert!(is_unknown(&CHECK, &facts));
-        assert!(means_nothing(&CHECK, &build_host()));
+        expect(&CHECK, &facts, "unknown", "");
+        expect(&CHECK, &build_host(), "not-applicable", "");
     }
 }

@@ -55,20 +55,20 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn a_bundle_that_is_not_there_is_found() {
         let mut facts = build_host();
-        assert!(means_nothing(&CHECK, &facts));
+        expect(&CHECK, &facts, "not-applicable", "");
         let named = |there| vec![("PIP_CERT".to_owned(), "/opt/ca.pem".to_owned(), there)];
         facts.environment.certificates = named(Fact::Known(false));
-        assert!(finds(&CHECK, &facts, Severity::Error, "/opt/ca.pem"));
+        expect(&CHECK, &facts, "error", "/opt/ca.pem");
         facts.environment.certificates = named(Fact::Known(true));
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.environment.certificates = named(Fact::Unknown("permission denied".into()));
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

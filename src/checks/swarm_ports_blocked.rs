@@ -81,9 +81,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::network::Firewall;
 
     fn node(allowed: Fact<Vec<String>>) -> Facts {
@@ -97,21 +98,21 @@ mod tests {
     #[test]
     fn closed_ports_are_found_on_swarm_nodes() {
         let ports = |list: &[&str]| Fact::Known(list.iter().map(|port| (*port).to_owned()).collect());
-        assert!(finds(
-            &CHECK,
-            &node(ports(&["22/tcp", "7946/any"])),
-            Severity::Warning,
-            "2377/tcp, 4789/udp"
-        ));
-        assert!(passes(&CHECK, &node(ports(&["2377/tcp", "7946/any", "4789/udp"]))));
-        assert!(is_unknown(&CHECK, &node(Fact::Unknown("permission denied".into()))));
+        expect(&CHECK, &node(ports(&["22/tcp", "7946/any"])), "warning", "2377/tcp, 4789/udp");
+        expect(&CHECK, &node(ports(&["2377/tcp", "7946/any", "4789/udp"])), "pass", "");
+        expect(&CHECK, &node(Fact::Unknown("permission denied".into())), "unknown", "");
         let mut alone = node(ports(&[]));
         alone.docker.info = Fact::Known(serde_json::json!({"Swarm": {"LocalNodeState": "inactive"}}));
-        assert!(means_nothing(&CHECK, &alone));
-        assert!(means_nothing(&CHECK, &{
-            let mut open = node(ports(&[]));
-            open.network.firewall = Fact::Absent;
-            open
-        }));
+        expect(&CHECK, &alone, "not-applicable", "");
+        expect(
+            &CHECK,
+            &{
+                let mut open = node(ports(&[]));
+                open.network.firewall = Fact::Absent;
+                open
+            },
+            "not-applicable",
+            "",
+        );
     }
 }

@@ -49,9 +49,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{host, says};
+    use crate::facts::testing::{says, sparse::host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn the_two_are_not_borne_together() {

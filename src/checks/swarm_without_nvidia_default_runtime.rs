@@ -87,9 +87,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{gpu_host, says};
+    use crate::facts::testing::{says, sparse::gpu_host};
 
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn an_offer_must_be_kept() {

@@ -96,9 +96,9 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{gpu_host, says};
+    use crate::facts::testing::{says, sparse::gpu_host};
 
-    use crate::facts::sparse::{SOCKET, engine};
+    use crate::facts::testing::sparse::{SOCKET, engine};
 
     fn of(version: &str, driver: &str, runtime: &str, toolkit: &str, spec: bool) -> String {
         let info = format!(

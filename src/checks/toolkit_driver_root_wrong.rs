@@ -46,7 +46,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, says};
+    use crate::facts::testing::{Sparse, says, sparse::gpu_host};
 
     #[test]
     fn the_root_must_be_there() {

@@ -75,10 +75,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, says};
+    use crate::facts::testing::{Sparse, says, sparse::gpu_host};
 
     use crate::facts::Fact;
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn dockerd_must_find_it() {

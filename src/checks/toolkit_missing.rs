@@ -63,9 +63,12 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, host, says};
+    use crate::facts::testing::{
+        Sparse, says,
+        sparse::{gpu_host, host},
+    };
 
-    use crate::facts::sparse::{SOCKET, engine};
+    use crate::facts::testing::sparse::{SOCKET, engine};
 
     #[test]
     fn an_engine_needs_it_where_a_gpu_is() {

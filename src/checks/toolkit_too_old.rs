@@ -55,10 +55,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{gpu_host, says};
+    use crate::facts::testing::{says, sparse::gpu_host};
 
     use crate::facts::Fact;
-    use crate::facts::sparse::engine;
+    use crate::facts::testing::sparse::engine;
 
     #[test]
     fn only_version_two_needs_a_new_one() {

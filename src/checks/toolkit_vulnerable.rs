@@ -81,7 +81,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::sparse::{Sparse, gpu_host, says};
+    use crate::facts::testing::{Sparse, says, sparse::gpu_host};
 
     fn of(version: &str) -> String {
         let mut facts = gpu_host(&Sparse::new(&[]));

@@ -69,7 +69,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::composed::{machine, node, venv, word};
+    use crate::facts::testing::{
+        files::{machine, node, venv},
+        word,
+    };
 
     const H100: &str = "NVIDIA H100 80GB HBM3 9.0";
 

@@ -78,7 +78,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, venv, word};
+    use crate::facts::testing::{
+        files::{node, venv},
+        word,
+    };
 
     #[test]
     fn the_driver_decides() {

@@ -94,7 +94,10 @@ fn newest_that_runs(facts: &Facts) -> Option<(&'static str, &'static str)> {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{node, venv, word};
+    use crate::facts::testing::{
+        files::{node, venv},
+        word,
+    };
 
     #[test]
     fn floor_and_ceiling() {

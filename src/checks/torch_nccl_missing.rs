@@ -82,7 +82,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn the_wheel_is_there_or_not() {

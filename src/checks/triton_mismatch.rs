@@ -81,7 +81,10 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn the_series_decides() {

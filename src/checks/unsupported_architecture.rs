@@ -39,18 +39,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     #[test]
     fn other_architectures_are_found() {
         let mut facts = build_host();
         facts.system.architecture = Fact::Known("ppc64le".into());
-        assert!(finds(&CHECK, &facts, Severity::Error, "ppc64le"));
+        expect(&CHECK, &facts, "error", "ppc64le");
         facts.system.architecture = Fact::Known("aarch64".into());
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.system.architecture = Fact::Unknown("two loaders".into());
-        assert!(is_unknown(&CHECK, &facts));
+        expect(&CHECK, &facts, "unknown", "");
     }
 }

@@ -71,7 +71,10 @@ fn one(environment: &PythonEnvironment) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn the_users_copy_comes_first() {

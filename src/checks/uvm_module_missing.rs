@@ -68,9 +68,9 @@ fn judge(facts: &Facts) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpu_without_driver::testing::{expect, server};
     use super::*;
     use crate::facts::Fact;
+    use crate::facts::testing::{expect, server::server};
 
     #[test]
     fn nvidia_without_uvm_is_a_warning() {
@@ -81,8 +81,8 @@ mod tests {
             f.modules.loaded = Fact::Known(vec!["nvidia".into()]);
             f.driver.modprobe = Fact::Known(true);
         });
-        expect(&CHECK, &helped, "not applicable", "at first use");
+        expect(&CHECK, &helped, "not-applicable", "at first use");
         expect(&CHECK, &server(|f| f.modules.loaded = Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not applicable", "not loaded");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not-applicable", "not loaded");
     }
 }

@@ -92,9 +92,9 @@ fn takes(allowed: &str, value: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
-
-    use super::super::Severity;
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
     fn node(name: &str, value: &str) -> Facts {
         with_variables(gpu_node(), &[(name, value)])
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn values_out_of_bounds_are_found() {
-        assert!(finds(&CHECK, &node("NCCL_IB_RETRY_CNT", "13"), Severity::Warning, "0..7"));
-        assert!(finds(&CHECK, &node("NCCL_P2P_DISABLE", "yes"), Severity::Warning, "0|1"));
-        assert!(finds(&CHECK, &node("NCCL_P2P_LEVEL", "NVLINK"), Severity::Warning, "NVL"));
-        assert!(finds(&CHECK, &node("NCCL_DEBUG", "DEBUG"), Severity::Warning, "VERSION"));
+        expect(&CHECK, &node("NCCL_IB_RETRY_CNT", "13"), "warning", "0..7");
+        expect(&CHECK, &node("NCCL_P2P_DISABLE", "yes"), "warning", "0|1");
+        expect(&CHECK, &node("NCCL_P2P_LEVEL", "NVLINK"), "warning", "NVL");
+        expect(&CHECK, &node("NCCL_DEBUG", "DEBUG"), "warning", "VERSION");
     }
 
     #[test]
@@ -118,13 +118,13 @@ mod tests {
             ("NCCL_P2P_LEVEL", "2"),
             ("NCCL_IB_TC", "106"),
         ] {
-            assert!(passes(&CHECK, &node(name, value)), "{name}={value}");
+            assert_eq!(says(&CHECK, &node(name, value)), "pass", "{name}={value}");
         }
-        assert!(means_nothing(&CHECK, &node("NCCL_SOCKET_IFNAME", "eth0")));
-        assert!(means_nothing(&CHECK, &node("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")));
+        expect(&CHECK, &node("NCCL_SOCKET_IFNAME", "eth0"), "not-applicable", "");
+        expect(&CHECK, &node("NVIDIA_DRIVER_CAPABILITIES", "compute,utility"), "not-applicable", "");
         let mut unread = gpu_node();
         unread.environment.variables = Fact::Unknown("--root".into());
-        assert!(is_unknown(&CHECK, &unread));
+        expect(&CHECK, &unread, "unknown", "");
     }
 
     #[test]

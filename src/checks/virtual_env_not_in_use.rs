@@ -72,7 +72,10 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::composed::{machine, venv, word};
+    use crate::facts::testing::{
+        files::{machine, venv},
+        word,
+    };
 
     #[test]
     fn path_and_variable_disagree() {

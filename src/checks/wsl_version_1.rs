@@ -42,20 +42,21 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Fact, testing::*};
+    use crate::facts::Fact;
+    use crate::facts::testing::roles::*;
+    use crate::facts::testing::*;
 
-    use super::super::Severity;
     use crate::facts::system::Wsl;
 
     #[test]
     fn version_1_is_found() {
         let mut facts = build_host();
         facts.system.wsl = Fact::Known(Wsl { version: 1, dxg: false });
-        assert!(finds(&CHECK, &facts, Severity::Error, "WSL 1"));
+        expect(&CHECK, &facts, "error", "WSL 1");
         facts.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });
-        assert!(passes(&CHECK, &facts));
+        expect(&CHECK, &facts, "pass", "");
         facts.system.wsl = Fact::Unknown("no kernel".into());
-        assert!(is_unknown(&CHECK, &facts));
-        assert!(means_nothing(&CHECK, &build_host()));
+        expect(&CHECK, &facts, "unknown", "");
+        expect(&CHECK, &build_host(), "not-applicable", "");
     }
 }

@@ -94,8 +94,8 @@ fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::facts::Fact;
-    use crate::facts::gpu::testing::{kind, unknown};
     use crate::facts::kernel_log::xids as parse;
+    use crate::facts::testing::{kind, unknown};
 
     fn logged(lines: &str) -> Facts {
         let mut facts = unknown();

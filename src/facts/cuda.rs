@@ -214,15 +214,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::host::{Ask, Reading};
-
-    struct Machine(BTreeMap<&'static str, Reading>);
-
-    impl Host for Machine {
-        fn ask(&self, ask: Ask<'_>) -> Reading {
-            self.0.get(ask.to_string().as_str()).cloned().unwrap_or(Reading::Absent)
-        }
-    }
+    use crate::facts::testing::Sparse;
+    use crate::host::Reading;
 
     fn text(text: &str) -> Reading {
         Reading::Text(text.into())
@@ -267,7 +260,7 @@ mod tests {
 
     #[test]
     fn toolkits_are_found_once_each() {
-        let host = Machine(BTreeMap::from([
+        let host = Sparse::of([
             ("environment", text("CUDA_HOME=/usr/local/cuda-12.4")),
             ("find /usr/local cuda", text("cuda\ncuda-12\ncuda-12.4\ncuda-13.0\ncuda-samples")),
             ("stat /usr/local/cuda", stat("directory", "/usr/local/cuda-13.0")),
@@ -279,7 +272,7 @@ mod tests {
             ("read /usr/local/cuda-13.0/version.json", text(r#"{"cuda":{"version":"13.0.3"}}"#)),
             ("program nvcc", text("/usr/local/cuda/bin/nvcc")),
             ("stat /usr/local/cuda/bin/nvcc", stat("file", "/usr/local/cuda-13.0/bin/nvcc")),
-        ]));
+        ]);
         let cuda = gather(&host);
         let runtime = Toolkit { path: "/usr/local/cuda-12.4".into(), version: known("12.4"), nvcc: false };
         let full = Toolkit { path: "/usr/local/cuda-13.0".into(), version: known("13.0.3"), nvcc: true };
@@ -300,12 +293,12 @@ mod tests {
             ("stat /usr/bin/nvcc", stat("file", "/usr/bin/nvcc")),
             ("read /usr/lib/cuda/version.txt", text("CUDA Version 11.5.119\n")),
         ]);
-        assert_eq!(gather(&Machine(readings.clone())).nvcc_version, known("11.5"));
+        assert_eq!(gather(&Sparse::of(readings.clone())).nvcc_version, known("11.5"));
         readings.remove("read /usr/lib/cuda/version.txt");
         let stdout = "Cuda compilation tools, release 12.0, V12.0.140\n".to_owned();
         readings
             .insert("run nvcc --version", Reading::Ran { status: Some(0), stdout, stderr: String::new() });
-        let cuda = gather(&Machine(readings));
+        let cuda = gather(&Sparse::of(readings));
         assert_eq!(cuda.nvcc_version, known("12.0"));
         assert_eq!(cuda.compiler(), Fact::Known(("/usr/bin/nvcc".into(), "12.0".into())));
         assert_eq!(cuda.toolkits, Fact::Known(Vec::new()));

@@ -245,26 +245,12 @@ fn uv_settings(text: &str) -> Result<Vec<(String, String)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Ask;
+    use crate::facts::testing::Sparse;
+
     use crate::host::record::Replay;
 
-    /// What is not named is absent.
-    struct Machine(Replay);
-    impl Host for Machine {
-        fn ask(&self, ask: Ask<'_>) -> Reading {
-            match self.0.ask(ask) {
-                Reading::Failed(why) if why == "none" => Reading::Absent,
-                other => other,
-            }
-        }
-    }
-
     fn environment(readings: &[(&str, &str)]) -> Environment {
-        let readings: BTreeMap<String, Reading> = readings
-            .iter()
-            .map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned())))
-            .collect();
-        gather(&Machine(Replay::new(readings, "none")))
+        gather(&Sparse::new(readings))
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Fact<Vec<(String, String)>> {

@@ -353,15 +353,8 @@ fn nccl_conf(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fac
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{Ask, Reading};
-
-    struct Machine(BTreeMap<String, Reading>);
-
-    impl Host for Machine {
-        fn ask(&self, ask: Ask<'_>) -> Reading {
-            self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
-        }
-    }
+    use crate::facts::testing::Sparse;
+    use crate::host::Reading;
 
     fn text(text: &str) -> Reading {
         Reading::Text(text.into())
@@ -374,7 +367,7 @@ mod tests {
     }
 
     /// `DIR NAME=REAL …` a line: a directory with links.
-    fn machine(directories: &[&str], more: &[(&str, &str)]) -> Machine {
+    fn machine(directories: &[&str], more: &[(&str, &str)]) -> Sparse {
         let mut readings = BTreeMap::new();
         for line in directories {
             let mut words = line.split(' ');
@@ -392,7 +385,7 @@ mod tests {
         for (key, value) in more {
             readings.insert((*key).to_owned(), text(value));
         }
-        Machine(readings)
+        Sparse(readings)
     }
 
     #[test]

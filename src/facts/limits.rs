@@ -151,31 +151,14 @@ fn memory_controller(text: &str) -> Option<(&'static str, &'static str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
-    use crate::host::Ask;
-    use crate::host::record::Replay;
+    use crate::facts::testing::Sparse;
 
     const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/outputs/system");
 
-    /// What is not named is absent.
-    struct Machine(Replay);
-    impl Host for Machine {
-        fn ask(&self, ask: Ask<'_>) -> Reading {
-            match self.0.ask(ask) {
-                Reading::Failed(why) if why == "none" => Reading::Absent,
-                other => other,
-            }
-        }
-    }
-
     fn limits(readings: &[(&str, &str)]) -> Limits {
-        let readings: BTreeMap<String, Reading> = readings
-            .iter()
-            .map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned())))
-            .collect();
-        gather(&Machine(Replay::new(readings, "none")))
+        gather(&Sparse::new(readings))
     }
 
     #[test]

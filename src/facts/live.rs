@@ -3,7 +3,6 @@
 use super::{Expected, Fact, Facts, gather};
 use crate::engine::live::{Answer, Failure, NotTried};
 use crate::host::Host;
-use crate::host::record::Replay;
 use crate::host::snapshot::Snapshot;
 
 /// The attempt with one container.
@@ -37,9 +36,4 @@ pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
 
 fn facts(host: &dyn Host) -> Facts {
     gather::recorded(host, Expected { role: Some(super::Role::Container), ..Expected::default() })
-}
-
-/// An empty machine, of which nothing is known; for tests of checks that look at a few facts only.
-pub fn nothing_known(why: &str) -> Facts {
-    gather::recorded(&Replay::new(Default::default(), why), Expected::default())
 }

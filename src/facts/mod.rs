@@ -4,8 +4,6 @@
 //! tests. Nothing here decides whether something is wrong; see [`crate::checks`].
 
 pub mod clock;
-#[cfg(test)]
-pub mod composed;
 pub mod cuda;
 pub mod docker;
 pub mod driver;
@@ -25,8 +23,6 @@ pub mod packages;
 pub mod pci;
 pub mod python;
 pub mod rdma;
-#[cfg(test)]
-pub mod sparse;
 pub mod support;
 pub mod system;
 #[cfg(test)]

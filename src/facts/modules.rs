@@ -213,22 +213,9 @@ fn parse_options(text: &str) -> impl Iterator<Item = String> + '_ {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
-
-    struct Files(BTreeMap<String, Reading>);
-
-    impl Host for Files {
-        fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-            self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
-        }
-    }
-
-    fn files(readings: &[(&str, &str)]) -> Files {
-        let text = |text: &str| Reading::Text(text.to_owned());
-        Files(readings.iter().map(|(key, value)| ((*key).to_owned(), text(value))).collect())
-    }
+    use crate::facts::testing::Sparse;
 
     #[test]
     fn modinfo_is_read() {
@@ -245,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_module_that_is_not_there_is_absent_and_a_missing_modinfo_is_unknown() {
-        let mut host = files(&[
+        let mut host = Sparse::new(&[
             ("list /sys/bus/pci/devices", "0000:01:00.0"),
             ("read /sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n"),
             ("read /sys/bus/pci/devices/0000:01:00.0/class", "0x030200\n"),
@@ -258,12 +245,12 @@ mod tests {
         };
         host.0.insert("run /sbin/modinfo nvidia".into(), ran);
         assert_eq!(nvidia_file(&host), Fact::Absent);
-        assert_eq!(nvidia_file(&files(&[("list /sys/bus", "cpu")])), Fact::Absent);
+        assert_eq!(nvidia_file(&Sparse::new(&[("list /sys/bus", "cpu")])), Fact::Absent);
     }
 
     #[test]
     fn dkms_tells_built_from_added() {
-        let host = files(&[
+        let host = Sparse::new(&[
             ("find /var/lib/dkms nvidia", "nvidia"),
             ("list /var/lib/dkms/nvidia", "465.19.01\n550.54.14\nkernel-6.8.0-45-generic-x86_64"),
             ("list /var/lib/dkms/nvidia/465.19.01", "source"),
@@ -279,23 +266,26 @@ mod tests {
         };
         let expected = vec![entry("465.19.01", &[]), entry("550.54.14", &["6.8.0-45-generic"])];
         assert_eq!(dkms(&host), Fact::Known(expected));
-        assert_eq!(dkms(&files(&[])), Fact::Known(vec![]));
+        assert_eq!(dkms(&Sparse::new(&[])), Fact::Known(vec![]));
     }
 
     #[test]
     fn secure_boot_is_on_off_hidden_or_no_matter() {
         const VARIABLE: &str =
             "read /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
-        assert_eq!(secure_boot(&files(&[(VARIABLE, "\u{6}\0\0\0\u{1}")])), Fact::Known(true));
-        assert_eq!(secure_boot(&files(&[(VARIABLE, "\u{6}\0\0\0\0")])), Fact::Known(false));
-        assert_eq!(secure_boot(&files(&[("list /sys/bus", "pci")])), Fact::Absent);
-        assert!(matches!(secure_boot(&files(&[("list /sys/firmware/efi", "efivars")])), Fact::Unknown(_)));
-        assert!(matches!(secure_boot(&files(&[])), Fact::Unknown(_)));
+        assert_eq!(secure_boot(&Sparse::new(&[(VARIABLE, "\u{6}\0\0\0\u{1}")])), Fact::Known(true));
+        assert_eq!(secure_boot(&Sparse::new(&[(VARIABLE, "\u{6}\0\0\0\0")])), Fact::Known(false));
+        assert_eq!(secure_boot(&Sparse::new(&[("list /sys/bus", "pci")])), Fact::Absent);
+        assert!(matches!(
+            secure_boot(&Sparse::new(&[("list /sys/firmware/efi", "efivars")])),
+            Fact::Unknown(_)
+        ));
+        assert!(matches!(secure_boot(&Sparse::new(&[])), Fact::Unknown(_)));
     }
 
     #[test]
     fn modules_and_options_are_read() {
-        let host = files(&[
+        let host = Sparse::new(&[
             (
                 "read /proc/modules",
                 "nvidia_uvm 4260675 12 - Live 0x60cdd02eea624fc2 (POE)\nnouveau 1 0 - Live 0x0\n",
@@ -315,19 +305,22 @@ mod tests {
             options(&host),
             Fact::Known(vec!["blacklist nouveau".into(), "options nouveau modeset=0".into()])
         );
-        assert!(matches!(loaded(&files(&[])), Fact::Unknown(_)));
-        assert_eq!(loaded(&files(&[("read /proc/sys/kernel/osrelease", "6.1.0\n")])), Fact::Known(vec![]));
+        assert!(matches!(loaded(&Sparse::new(&[])), Fact::Unknown(_)));
+        assert_eq!(
+            loaded(&Sparse::new(&[("read /proc/sys/kernel/osrelease", "6.1.0\n")])),
+            Fact::Known(vec![])
+        );
     }
 
     #[test]
     fn a_reboot_is_asked_for_by_packages() {
-        let host = files(&[
+        let host = Sparse::new(&[
             ("read /run/reboot-required", "*** System restart required ***\n"),
             ("read /run/reboot-required.pkgs", "linux-image-6.8.0-47-generic\nlinux-base\nlinux-base\n"),
         ]);
         let packages = vec!["linux-base".into(), "linux-image-6.8.0-47-generic".into()];
         assert_eq!(reboot_required(&host), Fact::Known(packages));
-        assert_eq!(reboot_required(&files(&[])), Fact::Absent);
+        assert_eq!(reboot_required(&Sparse::new(&[])), Fact::Absent);
     }
 
     #[test]
@@ -341,7 +334,7 @@ mod tests {
             ("proc-modules-precision7530-p3200-mixed-drivers.txt", Some("nvidia")),
         ] {
             let text = std::fs::read_to_string(format!("{dir}/system/{file}")).unwrap();
-            let modules = loaded(&files(&[("read /proc/modules", &text)]));
+            let modules = loaded(&Sparse::new(&[("read /proc/modules", &text)]));
             let modules = modules.known().unwrap();
             assert!(!modules.is_empty(), "{file}");
             assert_eq!(modules.iter().any(|name| name.starts_with("nvidia")), wanted.is_some(), "{file}");

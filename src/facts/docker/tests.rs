@@ -10,7 +10,7 @@ fn output(name: &str) -> String {
 }
 
 fn gathered(readings: &[(&str, &str)]) -> Docker {
-    gather(&crate::facts::sparse::Sparse::new(readings))
+    gather(&crate::facts::testing::Sparse::new(readings))
 }
 
 const SOCKET: &str =

@@ -1,6 +1,5 @@
-use std::collections::BTreeMap;
-
 use super::*;
+use crate::facts::testing::Sparse;
 use crate::host::Reading;
 
 #[test]
@@ -16,19 +15,6 @@ fn driver_versions_order_by_number_and_print_as_nvidia_writes_them() {
     }
 }
 
-struct Files(BTreeMap<String, Reading>);
-
-impl Host for Files {
-    fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-        self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
-    }
-}
-
-fn files(readings: &[(&str, &str)]) -> Files {
-    let text = |text: &str| Reading::Text(text.to_owned());
-    Files(readings.iter().map(|(key, value)| ((*key).to_owned(), text(value))).collect())
-}
-
 fn stat(path: &str, size: u64) -> String {
     let kind = "file".to_owned();
     let mode = "0755".to_owned();
@@ -42,7 +28,7 @@ const DIR: &str = "/usr/lib/x86_64-linux-gnu";
 #[test]
 fn the_library_is_what_the_link_leads_to() {
     let real = stat(&format!("{DIR}/libcuda.so.550.54.14"), 28_000_000);
-    let mut host = files(&[
+    let mut host = Sparse::new(&[
         (FIND, "libcuda.so\nlibcuda.so.1\nlibcuda.so.535.183.01\nlibcuda.so.550.54.14"),
         ("stat /usr/lib/x86_64-linux-gnu/libcuda.so.1", &real),
         ("stat /usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14", &real),
@@ -56,12 +42,12 @@ fn the_library_is_what_the_link_leads_to() {
     assert_eq!(driver.broken, Fact::Known(vec![(format!("{DIR}/libcuda.so.535.183.01"), "is empty")]));
     host.0.insert(FIND.into(), Reading::Failed("permission denied".into()));
     assert!(matches!(gather(&host).library, Fact::Unknown(_)));
-    assert_eq!(gather(&files(&[])).library, Fact::Absent);
+    assert_eq!(gather(&Sparse::new(&[])).library, Fact::Absent);
 }
 
 #[test]
 fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
-    let host = files(&[
+    let host = Sparse::new(&[
         ("environment", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/usr/local/cuda/compat"),
         ("find /usr/local/cuda/lib64/stubs libcuda.so libnvidia-ml.so", "libcuda.so"),
         ("find /usr/local/cuda/compat libcuda.so libnvidia-ml.so", "libcuda.so.1"),
@@ -79,7 +65,7 @@ fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
 #[test]
 fn the_loaders_directories_are_those_of_its_configuration_without_doubles() {
     let lib = stat("/usr/lib", 0);
-    let host = files(&[
+    let host = Sparse::new(&[
         ("environment", "LD_LIBRARY_PATH=/opt/x/:relative:"),
         ("list /etc/ld.so.conf.d", "x86_64-linux-gnu.conf\nREADME"),
         (
@@ -95,7 +81,7 @@ fn the_loaders_directories_are_those_of_its_configuration_without_doubles() {
 fn device_nodes_are_read() {
     let names = "nvidia-caps\nnvidia-modeset\nnvidia-nvswitch0\nnvidia-nvswitchctl\nnvidia-uvm\nnvidia-uvm-tools\n\
                  nvidia0\nnvidia1\nnvidia10\nnvidiactl";
-    let host = files(&[("find /dev nvidia", names)]);
+    let host = Sparse::new(&[("find /dev nvidia", names)]);
     let expected = DeviceNodes {
         gpus: vec![0, 1, 10],
         control: true,
@@ -104,8 +90,8 @@ fn device_nodes_are_read() {
         capabilities: true,
     };
     assert_eq!(gather(&host).device_nodes, Fact::Known(expected));
-    assert_eq!(gather(&files(&[("find /dev nvidia", "")])).device_nodes, Fact::Absent);
-    assert!(matches!(gather(&files(&[])).device_nodes, Fact::Unknown(_)));
+    assert_eq!(gather(&Sparse::new(&[("find /dev nvidia", "")])).device_nodes, Fact::Absent);
+    assert!(matches!(gather(&Sparse::new(&[])).device_nodes, Fact::Unknown(_)));
 }
 
 #[test]

@@ -305,8 +305,8 @@ fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::machine;
     use super::*;
+    use crate::facts::testing::smi::machine;
 
     #[test]
     fn gpus_are_named_in_few_words() {
@@ -346,84 +346,5 @@ mod tests {
         let gpus = facts.gpu.list.known().unwrap();
         assert_eq!(gpus[0].compute_capability, Fact::Known((9, 0)));
         assert_eq!(gpus[1].compute_capability, Fact::Known((9, 0)));
-    }
-}
-
-/// Facts for tests of checks, from the elements below `<gpu>` that matter.
-#[cfg(test)]
-pub mod testing {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::facts::{Expected, Facts, gather};
-    use crate::host::record::Replay;
-
-    /// A machine of which nothing is known.
-    pub fn unknown() -> Facts {
-        gather::recorded(&Replay::new(BTreeMap::new(), "not in this snapshot"), Expected::default())
-    }
-
-    /// A bare-metal machine of which only the GPUs are known.
-    pub fn machine(gpus: &[&str]) -> Facts {
-        let gpus: String = gpus
-            .iter()
-            .zip(0..)
-            .map(|(inner, index)| {
-                format!("<gpu id=\"00000000:{index:02X}:00.0\"><product_name>NVIDIA H100 80GB HBM3</product_name>{inner}</gpu>")
-            })
-            .collect();
-        let stdout = format!(
-            "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>570.86.15</driver_version>{gpus}</nvidia_smi_log>"
-        );
-        said(Reading::Ran { status: Some(0), stdout, stderr: String::new() })
-    }
-
-    /// A bare-metal machine of which only an answer of `nvidia-smi -q -x` is known.
-    pub fn said(reading: Reading) -> Facts {
-        let text = |text: &str| Reading::Text(text.to_owned());
-        let readings = [
-            ("stat /dev/nvidiactl".to_owned(), text("{}")),
-            ("program nvidia-smi".to_owned(), text("/usr/bin/nvidia-smi")),
-            ("run nvidia-smi -q -x".to_owned(), reading),
-        ];
-        let mut facts =
-            gather::recorded(&Replay::new(readings.into(), "not in this snapshot"), Expected::default());
-        facts.system.container = Fact::Absent;
-        facts.system.wsl = Fact::Absent;
-        facts.system.virtualisation = Fact::Absent;
-        facts
-    }
-
-    /// A device of NVIDIA on the PCI bus.
-    pub fn device(address: &str, class: u32, driver: &str) -> pci::Device {
-        pci::Device {
-            address: address.into(),
-            vendor: 0x10de,
-            device: 0x2330,
-            class,
-            driver: Fact::Known(driver.into()),
-            link: Fact::Absent,
-            iommu_group: Fact::Absent,
-            numa_node: Fact::Absent,
-            virtual_function: false,
-            upstream: None,
-            iommu_type: Fact::Absent,
-            acs_redirects: Fact::Absent,
-            answers: Fact::Absent,
-        }
-    }
-
-    /// `error`, `warning`, `pass`, `unknown` or `not applicable`.
-    pub fn kind(check: &crate::checks::Check, facts: &Facts) -> &'static str {
-        use crate::checks::Severity;
-        match (check.judge)(facts) {
-            Ok(verdict) | Err(verdict) => match verdict {
-                Verdict::Pass => "pass",
-                Verdict::NotApplicable(_) => "not applicable",
-                Verdict::Unknown(_) => "unknown",
-                Verdict::Finding { severity: Severity::Error, .. } => "error",
-                Verdict::Finding { severity: Severity::Warning, .. } => "warning",
-            },
-        }
     }
 }

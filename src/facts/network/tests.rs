@@ -3,25 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::host::Ask;
+use crate::facts::testing::Sparse;
 use crate::host::record::Replay;
 
-/// What is not named is absent.
-struct Machine(Replay);
-
-impl Host for Machine {
-    fn ask(&self, ask: Ask<'_>) -> Reading {
-        match self.0.ask(ask) {
-            Reading::Failed(why) if why == "none" => Reading::Absent,
-            other => other,
-        }
-    }
-}
-
 fn network(readings: &[(&str, &str)]) -> Network {
-    let readings: BTreeMap<String, Reading> =
-        readings.iter().map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned()))).collect();
-    gather(&Machine(Replay::new(readings, "none")))
+    gather(&Sparse::new(readings))
 }
 
 const ROUTES: &str = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
@@ -74,7 +60,7 @@ fn an_interface_that_cannot_be_read_is_not_left_out() {
         ("read /sys/class/net/eth0/ifindex".to_owned(), Reading::Failed("permission denied".into())),
         ("stat /sys/class/net/eth0/device".to_owned(), Reading::Absent),
     ];
-    let found = gather(&Machine(Replay::new(readings.into(), "none"))).interfaces;
+    let found = gather(&Sparse(readings.into())).interfaces;
     assert_eq!(found, Fact::Unknown("eth0: permission denied".into()));
 }
 

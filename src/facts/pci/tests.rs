@@ -1,16 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::facts::testing::Sparse;
 use crate::host::record::Replay;
-
-/// A host of sysfs readings; what is not among them does not exist.
-struct Sysfs(BTreeMap<String, Reading>);
-
-impl Host for Sysfs {
-    fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-        self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
-    }
-}
 
 fn stat(path: &str) -> Reading {
     let stat = Stat {
@@ -25,12 +17,12 @@ fn stat(path: &str) -> Reading {
     Reading::Text(serde_json::to_string(&stat).unwrap())
 }
 
-fn put(host: &mut Sysfs, address: &str, file: &str, text: &str) {
+fn put(host: &mut Sparse, address: &str, file: &str, text: &str) {
     host.0.insert(format!("read {DEVICES}/{address}/{file}"), Reading::Text(format!("{text}\n")));
 }
 
-fn switch() -> Sysfs {
-    let mut host = Sysfs(BTreeMap::new());
+fn switch() -> Sparse {
+    let mut host = Sparse(BTreeMap::new());
     let places = [
         ("0000:17:01.0", "0x8086", "0x352a", "0x060400", ""),
         ("0000:18:00.0", "0x1000", "0xc030", "0x060400", "/0000:17:01.0"),
@@ -83,11 +75,11 @@ fn a_gpu_is_read_with_its_link_and_the_bridges_above_it() {
 
 #[test]
 fn no_bus_is_known_and_no_sysfs_is_not() {
-    let none = Sysfs(BTreeMap::new());
+    let none = Sparse(BTreeMap::new());
     assert!(matches!(gather(&none).devices, Fact::Unknown(_)));
     assert!(may_have_gpu(&none));
     let firecracker =
-        Sysfs(BTreeMap::from([("list /sys/bus".to_owned(), Reading::Text("cpu\nmemory".into()))]));
+        Sparse(BTreeMap::from([("list /sys/bus".to_owned(), Reading::Text("cpu\nmemory".into()))]));
     assert_eq!(gather(&firecracker).devices, Fact::Known(vec![]));
     assert!(!may_have_gpu(&firecracker));
     let unread = Replay::new(BTreeMap::new(), "not read");
@@ -144,8 +136,8 @@ fn a_device_that_is_gone_answers_with_ones() {
 
 /// `0000:1b:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)`, put back into
 /// the files of sysfs that it was made from.
-fn from_lspci(text: &str) -> Sysfs {
-    let mut host = Sysfs(BTreeMap::from([("list /sys/bus".to_owned(), Reading::Text("pci".into()))]));
+fn from_lspci(text: &str) -> Sparse {
+    let mut host = Sparse(BTreeMap::from([("list /sys/bus".to_owned(), Reading::Text("pci".into()))]));
     let mut names = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with(char::is_whitespace)) {
         let Some((address, rest)) = line.split_once(' ') else { continue };

@@ -348,6 +348,7 @@ fn parent(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::testing::Sparse;
     use crate::host::{Reading, record::Replay};
 
     fn environments(host: &dyn Host) -> Vec<PythonEnvironment> {
@@ -364,22 +365,13 @@ mod tests {
         ))
     }
 
-    /// A machine where everything that is not named is absent.
-    struct Machine(BTreeMap<String, Reading>);
-
-    impl Host for Machine {
-        fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-            self.0.get(&ask.to_string()).cloned().unwrap_or(Reading::Absent)
-        }
-    }
-
-    fn machine(readings: &[(&str, Reading)]) -> Machine {
+    fn machine(readings: &[(&str, Reading)]) -> Sparse {
         let prefixes = format!(" {}", PREFIXES.join(" "));
         let key = |key: &str| match key.strip_prefix("site ") {
             Some(dir) => format!("find {dir}{prefixes}"),
             None => key.to_owned(),
         };
-        Machine(readings.iter().map(|(k, reading)| (key(k), reading.clone())).collect())
+        Sparse(readings.iter().map(|(k, reading)| (key(k), reading.clone())).collect())
     }
 
     const TORCH: &str =

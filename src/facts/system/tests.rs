@@ -3,27 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::facts::testing::Sparse;
 use crate::host::record::Replay;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/outputs/system");
-
-/// A machine that has exactly these readings, everything else absent where the ask begins with one of `absent`.
-struct Machine(Replay);
-
-impl Host for Machine {
-    fn ask(&self, ask: crate::host::Ask<'_>) -> Reading {
-        match self.0.ask(ask) {
-            Reading::Failed(why) if why == "none" => Reading::Absent,
-            other => other,
-        }
-    }
-}
-
-fn machine(readings: &[(&str, &str)]) -> Machine {
-    let readings: BTreeMap<String, Reading> =
-        readings.iter().map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned()))).collect();
-    Machine(Replay::new(readings, "none"))
-}
 
 fn link(to: &str) -> String {
     serde_json::to_string(&crate::host::Stat {
@@ -39,7 +22,7 @@ fn link(to: &str) -> String {
 }
 
 /// The namespaces: `own` are this process's own, the others the machine's.
-fn with_namespaces(readings: &[(&str, &str)], own: &[&str]) -> Machine {
+fn with_namespaces(readings: &[(&str, &str)], own: &[&str]) -> Sparse {
     let numbers = [("pid", 836), ("uts", 838), ("ipc", 839), ("user", 837), ("cgroup", 835)];
     let links: Vec<(String, String)> = numbers
         .iter()
@@ -50,7 +33,7 @@ fn with_namespaces(readings: &[(&str, &str)], own: &[&str]) -> Machine {
         .collect();
     let mut all: Vec<(&str, &str)> = links.iter().map(|(ask, text)| (ask.as_str(), text.as_str())).collect();
     all.extend(readings);
-    machine(&all)
+    Sparse::new(&all)
 }
 
 const DOCKER_MOUNTS: &str = "1204 1122 0:76 / / rw,relatime master:450 - overlay overlay rw,lowerdir=/l/A\n\
@@ -58,7 +41,7 @@ const DOCKER_MOUNTS: &str = "1204 1122 0:76 / / rw,relatime master:450 - overlay
 const VM_MOUNTS: &str = "24 27 0:6 / /dev rw,relatime - devtmpfs devtmpfs rw,size=12334524k,mode=755\n\
     27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard";
 
-fn container(machine: &Machine) -> Fact<String> {
+fn container(machine: &Sparse) -> Fact<String> {
     gather(machine).container
 }
 
@@ -69,7 +52,7 @@ fn containers_are_told_from_machines() {
     let file = link("/x");
     let cgroup_v1 = "12:devices:/docker/4c0e0c7f1f7c\n0::/system.slice/containerd.service";
     let host_service = "0::/system.slice/docker.service";
-    let cases: &[(&str, Machine, Fact<String>)] = &[
+    let cases: &[(&str, Sparse, Fact<String>)] = &[
         ("docker", with_namespaces(&[("stat /.dockerenv", &file)], &own), known("docker")),
         (
             "docker, cgroup v1, no mark",
@@ -144,7 +127,7 @@ fn containers_are_told_from_machines() {
         ),
         (
             "an older snapshot of a machine",
-            machine(&[("read /proc/self/mountinfo", VM_MOUNTS)]),
+            Sparse::new(&[("read /proc/self/mountinfo", VM_MOUNTS)]),
             Fact::Absent,
         ),
     ];
@@ -157,7 +140,7 @@ fn containers_are_told_from_machines() {
 fn what_cannot_be_seen_is_unknown() {
     let unshared = with_namespaces(&[("read /proc/self/mountinfo", VM_MOUNTS)], &["pid"]);
     assert!(matches!(container(&unshared), Fact::Unknown(_)));
-    assert!(matches!(container(&machine(&[])), Fact::Unknown(_)), "no /proc");
+    assert!(matches!(container(&Sparse::new(&[])), Fact::Unknown(_)), "no /proc");
     let failing = Replay::new(BTreeMap::new(), "not in this snapshot");
     let system = gather(&failing);
     for unknown in [
@@ -182,7 +165,7 @@ fn wsl_versions_are_told_apart() {
         if dxg {
             readings.push(("stat /dev/dxg", &file));
         }
-        gather(&machine(&readings)).wsl
+        gather(&Sparse::new(&readings)).wsl
     };
     assert_eq!(wsl("4.4.0-19041-Microsoft\n", false), Fact::Known(Wsl { version: 1, dxg: false }));
     assert_eq!(wsl("5.10.16.3-microsoft-standard-WSL2\n", true), Fact::Known(Wsl { version: 2, dxg: true }));
@@ -191,7 +174,7 @@ fn wsl_versions_are_told_apart() {
 
 #[test]
 fn the_architecture_is_the_kernels_or_the_loaders() {
-    let architecture = |readings: &[(&str, &str)]| gather(&machine(readings)).architecture;
+    let architecture = |readings: &[(&str, &str)]| gather(&Sparse::new(readings)).architecture;
     let file = link("/x");
     let x86 = ("stat /lib64/ld-linux-x86-64.so.2", file.as_str());
     let arm = ("stat /lib/ld-linux-aarch64.so.1", file.as_str());
@@ -205,7 +188,7 @@ fn the_architecture_is_the_kernels_or_the_loaders() {
 fn ids_and_memory_are_read() {
     let status = "Name:\tbash\nUid:\t1000\t0\t0\t0\nGid:\t1000\t1001\t1001\t1001\nFDSize:\t256\nGroups:\t4 24 1001 999 \n";
     let meminfo = "MemTotal:       131757392 kB\nMemFree:         1000000 kB\nHugePages_Total:       0\n";
-    let system = gather(&machine(&[("read /proc/self/status", status), ("read /proc/meminfo", meminfo)]));
+    let system = gather(&Sparse::new(&[("read /proc/self/status", status), ("read /proc/meminfo", meminfo)]));
     assert_eq!(system.uid, Fact::Known(0));
     assert_eq!(system.gids, Fact::Known(vec![1001, 4, 24, 999]));
     assert_eq!(system.memory, Fact::Known(131_757_392 * 1024));
@@ -215,7 +198,7 @@ fn ids_and_memory_are_read() {
 #[test]
 fn hypervisors_are_named() {
     let virtualisation = |vendor: &str, product: &str, clocks: &str, flags: &str| {
-        gather(&machine(&[
+        gather(&Sparse::new(&[
             ("read /sys/class/dmi/id/sys_vendor", vendor),
             ("read /sys/class/dmi/id/product_name", product),
             ("read /sys/devices/system/clocksource/clocksource0/available_clocksource", clocks),

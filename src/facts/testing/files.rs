@@ -1,10 +1,10 @@
-//! Machines composed for the tests of checks.
+//! A machine composed of files.
 
 use std::collections::BTreeMap;
 
-use super::driver::Module;
-use super::gpu::{Gpu, RemappedRows};
-use super::{Expected, Fact, Facts, gather};
+use crate::facts::driver::Module;
+use crate::facts::gpu::{Gpu, RemappedRows};
+use crate::facts::{Expected, Fact, Facts, gather};
 use crate::host::Reading;
 use crate::host::closed::Closed;
 
@@ -91,15 +91,4 @@ pub fn venv(torch: &str, distributions: &[&str]) -> Vec<(&'static str, &'static 
     }
     files.extend(distributions.iter().map(|name| (keep(format!("{SITE}/{name}.dist-info/METADATA")), "")));
     files
-}
-
-/// Severity, `pass`, `unknown` or `not-applicable`, for comparisons in tests.
-pub fn word(verdict: &crate::checks::Verdict) -> String {
-    use crate::checks::Verdict;
-    match verdict {
-        Verdict::Pass => "pass".into(),
-        Verdict::NotApplicable(_) => "not-applicable".into(),
-        Verdict::Unknown(_) => "unknown".into(),
-        Verdict::Finding { severity, .. } => format!("{severity:?}").to_lowercase(),
-    }
 }

@@ -1,23 +1,13 @@
-//! Machines for the tests of checks: facts of an empty machine, to be changed field by field.
+//! A machine of a role on which nothing is there, to be changed field by field.
 
-use super::network::Interface;
-use super::rdma::{RdmaDevice, RdmaPort};
-use super::{Expected, Fact, Facts, Role, gather};
-use crate::checks::{Check, Severity, Verdict, judge_one};
-use crate::host::{Ask, Host, Reading};
-
-/// A machine on which nothing is there.
-struct Empty;
-
-impl Host for Empty {
-    fn ask(&self, _: Ask<'_>) -> Reading {
-        Reading::Absent
-    }
-}
+use super::Sparse;
+use crate::facts::network::Interface;
+use crate::facts::rdma::{RdmaDevice, RdmaPort};
+use crate::facts::{Expected, Fact, Facts, Role, gather};
 
 /// A machine of this role, on which everything else is absent or (where something must exist) unknown.
 pub fn machine(role: Role) -> Facts {
-    let mut facts = gather::recorded(&Empty, Expected::default());
+    let mut facts = gather::recorded(&Sparse::default(), Expected::default());
     facts.expected.role = Some(role);
     facts.system.container = match role {
         Role::Container => Fact::Known("docker".into()),
@@ -83,42 +73,5 @@ pub fn interface(name: &str, physical: bool, mtu: u32, address: &str) -> Interfa
         physical,
         kind: "ethernet".into(),
         master: None,
-    }
-}
-
-/// What a check says.
-pub fn verdict(check: &Check, facts: &Facts) -> Verdict {
-    judge_one(check, facts)
-}
-
-/// Whether it is a finding of this severity that says this.
-pub fn finds(check: &Check, facts: &Facts, at: Severity, part: &str) -> bool {
-    match verdict(check, facts) {
-        Verdict::Finding { severity, says, .. } if severity == at && says.contains(part) => true,
-        other => panic!("{}: {other:?} does not say {part:?}", check.id),
-    }
-}
-
-/// Whether it passes.
-pub fn passes(check: &Check, facts: &Facts) -> bool {
-    match verdict(check, facts) {
-        Verdict::Pass => true,
-        other => panic!("{}: {other:?} is no pass", check.id),
-    }
-}
-
-/// Whether it means nothing.
-pub fn means_nothing(check: &Check, facts: &Facts) -> bool {
-    match verdict(check, facts) {
-        Verdict::NotApplicable(_) => true,
-        other => panic!("{}: {other:?} is not \"not applicable\"", check.id),
-    }
-}
-
-/// Whether it could not look.
-pub fn is_unknown(check: &Check, facts: &Facts) -> bool {
-    match verdict(check, facts) {
-        Verdict::Unknown(_) => true,
-        other => panic!("{}: {other:?} is not unknown", check.id),
     }
 }
