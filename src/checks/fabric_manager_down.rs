@@ -1,6 +1,6 @@
 //! The fabric manager is installed and does not run.
 
-use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use super::{Applies, Check, Fix, FixClass, Group, Judged, Verdict};
 use crate::facts::Facts;
 use crate::facts::{Fact, fabric};
 
@@ -61,6 +61,12 @@ fn judge(facts: &Facts) -> Judged {
             let says = format!(
                 "the fabric manager {is}: the paths set up earlier still stand, link errors are not dealt with"
             );
+            // A start sets the paths up anew, below what runs.
+            let fix = Fix {
+                class: FixClass::Disruptive,
+                text: format!("{} Start it when no job runs.", fix.text),
+                ..fix
+            };
             return Ok(
                 Verdict::warning(says, fix).because(format!("nvidia-fabricmanager.service is {state}"))
             );

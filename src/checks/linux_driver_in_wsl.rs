@@ -1,5 +1,6 @@
 //! A Linux driver is installed inside WSL2.
 
+use super::gpu_without_driver::{Family, family};
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
 use crate::facts::Facts;
 
@@ -39,13 +40,23 @@ fn judge(facts: &Facts) -> Judged {
     }
     let says = "a Linux driver is installed inside WSL2, where the driver belongs to Windows: programs that load its \
                 libcuda.so find no GPU";
-    let fix = Fix::safe(
-        "Remove the Linux driver; its place is on Windows.",
-        &[
-            "sudo apt-get remove --purge '^nvidia-driver.*' '^libnvidia-compute.*' '^cuda-drivers.*'",
-            "sudo ldconfig",
-        ],
-    );
+    let names: Vec<&str> = packages.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let names = names.join(" ");
+    let remove = match family(facts) {
+        _ if packages.is_none() => "sudo nvidia-uninstall".to_owned(),
+        Family::Ubuntu | Family::Debian => format!("sudo apt-get purge {names}"),
+        Family::Rhel | Family::Fedora => format!("sudo dnf remove {names}"),
+        Family::Other => String::new(),
+    };
+    let text = match packages {
+        None => {
+            "No package owns it: NVIDIA's .run installer brings nvidia-uninstall. The driver's place is on Windows."
+        }
+        Some(_) => "Remove the Linux driver; its place is on Windows.",
+    };
+    let commands: Vec<&str> =
+        [remove.as_str(), "sudo ldconfig"].into_iter().filter(|c| !c.is_empty()).collect();
+    let fix = Fix::safe(text, &commands);
     // Without the libraries, packages of tools alone do no harm yet.
     let mut verdict =
         if foreign.is_empty() { Verdict::warning(says, fix) } else { Verdict::error(says, fix) };

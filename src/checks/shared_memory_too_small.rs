@@ -62,7 +62,9 @@ fn judge(facts: &Facts) -> Judged {
                 &["sudo mount -o remount,size=50% /dev/shm"],
             )
         };
-        let verdict = if container && space.total <= DOCKER {
+        // One process on one GPU without data loaders gets by with it.
+        let several = !facts.driver.device_nodes.known().is_some_and(|nodes| nodes.gpus.len() == 1);
+        let verdict = if container && several && space.total <= DOCKER {
             Verdict::error(says, fix)
         } else {
             Verdict::warning(says, fix)
