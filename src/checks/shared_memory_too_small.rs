@@ -63,7 +63,7 @@ fn judge(facts: &Facts) -> Judged {
             )
         };
         // One process on one GPU without data loaders gets by with it.
-        let several = !facts.driver.device_nodes.known().is_some_and(|nodes| nodes.gpus.len() == 1);
+        let several = facts.driver.device_nodes.known().is_none_or(|nodes| nodes.gpus.len() != 1);
         let verdict = if container && several && space.total <= DOCKER {
             Verdict::error(says, fix)
         } else {
