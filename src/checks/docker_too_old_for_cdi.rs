@@ -43,6 +43,14 @@ fn judge(facts: &Facts) -> Judged {
     let text = docker.info_text(&["ServerVersion"]);
     let text = text.require("the engine gives no version")?;
     let fix = Fix::disruptive("Install a current engine: https://docs.docker.com/engine/install/", &[]);
+    if !*docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine gives no version")? {
+        return Err(Verdict::NotApplicable("docker-too-old-for-gpus tells of this engine".into()));
+    }
+    // The toolkit writes one below /var/run by itself, and --gpus has the hook.
+    let hook = facts.toolkit.program("nvidia-container-runtime-hook").decided()?.is_some();
+    if hook && specs.iter().all(|spec| spec.path.starts_with("/var/run/")) {
+        return Err(Verdict::NotApplicable("nothing here needs CDI: --gpus has the hook".into()));
+    }
     if !*docker.at_least(toolkit::ENGINE_WITH_CDI).require("the engine gives no version")? {
         let says = format!(
             "the engine is {text} and knows no CDI (25.0 is the first): {} is of no use to it; only --gpus works",

@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
     let kernel = facts.system.kernel.require("no kernel")?;
     let recent = release(kernel).is_some_and(|release| release >= (5, 12));
     let fix = Fix::safe(
-        "",
+        "If it cannot be loaded, the driver was installed before the RDMA stack; the open kernel module does without it.",
         &[
             "sudo modprobe nvidia-peermem",
             "echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf",

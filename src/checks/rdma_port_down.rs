@@ -42,9 +42,16 @@ fn judge(facts: &Facts) -> Judged {
         if ports.is_empty() {
             continue;
         }
-        // The second port of a card is often not connected.
+        // The second port of a card is often not connected, be it a port of this device or a device of its own.
         if ports.iter().any(|port| port.state == "ACTIVE") {
             active += 1;
+            continue;
+        }
+        let other = |other: &&RdmaDevice| {
+            other.name != device.name && other.card.is_some() && other.card == device.card
+        };
+        let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == "ACTIVE");
+        if devices.iter().filter(other).any(lit) {
             continue;
         }
         let linked = ports.iter().any(|port| port.physical_state == "LinkUp");
@@ -80,9 +87,10 @@ fn judge(facts: &Facts) -> Judged {
         0 => return Err(Verdict::NotApplicable("no InfiniBand port is connected".into())),
         _ => {
             let says = format!(
-                "{} {} no link while {active} others are active: GPUs beside it send through farther adapters",
+                "{} {} no link while {active} others are active: if GPUs use {}, their data takes a farther adapter",
                 names.join(", "),
-                if names.len() == 1 { "has" } else { "have" }
+                if names.len() == 1 { "has" } else { "have" },
+                if names.len() == 1 { "it" } else { "them" }
             );
             Verdict::warning(says, fix)
         }

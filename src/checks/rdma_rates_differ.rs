@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         }
         let says = format!(
-            "{slow} is slower than the other {kind} adapters ({layer}), which reach {} Gbit/s: every ring through it slows down",
+            "{slow} is slower than the other {kind} adapters ({layer}), which reach {} Gbit/s: jobs that use it run at its speed",
             most / 1000
         );
         let fix = Fix::safe("Check cable, transceiver and switch port.", &["ibstat"]);

@@ -1,7 +1,7 @@
 //! InfiniBand and RoCE adapters.
 
 use super::Fact;
-use crate::host::{Host, Reading};
+use crate::host::{Host, Reading, Stat};
 
 /// RDMA devices.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub struct RdmaDevice {
     pub kind: Fact<String>,
     /// Its ports; unknown when one of their files could not be read.
     pub ports: Fact<Vec<RdmaPort>>,
+    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Unknown for devices without one.
+    pub card: Option<String>,
     /// Network interfaces of the same PCI function (`device/net/*`).
     pub interfaces: Vec<String>,
 }
@@ -97,8 +99,15 @@ fn device(host: &dyn Host, name: &str) -> RdmaDevice {
         firmware: line(host, &format!("{dir}/fw_ver")),
         kind: line(host, &format!("{dir}/hca_type")),
         ports,
+        card: host.stat(&format!("{dir}/device")).json::<Stat>().known().and_then(|stat| card(&stat.path)),
         interfaces: host.list(&format!("{dir}/device/net")).lines().known().cloned().unwrap_or_default(),
     }
+}
+
+/// `/sys/devices/pci0000:15/0000:15:01.0/0000:18:00.1`: `0000:18:00`.
+fn card(path: &str) -> Option<String> {
+    let (card, function) = path.rsplit('/').next()?.rsplit_once('.')?;
+    (card.matches(':').count() == 2 && function.len() == 1).then(|| card.to_owned())
 }
 
 fn port(host: &dyn Host, dir: &str, number: &str) -> Fact<RdmaPort> {

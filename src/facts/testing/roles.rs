@@ -56,6 +56,7 @@ pub fn rdma_device(name: &str, layer: &str, state: &str, gigabits: u32) -> RdmaD
             physical_state: if state == "DOWN" { "Polling" } else { "LinkUp" }.into(),
             rate: Fact::Known(gigabits * 1000),
         }]),
+        card: None,
         interfaces: vec![],
     }
 }
