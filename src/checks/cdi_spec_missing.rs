@@ -14,8 +14,9 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Whether a CDI specification of NVIDIA GPUs is in `/etc/cdi` or `/var/run/cdi`, where something needs one:
-the runtime in the mode `cdi`, Podman in place of Docker, or Docker 29.2 and newer without the hook to
-fall back to. Elsewhere Docker falls back to the hook, and no specification is needed.
+the runtime in the mode `cdi`, Podman in place of Docker (but not on nodes of Kubernetes and Slurm), or
+Docker 29.2 and newer without the hook to fall back to. Elsewhere Docker falls back to the hook, and no
+specification is needed.
 
 ## Why it matters
 Containers fail with \"unresolvable CDI devices nvidia.com/gpu=all\". `/var/run` is empty after each boot: a

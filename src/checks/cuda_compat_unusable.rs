@@ -20,11 +20,11 @@ Looks for `libcuda.so` of a cuda-compat package in the directories of LD_LIBRARY
 branch.
 
 ## Why it matters
-Forward compatibility lets a newer libcuda run on an older kernel driver, on data-centre cards, some
-RTX cards in certified systems, and certain driver branches only. Elsewhere every CUDA program
-fails: error 804 \"forward compatibility was attempted on non supported HW\" on GeForce cards; error
-803 \"unsupported display driver / cuda driver combination\" where library and driver do not go
-together, for example when the driver has become newer than the library.
+Forward compatibility lets a newer libcuda run on an older kernel driver, on data-centre cards, some RTX
+cards in certified systems, and certain driver branches only. Elsewhere every CUDA program fails: error
+804 \"forward compatibility was attempted on non supported HW\" on GeForce cards; error 803 \"unsupported
+display driver / cuda driver combination\" where library and driver do not go together, for example when
+the driver has become newer than the library.
 
 ## How to fix it
 Take the compat directory out of the loader's path. Where the newer CUDA is needed, install a newer

@@ -19,8 +19,8 @@ PyTorch's extension builder believes the variable without looking further, and s
 .../bin/nvcc\"). DeepSpeed before 0.19.5 may then fail at import already.
 
 ## How to fix it
-Point it to the toolkit, or unset it: then nvcc on PATH and `/usr/local/cuda` are used. Runtime images
-of CUDA have no nvcc: there, unset it, or use a devel image where something is to be compiled.
+Point it to the toolkit, or unset it: then nvcc on PATH and `/usr/local/cuda` are used. Runtime images of
+CUDA have no nvcc: there, unset it, or use a devel image where something is to be compiled.
 
 ## Sources
 - pytorch/pytorch:torch/utils/cpp_extension.py@0011ec5c (_find_cuda_home)

@@ -15,9 +15,9 @@ pub const CHECK: Check = Check {
 Compares the version of the toolkit that CUDA_HOME (else CUDA_PATH) names with that of the nvcc on PATH.
 
 ## Why it matters
-PyTorch's extension builder and DeepSpeed take the compiler of CUDA_HOME, CMake and people take the one
-on PATH. With two versions `nvcc --version` shows one and the build uses the other, and libraries
-compiled by both end up in one program.
+PyTorch's extension builder and DeepSpeed take the compiler of CUDA_HOME, CMake and people take the one on
+PATH. With two versions `nvcc --version` shows one and the build uses the other, and libraries compiled by
+both end up in one program.
 
 ## How to fix it
 Put `bin` of the toolkit that CUDA_HOME names first on PATH, or point CUDA_HOME to the other one.

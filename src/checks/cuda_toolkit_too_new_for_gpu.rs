@@ -17,8 +17,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Takes the toolkit whose nvcc is used (CUDA_HOME, else nvcc on PATH, else `/usr/local/cuda`) and looks
-whether it compiles for the compute capability of each GPU: CUDA 13 dropped everything older than 7.5,
-and toolkits older than a GPU do not know it.
+whether it compiles for the compute capability of each GPU: CUDA 13 dropped everything older than 7.5, and
+toolkits older than a GPU do not know it.
 
 ## Why it matters
 nvcc stops with \"Unsupported gpu architecture\", and extensions that are compiled at run time

@@ -11,8 +11,8 @@ pub const CHECK: Check = Check {
     summary: "CUDA_VISIBLE_DEVICES names GPUs that are there",
     explain: "\
 ## What it checks
-Compares the numbers in CUDA_VISIBLE_DEVICES with the number of GPUs. A list that only chooses among them is
-no finding.
+Compares the numbers in CUDA_VISIBLE_DEVICES with the number of GPUs. A list that only chooses among them
+is no finding.
 
 ## Why it matters
 CUDA reads the list up to the first entry that is no GPU and hides everything from there on: with `-1`, or

@@ -13,13 +13,13 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where a Python environment in use has a cuDNN wheel, looks for another version of the same major in the
-directories of LD_LIBRARY_PATH; and, with the wheel nvidia-cudnn-cu13 9.20.0.48 (torch 2.12), anywhere
-in the loader's directories, because that wheel looks for one of its parts by name only.
+directories of LD_LIBRARY_PATH; and, with the wheel nvidia-cudnn-cu13 9.20.0.48 (torch 2.12), anywhere in
+the loader's directories, because that wheel looks for one of its parts by name only.
 
 ## Why it matters
-cuDNN 8 and 9 are several libraries that load each other while a program runs. When one of them comes
-from another version, the first convolution fails: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH; or PyTorch
-says \"cuDNN version incompatibility\". PyTorch's wheels bring a whole cuDNN and need none on the machine.
+cuDNN 8 and 9 are several libraries that load each other while a program runs. When one of them comes from
+another version, the first convolution fails: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH; or PyTorch says
+\"cuDNN version incompatibility\". PyTorch's wheels bring a whole cuDNN and need none on the machine.
 
 ## How to fix it
 Take the directory out of LD_LIBRARY_PATH; remove the system's cuDNN where nothing else needs it.

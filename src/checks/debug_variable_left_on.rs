@@ -12,8 +12,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Looks for CUDA_LAUNCH_BLOCKING, CUDA_FORCE_PTX_JIT, NCCL_DEBUG=TRACE, NCCL_DEBUG_SUBSYS=ALL or COLL with a
-log that is on, TORCH_NCCL_BLOCKING_WAIT, TORCH_DISTRIBUTED_DEBUG=DETAIL and PYTORCH_NO_CUDA_MEMORY_CACHING.
-NCCL_DEBUG=INFO or WARN is no finding.
+log that is on, TORCH_NCCL_BLOCKING_WAIT, TORCH_DISTRIBUTED_DEBUG=DETAIL and
+PYTORCH_NO_CUDA_MEMORY_CACHING. NCCL_DEBUG=INFO or WARN is no finding.
 
 ## Why it matters
 Each of them makes every step slower: kernels one after the other, a line of log for every call, memory

@@ -38,6 +38,9 @@ fn judge(facts: &Facts) -> Judged {
     }
     let nodes = facts.driver.device_nodes.decided()?;
     if matches!(facts.role(), Fact::Known(Role::Container)) {
+        if matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Finding { .. })) {
+            return Err(Verdict::NotApplicable("nvidia-visible-devices-void says why there are none".into()));
+        }
         return Ok(inside(facts, nodes));
     }
     facts.driver.module.require("the driver is not loaded")?;

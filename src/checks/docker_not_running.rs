@@ -20,7 +20,7 @@ group.
 
 ## Why it matters
 Every `docker` command fails with \"Cannot connect to the Docker daemon\". A frequent cause is a
-`daemon.json` that dockerd refuses; the checks `daemon-json-…` say so.
+`daemon.json` that dockerd refuses; the checks `daemon-json-…` say so, and this one then stays silent.
 
 ## How to fix it
 Start it, and read its log if it does not stay up. There is no service of the name

@@ -13,8 +13,9 @@ pub const CHECK: Check = Check {
     summary: "the engine can read this machine's CDI specifications",
     explain: "\
 ## What it checks
-Where there are CDI specifications of NVIDIA GPUs: whether the engine knows CDI at all (25.0 and newer,
-switched on by default from 28.2 on) and whether it reads their format (0.7.0 needs 26.1.0).
+Where there are CDI specifications of NVIDIA GPUs (other than the one that the toolkit writes to
+`/var/run/cdi` by itself, while `--gpus` has its hook): whether the engine knows CDI at all (25.0 and
+newer, switched on by default from 28.2 on) and whether it reads their format (0.7.0 needs 26.1.0).
 
 ## Why it matters
 `docker run --device nvidia.com/gpu=all` fails with \"unresolvable CDI devices\" or an unknown device.

@@ -15,8 +15,8 @@ pub const CHECK: Check = Check {
 The version that the running engine gives in `/info`, against 19.03, the first with `docker run --gpus`.
 
 ## Why it matters
-`docker run --gpus all` fails with \"unknown flag: --gpus\", and Compose's device reservations take the same
-road.
+`docker run --gpus all` fails with \"unknown flag: --gpus\", and Compose's device reservations take the
+same road.
 
 ## How to fix it
 Install a current Docker Engine.

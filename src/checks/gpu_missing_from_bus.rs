@@ -40,6 +40,11 @@ fn judge(facts: &Facts) -> Judged {
         Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
         Fact::Absent => false,
     };
+    if inside
+        && matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Finding { .. }))
+    {
+        return Err(Verdict::NotApplicable("nvidia-visible-devices-void says why there are none".into()));
+    }
     let (found, place) = if facts.system.wsl.decided()?.is_some() {
         (facts.gpu.list.decided()?.map_or(0, Vec::len), "WSL2")
     } else if inside {

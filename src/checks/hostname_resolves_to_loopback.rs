@@ -15,8 +15,8 @@ Where something shows that the machine works together with others (an RDMA port,
 Slurm job of several nodes): the addresses that `/etc/hosts` gives to its own name.
 
 ## Why it matters
-PyTorch's Gloo listens on the address that the own name leads to, and tells it to its peers. With 127.0.1.1,
-which Debian and Ubuntu write there, each node then talks to itself: \"connectFullMesh failed …
+PyTorch's Gloo listens on the address that the own name leads to, and tells it to its peers. With
+127.0.1.1, which Debian and Ubuntu write there, each node then talks to itself: \"connectFullMesh failed …
 remote=[127.0.0.1]\". On a single machine the line is harmless.
 
 ## How to fix it

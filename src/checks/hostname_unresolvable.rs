@@ -15,8 +15,8 @@ Looks for the own name in `/etc/hosts`, and for the services in `/etc/nsswitch.c
 name servers (then they decide; envdoc asks none), `myhostname`, `resolve`.
 
 ## Why it matters
-PyTorch's Gloo falls back to the loopback address (\"Unable to resolve hostname to a (local) address\"), so
-that nodes do not find each other.
+PyTorch's Gloo falls back to the loopback address (\"Unable to resolve hostname to a (local) address\"),
+so that nodes do not find each other.
 
 ## How to fix it
 Add the name to `/etc/hosts`, with the machine's real address where it works together with others.

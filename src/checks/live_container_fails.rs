@@ -12,12 +12,12 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 With `envdoc check --live` the engine creates, starts and removes one container of an image that is here
-already (the smallest, or `--image`), asking for all GPUs where the machine has some, as `docker run --gpus
-all` does. envdoc's own program is copied into it and runs there. Nothing is pulled.
+already (the smallest, or `--image`), asking for all GPUs where the machine has some, as `docker run
+--gpus all` does. envdoc's own program is copied into it and runs there. Nothing is pulled.
 
 ## Why it matters
-Packages, configuration and services can all look right while the engine still cannot start a container: the
-runtime's hook fails, the GPU cannot be selected, the storage is full. Only a start shows it.
+Packages, configuration and services can all look right while the engine still cannot start a container:
+the runtime's hook fails, the GPU cannot be selected, the storage is full. Only a start shows it.
 
 ## How to fix it
 The engine's own words are in the finding. \"could not select device driver\" means that the daemon found

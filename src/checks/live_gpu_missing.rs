@@ -11,18 +11,19 @@ pub const CHECK: Check = Check {
     summary: "GPUs, device nodes and the driver's library arrive in a container (`check --live`)",
     explain: "\
 ## What it checks
-Looks from inside the container of `envdoc check --live`: the device nodes `/dev/nvidia*`, the driver's user
-library `libcuda.so.1` and its version against the loaded kernel module, and how many GPUs are there against
-how many the host has.
+Looks from inside the container of `envdoc check --live`: the device nodes `/dev/nvidia*`, the driver's
+user library `libcuda.so.1` and its version against the loaded kernel module, and how many GPUs are there
+against how many the host has.
 
 ## Why it matters
-A container that starts without its GPUs fails only when the training does, with \"no CUDA-capable device is
-detected\" or, worse, by running on the CPU.
+A container that starts without its GPUs fails only when the training does, with \"no CUDA-capable device
+is detected\" or, worse, by running on the CPU.
 
 ## How to fix it
-Device nodes missing: the engine did not use the toolkit for this container (no hook, no CDI specification, or
-`NVIDIA_VISIBLE_DEVICES` says `void`). Library missing: the toolkit found no driver library on the host.
-Versions that differ: the CDI specification or a driver container is older than the loaded driver.
+Device nodes missing: the engine did not use the toolkit for this container (no hook, no CDI
+specification, or `NVIDIA_VISIBLE_DEVICES` says `void`). Library missing: the toolkit found no driver
+library on the host. Versions that differ: the CDI specification or a driver container is older than the
+loaded driver.
 
 ## Sources
 - NVIDIA/cloud-native-docs:container-toolkit/docker-specialized.md@52dcb7b8 (NVIDIA_VISIBLE_DEVICES)

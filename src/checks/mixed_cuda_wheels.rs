@@ -16,9 +16,9 @@ Looks for more than one of `nvidia-nccl-cu11`, `-cu12` and `-cu13` in one Python
 
 ## Why it matters
 They install the same file, `nvidia/nccl/lib/libnccl.so.2`: the one that was installed last wins, and
-uninstalling the other one removes the file from under it. PyTorch then runs with an NCCL that it was
-not built with, or fails with \"undefined symbol: nccl...\". It happens when torch moves from CUDA 12 to
-13 in place, or when another package brings wheels for another CUDA.
+uninstalling the other one removes the file from under it. PyTorch then runs with an NCCL that it was not
+built with, or fails with \"undefined symbol: nccl...\". It happens when torch moves from CUDA 12 to 13 in
+place, or when another package brings wheels for another CUDA.
 
 ## How to fix it
 Remove all of them, then install the one that PyTorch requires again.

@@ -11,8 +11,9 @@ pub const CHECK: Check = Check {
     summary: "interfaces of one network have one MTU",
     explain: "\
 ## What it checks
-Compares the MTU of interfaces that are up and belong together: those of RDMA devices with Ethernet as their
-link layer, and physical ones that are connected to the same network.
+Compares the MTU of interfaces that are up and belong together: those of RDMA devices with Ethernet as
+their link layer, and physical ones that are connected to the same network. Of RoCE ports of one speed,
+one smaller among three or more is a finding.
 
 ## Why it matters
 Where one end sends larger packets than the other takes, small messages pass and large ones vanish: a job

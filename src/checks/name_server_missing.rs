@@ -11,14 +11,16 @@ pub const CHECK: Check = Check {
     summary: "a name server is configured",
     explain: "\
 ## What it checks
-Looks for lines `nameserver` in `/etc/resolv.conf` on a machine that has a default route.
+Looks for lines `nameserver` in `/etc/resolv.conf` on a machine that has a default route and does not ask
+systemd-resolved directly (`resolve` in `/etc/nsswitch.conf`).
 
 ## Why it matters
-No name of a registry, package index or model hub can be looked up: \"Temporary failure in name resolution\".
+No name of a registry, package index or model hub can be looked up: \"Temporary failure in name
+resolution\".
 
 ## How to fix it
-Let the distribution's network service write the file, or give the container or Docker daemon a server with
-`--dns` or `\"dns\"` in daemon.json.
+Let the distribution's network service write the file, or give the container or Docker daemon a server
+with `--dns` or `\"dns\"` in daemon.json.
 
 ## Sources
 - resolv.conf(5) of man-pages (without a line the local machine is asked)

@@ -12,8 +12,8 @@ pub const CHECK: Check = Check {
     summary: "every NCCL that a program would load is the one expected (--expect nccl)",
     explain: "\
 ## What it checks
-With `--expect nccl=2.21.5` or a range, compares the NCCL wheel of each Python environment in use, and
-the NCCL that the loader would find for other programs.
+With `--expect nccl=2.21.5` or a range, compares the NCCL wheel of each Python environment in use, and the
+NCCL that the loader would find for other programs.
 
 ## Why it matters
 All ranks of a job must use one NCCL version: since 2.23.4 NCCL stops with \"Mismatched NCCL version

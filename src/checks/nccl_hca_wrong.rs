@@ -20,9 +20,9 @@ sends through an adapter that may be connected to another network, or be of anot
 failed\".
 
 ## How to fix it
-Put `=` in front of whole names. In the shell: `unset NAME`. Then find where it is set: `/etc/environment`,
-`~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the compose file, the launcher's script, DeepSpeed's
-`.deepspeed_env`.
+Put `=` in front of whole names. In the shell: `unset NAME`. Then find where it is set:
+`/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the compose file, the launcher's
+script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
 - NVIDIA/nccl:docs/userguide/source/env.rst (NCCL_IB_HCA), src/transport/net_ib/init.cc@5067397c

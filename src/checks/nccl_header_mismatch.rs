@@ -14,10 +14,9 @@ pub const CHECK: Check = Check {
 Compares the version in `/usr/include/nccl.h` with that of the NCCL library that the loader finds first.
 
 ## Why it matters
-What is compiled here (nccl-tests, Horovod, plug-ins) uses the functions of the header's version and
-runs with the library. With an older library it fails at start with an undefined symbol; with a newer
-one it runs, but not with what it was compiled for. It comes from upgrading libnccl2 without
-libnccl-dev.
+What is compiled here (nccl-tests, Horovod, plug-ins) uses the functions of the header's version and runs
+with the library. With an older library it fails at start with an undefined symbol; with a newer one it
+runs, but not with what it was compiled for. It comes from upgrading libnccl2 without libnccl-dev.
 
 ## How to fix it
 Install both packages in one version.

@@ -12,17 +12,17 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Where something shows that the machine works with others and NCCL_SOCKET_IFNAME is not set: the interfaces
-that NCCL would take by its own rules. It prefers names that begin with `ib`, leaves out `lo` and `docker*`,
-and takes all others that have an address.
+that NCCL would take by its own rules. It prefers names that begin with `ib`, leaves out `lo` and
+`docker*`, and takes all others that have an address.
 
 ## Why it matters
-Bridges of libvirt, Kubernetes or Docker networks (`virbr0`, `br-…`, `cni0`) have the same address on every
-node. NCCL offers that address to its peers, and the job ends with \"Connection refused\", \"No route to host\",
-or hangs.
+Bridges of libvirt, Kubernetes or Docker networks (`virbr0`, `br-…`, `cni0`) have the same address on
+every node. NCCL offers that address to its peers, and the job ends with \"Connection refused\", \"No
+route to host\", or hangs.
 
 ## How to fix it
-Set NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME) to the interface that leads to the other nodes, in every job
-or in `/etc/nccl.conf`.
+Set NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME) to the interface that leads to the other nodes, in every
+job or in `/etc/nccl.conf`.
 
 ## Sources
 - NVIDIA/nccl: src/misc/socket.cc; docs/userguide/source/env.rst, NCCL_SOCKET_IFNAME

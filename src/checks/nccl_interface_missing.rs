@@ -17,8 +17,8 @@ GLOO_SOCKET_IFNAME and TP_SOCKET_IFNAME (exact names) with the interfaces, in th
 
 ## Why it matters
 A name copied from another machine is the usual reason. NCCL then fails with \"no socket interface found\"
-(2.27 with \"family … is neither AF_INET nor AF_INET6\"), Gloo with \"Unable to find address for\". Gloo knows
-no `^` and no `=`.
+(2.27 with \"family … is neither AF_INET nor AF_INET6\"), Gloo with \"Unable to find address for\". Gloo
+knows no `^` and no `=`.
 
 ## How to fix it
 Name the interface that leads to the other nodes, or unset the variable.

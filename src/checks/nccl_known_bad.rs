@@ -14,8 +14,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Looks up the installed NCCL wheel, or the NCCL that the build of PyTorch requires, among the releases of
-which NVIDIA's notes name a fault that a later one mends: wrong data, random failures, missing code for
-a GPU of this machine. Faults that only cost speed are left out.
+which NVIDIA's notes name a fault that a later one mends: wrong data, random failures, missing code for a
+GPU of this machine. Faults that only cost speed are left out.
 
 ## Why it matters
 Such faults show as wrong results or failures of collectives that look like network or hardware trouble.

@@ -16,12 +16,12 @@ Where a Python environment has an NCCL wheel, looks for another version of NCCL 
 directories of LD_LIBRARY_PATH.
 
 ## Why it matters
-PyTorch's wheels find their own NCCL through their rpath, so LD_LIBRARY_PATH alone does not move them.
-But a preloaded libnccl is taken in any case, and a package that loads NCCL by name before torch is
-imported (cupy, plug-ins, ctypes) takes the one of LD_LIBRARY_PATH, which then serves the whole process.
-If it is older, import torch fails with \"undefined symbol: nccl...\"; if it differs between nodes,
-collectives stop or hang. The version that `torch.cuda.nccl.version()` prints need not be the loaded
-one; the line \"NCCL version\" of NCCL_DEBUG=VERSION is.
+PyTorch's wheels find their own NCCL through their rpath, so LD_LIBRARY_PATH alone does not move them. But
+a preloaded libnccl is taken in any case, and a package that loads NCCL by name before torch is imported
+(cupy, plug-ins, ctypes) takes the one of LD_LIBRARY_PATH, which then serves the whole process. If it is
+older, import torch fails with \"undefined symbol: nccl...\"; if it differs between nodes, collectives
+stop or hang. The version that `torch.cuda.nccl.version()` prints need not be the loaded one; the line
+\"NCCL version\" of NCCL_DEBUG=VERSION is.
 
 ## How to fix it
 Take the directory out of LD_LIBRARY_PATH, or the library out of LD_PRELOAD, for programs that use

@@ -17,13 +17,13 @@ direct access, and so are GeForce cards of the 40 series, which have none and fo
 NCCL_P2P_DISABLE and NCCL_IB_DISABLE themselves, and of the 50 series, of which it is not known.
 
 ## Why it matters
-They are right for finding out which part fails. Left on they hide the fault, and cost most of the bandwidth
-inside the node or between nodes.
+They are right for finding out which part fails. Left on they hide the fault, and cost most of the
+bandwidth inside the node or between nodes.
 
 ## How to fix it
 Take it out and mend what it hid: P2P errors are mostly ACS or the IOMMU, shared memory a small /dev/shm,
-InfiniBand the adapter's port or the limit of locked memory. In the shell: `unset NAME`. Then find where it
-is set: `/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the compose file, the
+InfiniBand the adapter's port or the limit of locked memory. In the shell: `unset NAME`. Then find where
+it is set: `/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the compose file, the
 launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources

@@ -16,12 +16,12 @@ pub const CHECK: Check = Check {
     summary: "no variable is set by its old name",
     explain: "\
 ## What it checks
-Compares variables of NCCL and PyTorch that are set under a deprecated name with the installed release: only
-where it knows the new name already is the old one a finding.
+Compares variables of NCCL and PyTorch that are set under a deprecated name with the installed release:
+only where it knows the new name already is the old one a finding.
 
 ## Why it matters
-Old names work for some releases, with a warning in each rank's log, then silently stop. Where both are set
-the new one counts.
+Old names work for some releases, with a warning in each rank's log, then silently stop. Where both are
+set the new one counts.
 
 ## How to fix it
 Set the new name in place of the old one. In the shell: `unset NAME`. Then find where it is set:

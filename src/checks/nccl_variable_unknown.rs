@@ -13,8 +13,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Compares variables that begin with `NCCL_` or `TORCH_NCCL_` with those that NCCL and PyTorch read, release
-by release. Names that are only near to one of these are taken for slips; others may belong to a plugin and
-are not judged.
+by release. Names that are only near to one of these are taken for slips; others may belong to a plugin
+and are not judged.
 
 ## Why it matters
 A name that nothing reads has no effect and says nothing. NCCL_TIMEOUT, NCCL_SOCKET_TIMEOUT,

@@ -14,10 +14,10 @@ pub const CHECK: Check = Check {
     summary: "DeepSpeed accepts the CUDA compiler here together with the installed PyTorch",
     explain: "\
 ## What it checks
-Where DeepSpeed and a CUDA compiler are installed, applies DeepSpeed's own rule: the CUDA version of
-nvcc (of CUDA_HOME, else on PATH, else `/usr/local/cuda`) must equal the one that PyTorch was built
-with, or both must stand in the list of minor versions of one major that this DeepSpeed release allows
-to differ. No release lists CUDA 13.
+Where DeepSpeed and a CUDA compiler are installed, applies DeepSpeed's own rule: the CUDA version of nvcc
+(of CUDA_HOME, else on PATH, else `/usr/local/cuda`) must equal the one that PyTorch was built with, or
+both must stand in the list of minor versions of one major that this DeepSpeed release allows to differ.
+No release lists CUDA 13.
 
 ## Why it matters
 DeepSpeed compiles its operators (fused Adam, CPU Adam, ...) when they are first used, and stops with
@@ -25,8 +25,7 @@ CUDAMismatchException when the rule is broken, often minutes into a job.
 
 ## How to fix it
 Use a toolkit of the CUDA that PyTorch was built with (CUDA_HOME chooses), or the PyTorch build for the
-toolkit. Where both are known to go together, DS_SKIP_CUDA_CHECK=1 (0.9.3 and newer) skips the
-comparison.
+toolkit. Where both are known to go together, DS_SKIP_CUDA_CHECK=1 (0.9.3 and newer) skips the comparison.
 
 ## Sources
 - deepspeedai/DeepSpeed: op_builder/builder.py at v0.9.0 to v0.19.5, and the source distribution of

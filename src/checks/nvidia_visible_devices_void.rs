@@ -11,12 +11,12 @@ pub const CHECK: Check = Check {
     summary: "NVIDIA_VISIBLE_DEVICES does not keep GPUs out of a container that needs them",
     explain: "\
 ## What it checks
-In a container that is expected to have a GPU and has no device nodes of one: whether NVIDIA_VISIBLE_DEVICES
-is `void` or `none`.
+In a container that is expected to have a GPU and has no device nodes of one: whether
+NVIDIA_VISIBLE_DEVICES is `void` or `none`.
 
 ## Why it matters
-With `void` (or nothing) the NVIDIA Container Toolkit leaves a container alone, with `none` it gives it the
-driver's libraries and no GPU, whatever the image was built for.
+With `void` (or nothing) the NVIDIA Container Toolkit leaves a container alone, with `none` it gives it
+the driver's libraries and no GPU, whatever the image was built for.
 
 ## How to fix it
 Start the container with `--gpus all`, and take the variable out of the image or compose file.

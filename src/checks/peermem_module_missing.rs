@@ -11,8 +11,10 @@ pub const CHECK: Check = Check {
     summary: "RDMA adapters can reach GPU memory",
     explain: "\
 ## What it checks
-Where an RDMA port is active: whether the kernel module `nvidia_peermem` is loaded, or the open NVIDIA
-driver on Linux 5.12 or newer shares GPU memory through dma-buf, which replaces it.
+Where an RDMA port is active, and it is not just the card of an ordinary network (InfiniBand, four active
+RoCE ports and more, or a sign that the machine works with others): whether the kernel module
+`nvidia_peermem` is loaded, or the open NVIDIA driver on Linux 5.12 or newer shares GPU memory through
+dma-buf, which replaces it.
 
 ## Why it matters
 Without either, every byte between nodes goes through the memory of the host (no GPUDirect RDMA): NCCL

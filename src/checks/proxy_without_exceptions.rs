@@ -11,8 +11,8 @@ pub const CHECK: Check = Check {
     summary: "requests to the machine itself go past the proxy",
     explain: "\
 ## What it checks
-Where a proxy variable is set (`http_proxy`, `https_proxy`, `all_proxy`, in either case): whether `no_proxy`
-or `NO_PROXY` leaves out `localhost` and `127.0.0.1`.
+Where a proxy variable is set (`http_proxy`, `https_proxy`, `all_proxy`, in either case): whether
+`no_proxy` or `NO_PROXY` leaves out `localhost` and `127.0.0.1`.
 
 ## Why it matters
 Requests to servers on this very machine (an inference server, a local registry, a notebook, a metrics

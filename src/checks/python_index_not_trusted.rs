@@ -16,8 +16,8 @@ PIP_EXTRA_INDEX_URL: an address that begins with `http://` needs its host in `tr
 PIP_TRUSTED_HOST.
 
 ## Why it matters
-pip leaves such an index out with a warning, and then finds \"no matching distribution\" for packages that are
-there.
+pip leaves such an index out with a warning, and then finds \"no matching distribution\" for packages that
+are there.
 
 ## How to fix it
 Use the mirror's HTTPS address, or name its host as trusted.

@@ -15,11 +15,12 @@ Where an RDMA port is active: whether `/dev/infiniband/uverbs*` exist. In a cont
 shows that it is to work with other machines.
 
 ## Why it matters
-Programs reach an adapter through these nodes. Without them NCCL finds no RDMA device and takes TCP without
-an error.
+Programs reach an adapter through these nodes. Without them NCCL finds no RDMA device and takes TCP
+without an error.
 
 ## How to fix it
-On the machine: load `ib_uverbs`. In a container: pass the nodes in, together with the right to lock memory.
+On the machine: load `ib_uverbs`. In a container: pass the nodes in, together with the right to lock
+memory.
 
 ## Sources
 - NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (\"NET/IB : No device found.\" is a line of INFO)

@@ -11,8 +11,8 @@ pub const CHECK: Check = Check {
     summary: "adapters for RDMA are there as RDMA devices",
     explain: "\
 ## What it checks
-Whether `/sys/class/infiniband` has a device, where `--expect rdma=true` says so or a machine with a GPU has
-a Mellanox (NVIDIA ConnectX) network adapter with a loaded driver on the PCI bus.
+Whether `/sys/class/infiniband` has a device, where `--expect rdma=true` says so or a machine with a GPU
+has a Mellanox (NVIDIA ConnectX) network adapter with a loaded driver on the PCI bus.
 
 ## Why it matters
 NCCL finds no RDMA device and takes TCP without an error: between nodes it then reaches a fraction of the
@@ -20,8 +20,8 @@ bandwidth. \"NET/IB : No device found\" in its log is all that shows it.
 
 ## How to fix it
 Load the module that makes the RDMA device (`mlx5_ib`), and install `rdma-core`, which the user programs
-need. A card that is not on the bus (`lspci -d 15b3:`) is a matter of the hardware, or of passing it to the
-virtual machine.
+need. A card that is not on the bus (`lspci -d 15b3:`) is a matter of the hardware, or of passing it to
+the virtual machine.
 
 ## Sources
 - NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (\"NET/IB : No device found.\" is a line of INFO)

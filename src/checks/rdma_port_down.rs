@@ -11,18 +11,19 @@ pub const CHECK: Check = Check {
     summary: "the InfiniBand ports are active",
     explain: "\
 ## What it checks
-Compares the state of the InfiniBand ports (`/sys/class/infiniband/*/ports/*/state`) with that of others of
-the same kind. Ethernet ports are not judged: unused ones are usual. A machine none of whose ports is
-connected is judged only with `--expect rdma=true`.
+Compares the state of the InfiniBand ports (`/sys/class/infiniband/*/ports/*/state`) with that of others
+of the same kind. Ethernet ports are not judged: unused ones are usual. A machine none of whose ports is
+connected is judged only with `--expect rdma=true`, and the second port of a card whose first is active
+not at all.
 
 ## Why it matters
-NCCL leaves a port out that is not active, so that its GPU goes through a farther adapter and the whole job
-runs at the speed of that one node. A port that has a link but stays in INIT mostly waits for a subnet
-manager.
+NCCL leaves a port out that is not active, so that a GPU beside it goes through a farther adapter and the
+whole job runs at the speed of that one node. A port that has a link but stays in INIT mostly waits for a
+subnet manager.
 
 ## How to fix it
-No link: cable, transceiver or switch port. INIT with a link: start or mend the subnet manager (`opensm`, or
-the one in the switch).
+No link: cable, transceiver or switch port. INIT with a link: start or mend the subnet manager (`opensm`,
+or the one in the switch).
 
 ## Sources
 - NVIDIA/nccl:src/transport/net_ib/init.cc@5067397c (ports that are not active are skipped)

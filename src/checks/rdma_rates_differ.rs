@@ -13,13 +13,13 @@ pub const CHECK: Check = Check {
     summary: "RDMA ports of one kind run at one rate",
     explain: "\
 ## What it checks
-Compares the rates of active ports (`/sys/class/infiniband/*/ports/*/rate`) of adapters of the same type and
-link layer. One that is slower than all others is a finding; several may serve a network of their own, such
-as that of the storage.
+Compares the rates of active ports (`/sys/class/infiniband/*/ports/*/rate`) of adapters of the same type
+and link layer. One that is slower than all others is a finding; several may serve a network of their own,
+such as that of the storage.
 
 ## Why it matters
-A port that came up at half its rate (a bad cable, one lane lost, a switch port with another setting) slows
-down every ring that passes it, and with it the whole job.
+A port that came up at half its rate (a bad cable, one lane lost, a switch port with another setting)
+slows down every ring that passes it, and with it the whole job.
 
 ## How to fix it
 Look at the cable, the transceiver and the setting of the switch port, then bring the link up anew.

@@ -12,17 +12,16 @@ pub const CHECK: Check = Check {
     summary: "the loader finds the newest NCCL that is installed first",
     explain: "\
 ## What it checks
-Lists every `libnccl.so.2*` in the directories of LD_LIBRARY_PATH, `/etc/ld.so.conf` and the system's
-own, in the order in which the loader goes through them, and compares the first one with the newest.
+Lists every `libnccl.so.2*` in the directories of LD_LIBRARY_PATH, `/etc/ld.so.conf` and the system's own,
+in the order in which the loader goes through them, and compares the first one with the newest.
 
 ## Why it matters
 Programs outside Python (nccl-tests, MPI jobs) load the first one. After an upgrade in another directory
 they still run with the old NCCL, and nodes that differ in this cannot form a communicator.
 
 ## How to fix it
-Remove the copies that are not needed, then run `sudo ldconfig`. The Debian and RPM packages put NCCL
-into the system's library directory; the CUDA toolkit's directory holds none unless somebody copied it
-there.
+Remove the copies that are not needed, then run `sudo ldconfig`. The Debian and RPM packages put NCCL into
+the system's library directory; the CUDA toolkit's directory holds none unless somebody copied it there.
 
 ## Sources
 - ld.so(8), ldconfig(8) of man-pages

@@ -71,8 +71,8 @@ fn judge(facts: &Facts) -> Judged {
     if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
         return Ok(Verdict::Pass);
     }
-    let says = "systemd manages the containers' control groups and --gpus works through the toolkit's hook: any \
-                `systemctl daemon-reload` takes the GPUs from running containers (\"Failed to initialize NVML: Unknown Error\")";
+    let says = "systemd manages the containers' control groups and --gpus works through the toolkit's hook: a \
+                `systemctl daemon-reload` can take the GPUs from running containers (\"Failed to initialize NVML: Unknown Error\")";
     let by_cdi = !docker.cdi_directories().known().is_none_or(Vec::is_empty);
     let fix = if by_cdi {
         Fix::safe(

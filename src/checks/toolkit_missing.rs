@@ -13,7 +13,8 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 On a machine with a GPU and a container engine: whether a package of the toolkit is installed (asked of
-dpkg, rpm or pacman), or one of its programs is there.
+dpkg, rpm or pacman), or one of its programs is there. Where Podman is the only engine it is a warning;
+nodes of Kubernetes and Slurm without Docker are left alone.
 
 ## Why it matters
 A container gets neither the GPU nor the driver's libraries without it: `docker run --gpus all` fails with

@@ -19,8 +19,7 @@ Reads `torch/version.py` of each installed PyTorch: `cuda` is empty in builds fo
 ## Why it matters
 Such a build does not see the GPUs: `torch.cuda.is_available()` is false, `.to(\"cuda\")` fails with
 \"Torch not compiled with CUDA enabled\", and programs that fall back silently train on the CPU. It comes
-from the index for CPU wheels, from conda without the CUDA variant, or as a dependency of another
-package.
+from the index for CPU wheels, from conda without the CUDA variant, or as a dependency of another package.
 
 ## How to fix it
 Install the CUDA build of the same version in the same environment.

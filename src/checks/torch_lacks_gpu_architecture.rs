@@ -13,10 +13,10 @@ pub const CHECK: Check = Check {
     summary: "PyTorch carries code for the GPUs of this machine",
     explain: "\
 ## What it checks
-Holds the compute capability of each GPU against the architectures that the installed build of PyTorch
-was compiled for. Code for X.y runs on every X.z with z at least y (8.0 and 8.6 code runs on 8.9), never
-on another major; PTX, where a build has it, runs on everything newer. Builds that envdoc does not know
-are \"unknown\".
+Holds the compute capability of each GPU against the architectures that the installed build of PyTorch was
+compiled for. Code for X.y runs on every X.z with z at least y (8.0 and 8.6 code runs on 8.9), never on
+another major; PTX, where a build has it, runs on everything newer. Builds that envdoc does not know are
+\"unknown\".
 
 ## Why it matters
 Everything looks well (`torch.cuda.is_available()` is true) until the first kernel: \"no kernel image is

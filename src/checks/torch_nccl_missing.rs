@@ -13,8 +13,8 @@ pub const CHECK: Check = Check {
     summary: "the NCCL wheel that PyTorch requires is installed",
     explain: "\
 ## What it checks
-The wheels of PyTorch on PyPI require `nvidia-nccl-cu12` (or -cu11, -cu13) and link to the library in
-it. The check looks for that distribution beside torch.
+The wheels of PyTorch on PyPI require `nvidia-nccl-cu12` (or -cu11, -cu13) and link to the library in it.
+The check looks for that distribution beside torch.
 
 ## Why it matters
 Without it `import torch` fails: \"libnccl.so.2: cannot open shared object file\", or it takes another

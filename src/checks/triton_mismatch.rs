@@ -19,8 +19,7 @@ pub const CHECK: Check = Check {
     summary: "triton is the one that the installed PyTorch requires",
     explain: "\
 ## What it checks
-Compares triton with what the wheel of the installed PyTorch requires, by series (3.1.x for torch
-2.5.1).
+Compares triton with what the wheel of the installed PyTorch requires, by series (3.1.x for torch 2.5.1).
 
 ## Why it matters
 `torch.compile` uses inner parts of triton that come and go; with another triton it can fail while

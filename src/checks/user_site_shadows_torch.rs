@@ -18,8 +18,8 @@ directory first.
 
 ## Why it matters
 The directory is shared by every Python of the same minor version that is not a virtual environment:
-conda's, too, and in containers that mount the home directory. `conda list` shows one PyTorch, and
-import takes the other one, with the other's CUDA libraries.
+conda's, too, and in containers that mount the home directory. `conda list` shows one PyTorch, and import
+takes the other one, with the other's CUDA libraries.
 
 ## How to fix it
 Uninstall the copy in ~/.local, or set PYTHONNOUSERSITE=1 for this environment.

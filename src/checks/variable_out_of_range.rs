@@ -21,8 +21,8 @@ word where NCCL wants a number is ignored, and the default stays in force.
 
 ## How to fix it
 Set an allowed value, or take the variable out: defaults are right on most machines. In the shell: `unset
-NAME`. Then find where it is set: `/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`), the
-compose file, the launcher's script, DeepSpeed's `.deepspeed_env`.
+NAME`. Then find where it is set: `/etc/environment`, `~/.bashrc`, `/etc/profile.d`, the image (`ENV`),
+the compose file, the launcher's script, DeepSpeed's `.deepspeed_env`.
 
 ## Sources
 - NVIDIA/nccl: docs/userguide/source/env.rst, src/transport/net_ib/connect.cc
