@@ -11,8 +11,9 @@ pub const CHECK: Check = Check {
     summary: "as much memory may be locked as RDMA needs",
     explain: "\
 ## What it checks
-Where there are RDMA devices and something shows that the machine works with others (active InfiniBand ports, four active RoCE ports and more, `--expect rdma=true`, MASTER_ADDR and the like): the limit of locked memory (`ulimit -l`) of the shell or container, unless it
-has CAP_IPC_LOCK, which lifts it.
+Where there are RDMA devices and something shows that the machine works with others (active InfiniBand
+ports, four active RoCE ports and more, `--expect rdma=true`, MASTER_ADDR and the like): the limit of locked
+memory (`ulimit -l`) of the shell or container, unless it has CAP_IPC_LOCK, which lifts it.
 
 ## Why it matters
 An RDMA adapter reaches memory directly, so that every buffer must be locked. With the usual 64 KiB or 8 MiB

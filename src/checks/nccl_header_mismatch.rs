@@ -42,17 +42,21 @@ fn judge(facts: &Facts) -> Judged {
         "/usr/include/nccl.h is NCCL {header}, and the loader finds NCCL {version}; what is compiled here is made for the one and \
          runs with the other"
     );
-    let red_hat = facts.system.os.known().is_some_and(|os| {
-        let like = |name: &str| os.id == name || os.id_like.iter().any(|id| id == name);
-        like("rhel") || like("fedora") || like("centos")
-    });
-    let command = match red_hat {
-        true => "sudo dnf install libnccl libnccl-devel",
-        false => "sudo apt-get install libnccl2 libnccl-dev",
+    let like = |name: &str| {
+        facts.system.os.known().is_some_and(|os| os.id == name || os.id_like.iter().any(|id| id == name))
     };
+    let packages = if like("rhel") || like("fedora") || like("centos") {
+        Some("libnccl libnccl-devel")
+    } else if like("debian") || like("ubuntu") {
+        Some("libnccl2 libnccl-dev")
+    } else {
+        None
+    };
+    let command = packages.and_then(|packages| facts.system.os.known()?.install(packages));
+    let commands: Vec<&str> = command.iter().map(String::as_str).collect();
     let fix = match library.found_in.as_str() {
         "LD_LIBRARY_PATH" => Fix::safe(format!("Take {} out of LD_LIBRARY_PATH.", library.directory), &[]),
-        _ => Fix::safe("Install both packages in one version.", &[command]),
+        _ => Fix::safe("Install both packages in one version.", &commands),
     };
     Ok(Verdict::warning(says, fix)
         .because(format!("NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH: {header} (/usr/include/nccl.h)"))
