@@ -370,6 +370,9 @@ fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fa
     let mut path = match (from_info, file) {
         (Some(path), _) => path,
         (None, Fact::Unknown(why)) => return Fact::Unknown(why.clone()),
+        (None, Fact::Known(file)) if file.value.is_err() => {
+            return Fact::Unknown(format!("{} is not valid JSON, and no engine answers", file.path));
+        }
         _ => from_file().unwrap_or_else(|| "/var/lib/docker".to_owned()),
     };
     let wanted = path.clone();
