@@ -1,6 +1,6 @@
 //! The proprietary kernel module meets a GPU that only the open one drives.
 
-use super::gpu_without_driver::{install, name};
+use super::gpu_without_driver::{name, replace};
 use super::{Applies, Check, Group, Judged, Verdict};
 use crate::catalog::gpus;
 use crate::facts::Facts;
@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
         "the proprietary kernel module is installed, but {} works with NVIDIA's open kernel module only",
         name(first)
     );
-    Ok(needy.iter().fold(Verdict::error(says, install(facts)), |verdict, gpu| {
+    Ok(needy.iter().fold(Verdict::error(says, replace(facts)), |verdict, gpu| {
         verdict.because(format!("{} {}", gpu.address, name(gpu)))
     }))
 }

@@ -1,6 +1,6 @@
 //! The driver's branch is older than the GPU.
 
-use super::gpu_without_driver::{install, name};
+use super::gpu_without_driver::{name, replace};
 use super::{Applies, Check, Group, Judged, Verdict};
 use crate::catalog::gpus;
 use crate::facts::driver::DriverVersion;
@@ -53,7 +53,7 @@ fn judge(facts: &Facts) -> Judged {
         "driver {version} is older than {}: it needs branch {needed} or newer, and does not work with this one",
         name(old[0].0)
     );
-    let verdict = Verdict::error(says, install(facts));
+    let verdict = Verdict::error(says, replace(facts));
     Ok(old.iter().fold(verdict, |verdict, (gpu, minimum)| {
         verdict.because(format!("{} {}: branch {minimum} or newer", gpu.address, name(gpu)))
     }))

@@ -173,6 +173,19 @@ pub(super) fn family(facts: &Facts) -> Family {
     }
 }
 
+/// How a driver that does not fit the GPU is replaced by one that does.
+pub(super) fn replace(facts: &Facts) -> Fix {
+    match family(facts) {
+        // Debian's own nvidia-driver is one branch for the life of a release, with the proprietary module.
+        Family::Debian => Fix::reboot(
+            "From NVIDIA's repository, which must be set up first: \
+             https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+            &["sudo apt-get install -y nvidia-open", "sudo reboot"],
+        ),
+        _ => install(facts),
+    }
+}
+
 /// How the driver is installed here.
 pub(super) fn install(facts: &Facts) -> Fix {
     const GUIDE: &str = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/";
