@@ -53,8 +53,8 @@ fn one(environment: &PythonEnvironment) -> Judged {
     let public = |version: &str| version.split('+').next().unwrap_or_default().to_owned();
     let release = catalog::deepspeed::release(&public(installed))
         .ok_or_else(|| Verdict::Unknown(format!("what DeepSpeed {installed} works with")))?;
-    let python = environment.interpreter();
-    let install = |what: &str| format!("{python} -m pip install '{what}'");
+    let install = environment.pip("install");
+    let install = |what: &str| format!("{install} '{what}'");
     let version = |name: &str| -> Result<Option<String>, Verdict> {
         Ok(environment.package(name).decided()?.map(|version| public(version)))
     };

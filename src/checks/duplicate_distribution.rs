@@ -50,14 +50,15 @@ fn one(environment: &PythonEnvironment) -> Judged {
             Ok(Verdict::Pass)
         };
     };
-    let python = environment.interpreter();
+    let install = environment.pip("install");
+    let uninstall = environment.pip("uninstall");
     let says = format!(
         "{name} is installed {} times in {site} ({}); its files are a mixture",
         found.len(),
         found.join(" and ")
     );
-    let remove = format!("{python} -m pip uninstall -y {name}");
-    let again = format!("{python} -m pip install {name}");
+    let remove = format!("{uninstall} -y {name}");
+    let again = format!("{install} {name}");
     let commands: Vec<&str> = found.iter().map(|_| remove.as_str()).chain([again.as_str()]).collect();
     let verdict = Verdict::warning(
         says,

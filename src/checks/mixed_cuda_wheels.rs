@@ -57,11 +57,12 @@ fn one(environment: &PythonEnvironment) -> Judged {
         let name = format!("nvidia-nccl-{}", build.get(..4)?);
         wheels.iter().find(|wheel| wheel.name == name).copied()
     });
-    let python = environment.interpreter();
+    let install = environment.pip("install");
+    let uninstall = environment.pip("uninstall");
     let remove = wheels.iter().map(|wheel| wheel.name.as_str()).collect::<Vec<_>>().join(" ");
-    let mut commands = vec![format!("{python} -m pip uninstall -y {remove}")];
+    let mut commands = vec![format!("{uninstall} -y {remove}")];
     if let Some(wheel) = needed {
-        commands.push(format!("{python} -m pip install --no-deps {}=={}", wheel.name, wheel.version));
+        commands.push(format!("{install} --no-deps {}=={}", wheel.name, wheel.version));
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let text = match needed {

@@ -37,8 +37,7 @@ fn judge(facts: &Facts) -> Judged {
         for package in
             environment.packages.require("")?.iter().filter(|p| p.name.starts_with("nvidia-nccl-cu"))
         {
-            let fix =
-                format!("{} -m pip install --no-deps '{}{range}'", environment.interpreter(), package.name);
+            let fix = format!("{} --no-deps '{}{range}'", environment.pip("install"), package.name);
             found.push((format!("{} in {}", package.name, environment.prefix), package.version.clone(), fix));
         }
     }

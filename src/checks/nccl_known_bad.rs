@@ -65,9 +65,8 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         environment.prefix,
         fixed.map(|version| format!("; {version} mends it")).unwrap_or_default()
     );
-    let command = fixed.map(|version| {
-        format!("{} -m pip install --no-deps {}=={version}", environment.interpreter(), wheel.name)
-    });
+    let command =
+        fixed.map(|version| format!("{} --no-deps {}=={version}", environment.pip("install"), wheel.name));
     let commands: Vec<&str> = command.iter().map(String::as_str).collect();
     let fix = Fix::safe("Install the release that mends it, the same on every node.", &commands);
     Ok(Verdict::warning(says, fix).because(format!("source: {}", release.source)))

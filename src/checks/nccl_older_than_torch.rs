@@ -69,7 +69,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
                 torch.full(),
                 environment.prefix
             );
-            let command = format!("{} -m pip install {name}=={wanted}", environment.interpreter());
+            let command = format!("{} {name}=={wanted}", environment.pip("install"));
             let fix = Fix::safe("Install the NCCL that this PyTorch requires.", &[&command]);
             let verdict =
                 if lacking.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };

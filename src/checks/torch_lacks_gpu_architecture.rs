@@ -72,8 +72,8 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
             Some((version, build)) => Fix::safe(
                 format!("No build of {} fits this machine; torch {version}+{build} does.", torch.version),
                 &[&format!(
-                    "{} -m pip install torch=={version}+{build} --index-url https://download.pytorch.org/whl/{build}",
-                    environment.interpreter()
+                    "{} torch=={version}+{build} --index-url https://download.pytorch.org/whl/{build}",
+                    environment.pip("install")
                 )],
             ),
             None => Fix::safe("Install a PyTorch whose builds include this GPU.", &[]),

@@ -59,7 +59,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         facts.libraries.nccl.decided()?.and_then(|found| found.iter().find(|l| l.found_in != "cuda"));
     let fix = Fix::safe(
         "Install the NCCL that this PyTorch requires.",
-        &[&format!("{} -m pip install {name}=={wanted}", environment.interpreter())],
+        &[&format!("{} {name}=={wanted}", environment.pip("install"))],
     );
     let head = format!(
         "torch {} in {} requires {name} {wanted}, which is not installed",

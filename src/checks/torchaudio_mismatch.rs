@@ -66,10 +66,8 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         Some(build) if build != "cu132" => format!(" --index-url https://download.pytorch.org/whl/{build}"),
         _ => String::new(),
     };
-    let command = format!(
-        "{} -m pip install --force-reinstall --no-deps torchaudio=={wanted}{index}",
-        environment.interpreter()
-    );
+    let command =
+        format!("{} --force-reinstall --no-deps torchaudio=={wanted}{index}", environment.pip("install"));
     let fix = Fix::safe("Install the torchaudio that goes with it.", &[&command]);
     let verdict = if linked { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
     Ok(verdict.because(format!(

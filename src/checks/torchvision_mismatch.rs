@@ -74,13 +74,13 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     } else {
         return Ok(Verdict::Pass);
     };
-    let python = environment.interpreter();
+    let install = environment.pip("install");
     let command = match torch.build.known() {
         Some(build) => format!(
-            "{python} -m pip install --force-reinstall --no-deps torchvision=={wanted} --index-url \
+            "{install} --force-reinstall --no-deps torchvision=={wanted} --index-url \
              https://download.pytorch.org/whl/{build}"
         ),
-        None => format!("{python} -m pip install --force-reinstall --no-deps torchvision=={wanted}"),
+        None => format!("{install} --force-reinstall --no-deps torchvision=={wanted}"),
     };
     Ok(Verdict::error(says, Fix::safe("Install the torchvision that was released with it.", &[&command]))
         .because(format!("torch {} and torchvision {installed} in {}", torch.full(), environment.prefix)))

@@ -72,7 +72,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     );
     let requirement =
         if Version::parse(wanted).is_some() { format!("=={wanted}") } else { wanted.to_owned() };
-    let command = format!("{} -m pip install 'triton{requirement}'", environment.interpreter());
+    let command = format!("{} 'triton{requirement}'", environment.pip("install"));
     Ok(Verdict::warning(says, Fix::safe("Install the triton that this PyTorch requires.", &[&command]))
         .because(format!("triton {installed} in {}", environment.prefix)))
 }

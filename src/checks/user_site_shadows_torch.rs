@@ -60,7 +60,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
         );
         let fix = Fix::safe(
             "Uninstall the copy in ~/.local, or keep this environment from reading it.",
-            &[&format!("{} -m pip uninstall {name}", environment.interpreter()), "export PYTHONNOUSERSITE=1"],
+            &[&format!("{} {name}", environment.pip("uninstall")), "export PYTHONNOUSERSITE=1"],
         );
         return Ok(Verdict::warning(says, fix));
     }

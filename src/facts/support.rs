@@ -194,8 +194,8 @@ impl PythonEnvironment {
             }
         }
         format!(
-            "{} -m pip install --force-reinstall {} --index-url https://download.pytorch.org/whl/{build}",
-            self.interpreter(),
+            "{} --force-reinstall {} --index-url https://download.pytorch.org/whl/{build}",
+            self.pip("install"),
             packages.join(" ")
         )
     }

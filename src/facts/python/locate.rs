@@ -410,6 +410,7 @@ mod tests {
         assert_eq!((system.prefix.as_str(), system.kind.as_str()), ("/usr", "system"));
         assert!(venv.active() && !system.active());
         assert_eq!(system.externally_managed, Fact::Known(true));
+        assert!(system.pip("install").ends_with("/bin/python3 -m pip install --break-system-packages"));
         assert_eq!(system.package("numpy"), Fact::Known("1.26.4"));
         assert_eq!(system.torch, Fact::Absent);
     }

@@ -111,6 +111,14 @@ impl PythonEnvironment {
         self.found_by != "place"
     }
 
+    /// Its pip with a verb, for commands to type. Where the distribution forbids pip to change the environment (PEP 668), with the
+    /// option that lets it: what is wrong there was put there by pip.
+    pub fn pip(&self, verb: &str) -> String {
+        let forbidden = self.externally_managed == Fact::Known(true);
+        let option = if forbidden { " --break-system-packages" } else { "" };
+        format!("{} -m pip {verb}{option}", self.interpreter())
+    }
+
     /// Its interpreter, for commands to type.
     pub fn interpreter(&self) -> String {
         format!("{}/bin/python3", self.prefix.trim_end_matches('/'))
