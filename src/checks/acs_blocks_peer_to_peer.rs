@@ -27,7 +27,7 @@ Turn ACS off in the firmware's setup. Where that is not offered, clear the regis
 commands below (a service of your own), as NVIDIA's NCCL guide shows it.
 
 ## Sources
-- https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html (PCI Access Control Services)
+- NVIDIA/nccl: docs/userguide/source/troubleshooting/gpu_troubleshooting.rst (PCI Access Control Services)
 ",
     judge,
 };

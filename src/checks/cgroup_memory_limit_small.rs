@@ -12,6 +12,7 @@ pub const CHECK: Check = Check {
     explain: "\
 ## What it checks
 Looks at the memory limit of the control group (container, Slurm job, login session) and those above it.
+Below 4 GiB it warns; that figure is envdoc's own rule of thumb.
 
 ## Why it matters
 Loading PyTorch with its CUDA libraries, a context for each GPU and a checkpoint on its way to the GPU all

@@ -18,15 +18,17 @@ a GPU on the PCI bus works with the open one only.
 
 ## Why it matters
 From Blackwell on (and on Grace Hopper) only the open kernel module drives the GPU. The proprietary one
-loads, takes no GPU and logs \"requires use of the NVIDIA open kernel modules\"; `nvidia-smi` says \"No
-devices were found\".
+loads and cannot start the GPU: \"requires use of the NVIDIA open kernel modules\" or \"RmInitAdapter failed\"
+in the kernel's log, \"No devices were found\" from `nvidia-smi`.
 
 ## How to fix it
 Install the packages with `open` in their names in place of the others, and reboot.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
-- NVIDIA/open-gpu-kernel-modules: README.md
+- https://github.com/Start9Labs/start-technologies/issues/3465 and pull request 3693 (the driver's README:
+  Blackwell and later only with the open modules; log of the proprietary one)
+- https://github.com/getsolus/packages/issues/5575 (an RTX 5090 with the proprietary module)
+- catalog/gpus.yaml (which GPUs, with the source of each)
 ",
     judge,
 };

@@ -22,10 +22,12 @@ kernel module. A container without them was started without GPUs: without `--gpu
 `deploy.resources.reservations.devices` or a CDI device.
 
 ## How to fix it
-On the host let `nvidia-modprobe` make them. A container: start it anew with `--gpus all`.
+On the host let `nvidia-modprobe` make them; at boot `nvidia-persistenced` makes those of the GPUs, or udev
+rules do. A container: start it anew with `--gpus all`.
 
 ## Sources
-- nvidia-modprobe(1) (https://man.archlinux.org/man/nvidia-modprobe.1.en)
+- NVIDIA/nvidia-modprobe: nvidia-modprobe.1.m4, nvidia-modprobe.c, modprobe-utils (options -c and -u)
+- NVIDIA/nvidia-persistenced: nvidia-persistenced.c (makes the device files)
 - https://github.com/pytorch/pytorch/issues/49081 (CUDA unknown error without /dev/nvidia-uvm)
 - NVIDIA/cloud-native-docs:container-toolkit/troubleshooting.md@52dcb7b8
 ",
@@ -67,11 +69,19 @@ fn judge(facts: &Facts) -> Judged {
     }
     let says =
         format!("the driver is loaded, but {} is missing: programs cannot reach the GPU", missing.join(", "));
-    let minors: String = (0..gpus).map(|minor| format!(" -c {minor}")).collect();
-    let make = format!("sudo nvidia-modprobe{minors} -u");
+    let mut commands = Vec::new();
+    if !nodes.control || nodes.gpus.len() < gpus {
+        // Minor 255 is /dev/nvidiactl; with -u the numbers mean those of /dev/nvidia-uvm.
+        let minors: String = (0..gpus).map(|minor| format!(" -c {minor}")).collect();
+        commands.push(format!("sudo nvidia-modprobe -c 255{minors}"));
+    }
+    if uvm && !nodes.uvm {
+        commands.push("sudo nvidia-modprobe -u -c 0".to_owned());
+    }
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let fix = Fix::safe(
-        "nvidia-modprobe makes them now, the persistence daemon at each boot.",
-        &[&make, "sudo systemctl enable --now nvidia-persistenced"],
+        "nvidia-modprobe makes them now, the persistence daemon those of the GPUs at each boot.",
+        &commands,
     );
     let shown = if nodes.gpus.is_empty() && !nodes.control {
         "/dev has no /dev/nvidiaN and no /dev/nvidiactl".to_owned()
@@ -123,12 +133,21 @@ mod tests {
         }
     }
 
+    fn commands(change: impl FnOnce(&mut DeviceNodes)) -> Vec<String> {
+        match crate::checks::judge_one(&CHECK, &server(|f| nodes(f, change))) {
+            Verdict::Finding { fix, .. } => fix.commands,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn on_the_host_the_driver_needs_its_nodes() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         expect(&CHECK, &server(|f| f.driver.device_nodes = Fact::Absent), "error", "/dev/nvidiactl");
         expect(&CHECK, &server(|f| nodes(f, |n| n.uvm = false)), "error", "/dev/nvidia-uvm");
         expect(&CHECK, &server(|f| nodes(f, |n| n.gpus.clear())), "error", "1 of 1 GPUs");
+        assert_eq!(commands(|n| n.gpus.clear()), ["sudo nvidia-modprobe -c 255 -c 0"]);
+        assert_eq!(commands(|n| n.uvm = false), ["sudo nvidia-modprobe -u -c 0"]);
         expect(&CHECK, &server(|f| f.driver.device_nodes = Fact::Unknown("x".into())), "unknown", "x");
         expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not-applicable", "not loaded");
     }

@@ -26,6 +26,7 @@ nothing uses the GPU, unload and load the modules by hand. If the versions still
 module was not built for the running kernel (see `driver-module-not-built`) or two drivers are installed.
 
 ## Sources
+- NVIDIA/open-gpu-kernel-modules: src/nvidia/arch/nvalloc/unix/src/osapi.c (API mismatch)
 - tests/servers/outputs/kernel_log/nvidia-messages-precision7530-api-mismatch.txt (\"this kernel module and
   all NVIDIA driver components have the same version\")
 - https://docs.nvidia.com/deploy/cuda-compatibility/ (error 803)

@@ -28,7 +28,7 @@ former kernel.
 
 ## Sources
 - dkms(8)
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
+- NVIDIA/open-gpu-kernel-modules: README.md (the kernel interface layer is built for one kernel)
 ",
     judge,
 };

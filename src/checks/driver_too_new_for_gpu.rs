@@ -27,6 +27,8 @@ kernel's log (\"supported through the NVIDIA 580.xx Legacy drivers\").
 Go back to the last branch that supports the GPU and hold the packages there.
 
 ## Sources
+- https://github.com/NixOS/nixos-hardware/issues/1880, https://github.com/siderolabs/talos/issues/8764 (the
+  kernel's log with 595 and a Pascal GPU, with 535 and a Kepler one)
 - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
 ",
     judge,

@@ -1,5 +1,6 @@
 //! The driver's branch is older than the GPU.
 
+use super::closed_module_on_open_only_gpu::open;
 use super::gpu_without_driver::{name, replace};
 use super::{Applies, Check, Group, Judged, Verdict};
 use crate::catalog::gpus;
@@ -14,19 +15,22 @@ pub const CHECK: Check = Check {
     summary: "the driver is new enough for every GPU",
     explain: "\
 ## What it checks
-Compares the branch of the driver with the oldest branch that is known to drive each GPU on the PCI bus
-(envdoc's catalog of GPUs). GPUs of which no such branch is known are left out.
+Compares the branch of the driver with the oldest branch whose open kernel module names each GPU on the PCI
+bus (envdoc's catalog). It is an error where only the open module drives the GPU, or where the open module is
+in use and did not take the GPU. The proprietary module may have known a GPU earlier: there it is a warning,
+and only if the module did not take the GPU. GPUs of which no such branch is known are left out.
 
 ## Why it matters
-A driver that is older than the GPU does not know it: the module loads, takes no GPU, and `nvidia-smi`
-says \"No devices were found\".
+A driver that is older than the GPU does not know it: the module loads and does not take the GPU (\"not
+supported by the NVIDIA … driver release\" in the kernel's log).
 
 ## How to fix it
 Install a newer branch of the driver; a production or long-term branch for servers.
 
 ## Sources
-- NVIDIA/open-gpu-kernel-modules: README.md, table of compatible GPUs
-- https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
+- NVIDIA/open-gpu-kernel-modules: README.md of every release (table of compatible GPUs)
+- NVIDIA/open-gpu-kernel-modules: kernel-open/nvidia/nv-pci.c, src/nvidia/arch/nvalloc/unix/src/osapi.c (a GPU
+  that is not supported is not taken)
 ",
     judge,
 };
@@ -35,11 +39,20 @@ fn judge(facts: &Facts) -> Judged {
     facts.pci.devices.require("no PCI bus")?;
     let version = installed(facts).require("no driver is installed")?.to_owned();
     let mut known = 0;
+    let mut certain = false;
     let mut old = Vec::new();
     for gpu in facts.pci.gpus() {
-        let Some(minimum) = gpus::by_pci(gpu.device).and_then(|row| row.driver_branch_min) else { continue };
+        let Some(row) = gpus::by_pci(gpu.device) else { continue };
+        let Some(minimum) = row.driver_branch_min else { continue };
         known += 1;
-        if version.branch < minimum {
+        if version.branch >= minimum {
+            continue;
+        }
+        // The driver's probe takes no GPU that it does not know.
+        let taken = gpu.driver.decided()?.is_some_and(|driver| driver == "nvidia");
+        let only_open = row.open_module_only == Some(true);
+        if only_open || !taken {
+            certain |= only_open || open(facts)?;
             old.push((gpu, minimum));
         }
     }
@@ -49,11 +62,19 @@ fn judge(facts: &Facts) -> Judged {
             _ => Verdict::Pass,
         });
     };
-    let says = format!(
-        "driver {version} is older than {}: it needs branch {needed} or newer, and does not work with this one",
-        name(old[0].0)
-    );
-    let verdict = Verdict::error(says, replace(facts));
+    let gpu = name(old[0].0);
+    let verdict = if certain {
+        let says = format!(
+            "driver {version} is older than {gpu}: it needs branch {needed} or newer, and does not work with this one"
+        );
+        Verdict::error(says, replace(facts))
+    } else {
+        let says = format!(
+            "driver {version} did not take {gpu} and may be older than it: the open kernel module knows it from branch \
+             {needed} on"
+        );
+        Verdict::warning(says, replace(facts))
+    };
     Ok(old.iter().fold(verdict, |verdict, (gpu, minimum)| {
         verdict.because(format!("{} {}: branch {minimum} or newer", gpu.address, name(gpu)))
     }))
@@ -83,28 +104,32 @@ mod tests {
         server::{first, server},
     };
 
-    /// A GPU of the catalog that has an oldest branch.
-    fn row() -> Option<&'static gpus::Gpu> {
-        gpus::all()
-            .iter()
-            .find(|row| row.driver_branch_min.is_some_and(|b| b > 500) && !row.pci_ids.is_empty())
+    /// A GPU of the catalog that has an oldest branch, and works with the open module only or with both.
+    fn row(only_open: bool) -> &'static gpus::Gpu {
+        let mut rows = gpus::all().iter().filter(|row| row.driver_branch_min.is_some_and(|b| b > 500));
+        rows.find(|row| !row.pci_ids.is_empty() && row.open_module_only == Some(only_open)).unwrap()
+    }
+
+    fn with(row: &gpus::Gpu, older: u32, open: bool, taken: bool) -> Facts {
+        server(|f| {
+            first(f, |gpu| {
+                gpu.device = row.pci_ids[0];
+                gpu.driver = if taken { Fact::Known("nvidia".into()) } else { Fact::Absent };
+            });
+            f.driver.module = f.driver.module.clone().map(|mut module| {
+                module.version.branch = row.driver_branch_min.unwrap() - older;
+                module.open = open;
+                module
+            });
+        })
     }
 
     #[test]
     fn a_driver_older_than_the_gpu_is_an_error() {
-        let Some(row) = row() else { return };
-        let with = |branch: u32| {
-            server(|f| {
-                first(f, |gpu| gpu.device = row.pci_ids[0]);
-                f.driver.module = f.driver.module.clone().map(|mut module| {
-                    module.version.branch = branch;
-                    module
-                });
-            })
-        };
-        let minimum = row.driver_branch_min.unwrap();
-        expect(&CHECK, &with(minimum - 5), "error", "is older than");
-        expect(&CHECK, &with(minimum), "pass", "");
+        expect(&CHECK, &with(row(true), 5, false, true), "error", "is older than");
+        expect(&CHECK, &with(row(true), 0, true, true), "pass", "");
+        expect(&CHECK, &with(row(false), 5, true, false), "error", "is older than");
+        expect(&CHECK, &with(row(false), 0, true, true), "pass", "");
         expect(
             &CHECK,
             &server(|f| first(f, |gpu| gpu.device = 0xffff)),
@@ -112,5 +137,11 @@ mod tests {
             "no oldest driver",
         );
         expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");
+    }
+
+    #[test]
+    fn what_only_the_open_module_is_known_to_lack_is_no_error_of_the_proprietary_one() {
+        expect(&CHECK, &with(row(false), 5, false, false), "warning", "may be older");
+        expect(&CHECK, &with(row(false), 5, false, true), "pass", "");
     }
 }

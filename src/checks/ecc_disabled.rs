@@ -13,8 +13,8 @@ pub const CHECK: Check = Check {
     summary: "data-centre GPUs run with ECC",
     explain: "\
 ## What it checks
-ECC mode, now and after the next boot, of GPUs that are data-centre cards. On workstation and gaming cards
-ECC is off by default and that is no finding.
+ECC mode, now and after the next boot, of GPUs that are data-centre cards. Workstation and
+gaming cards are left out.
 
 ## Why it matters
 Without ECC a flipped bit in memory goes unnoticed: a loss becomes NaN, or worse, stays plausible.
@@ -23,7 +23,7 @@ Without ECC a flipped bit in memory goes unnoticed: a loss becomes NaN, or worse
 Turn ECC on and boot.
 
 ## Sources
-- https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/supported-gpus.html
+- cuda.bindings.nvml.device_set_ecc_mode (nvidia.github.io/cuda-python) (takes effect after the next reboot)
 - catalog/gpus.yaml (which cards are data-centre cards)
 ",
     judge,

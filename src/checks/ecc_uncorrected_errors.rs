@@ -26,9 +26,10 @@ Reset the GPU, which also activates pending remaps, and watch whether the counte
 or if the SRAM threshold is exceeded, have the board replaced.
 
 ## Sources
+- stas00/ml-engineering: compute/accelerator/nvidia/debug.md (volatile and aggregate counters, reset)
 - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html (pending and
   failure flags, recovery action)
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 48, 94, 95)
+- catalog/xids.yaml (NVIDIA's Xid catalogue, read in leptonai/gpud: Xid 48, 94, 95)
 ",
     judge,
 };

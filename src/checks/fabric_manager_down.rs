@@ -26,7 +26,8 @@ start it and see that it starts at boot.
 ## Sources
 - https://github.com/NVIDIA/NVSentinel/issues/883 (what the fabric manager does, fabric states, GPU
   operator)
-- https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide
+- https://ai-infrastructure.net/runbook-fabric-manager-failure/ (quotes NVIDIA's guide:
+  cudaErrorSystemNotReady)
 - tests/servers/outputs/services/systemctl-fabricmanager-failed-killed-580.txt
 - tests/servers/outputs/services/fabricmanager-start-nothing-to-do-pre-nvl5.txt
 ",

@@ -27,7 +27,8 @@ Install the fabric manager of exactly the driver's version, from where the drive
 then start it.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide
+- https://ai-infrastructure.net/runbook-fabric-manager-failure/ (quotes NVIDIA's guide:
+  cudaErrorSystemNotReady)
 - https://github.com/NVIDIA/NVSentinel/issues/883 (what the fabric manager does, fabric states, GPU
   operator)
 - github.com/canonical/apt-packaging-fabric-manager, github.com/NVIDIA/yum-packaging-fabric-manager

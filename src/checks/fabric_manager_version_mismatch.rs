@@ -24,7 +24,7 @@ Install the fabric manager of exactly the driver's version, or the driver of its
 packages together.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide
+- https://ai-infrastructure.net/fabric-manager/ (quotes NVIDIA's guide: aborts where the driver does not fit)
 - tests/servers/outputs/services/fabricmanager-failed-version-mismatch-580.txt
 - github.com/NVIDIA/yum-packaging-fabric-manager (must match the driver)
 ",

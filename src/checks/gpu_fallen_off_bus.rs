@@ -29,7 +29,7 @@ slot). If it happens again, check power cables, temperature and seating, and hav
 ## Sources
 - cuda.bindings.nvml.Return (nvidia.github.io/cuda-python) (NVML error codes, which are the exit codes of
   nvidia-smi), GPU_IS_LOST
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 79)
+- catalog/xids.yaml (NVIDIA's Xid catalogue, read in leptonai/gpud: Xid 79)
 - tests/servers/outputs/kernel_log/xid-79-154-open-module-610.43.02.txt
 ",
     judge,

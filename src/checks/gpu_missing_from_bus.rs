@@ -20,8 +20,8 @@ all GPUs start on fewer, or the whole node drops out of a job. Look for the reas
 firmware settings, power, riser and board.
 
 ## How to fix it
-Look into the management controller's event log, take the machine off power and on again (a reboot is not
-enough: boards stay powered), then have the board, riser or cable seated anew. In a VM ask for the right
+Look into the management controller's event log, take the machine off power and on again, then have the
+board, riser or cable seated anew. In a VM ask for the right
 type of instance. In a container hand in more GPUs.
 
 ## Sources

@@ -25,7 +25,9 @@ Drain the machine and take it off power and on again. If it happens again with t
 and cooling, seat the board anew, and replace it in the end.
 
 ## Sources
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 79)
+- NVIDIA/open-gpu-kernel-modules: src/nvidia/arch/nvalloc/unix/src/osapi.c, osinit.c (registers that read as
+  ones only: \"fallen off the bus\")
+- catalog/xids.yaml (Xid 79, with its source)
 - torvalds/linux:Documentation/PCI/pci-error-recovery.rst (reads of an isolated device return all ones)
 ",
     judge,

@@ -30,7 +30,7 @@ too new or of the wrong kind for the GPU (`driver-too-old-for-gpu`, `driver-too-
 `closed-module-on-open-only-gpu`).
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html
+- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/620/kernel-modules.html (packages)
 - torvalds/linux:Documentation/ABI/testing/sysfs-bus-pci (drivers and their devices)
 ",
     judge,

@@ -29,8 +29,11 @@ Boot with `iommu=pt` (pass-through): the IOMMU stays usable for virtual machines
 addresses alone.
 
 ## Sources
-- https://docs.nvidia.com/nim/maxine/lipsync/latest/advanced-usage/multi-gpu.html (IOMMU on bare metal)
-- https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+- https://docs.nvidia.com/nim/maxine/lipsync/latest/advanced-usage/multi-gpu.html (not supported on bare
+  metal; iommu=pt)
+- https://docs.nvidia.com/nim/maxine/synthetic-video-detector/latest/advanced-usage/multi-gpu.html (corrupt
+  reads)
+- NVIDIA/nccl: docs/userguide/source/troubleshooting/gpu_troubleshooting.rst (redirection by VT-d, hangs)
 - torvalds/linux:Documentation/ABI/testing/sysfs-kernel-iommu_groups (type)
 ",
     judge,

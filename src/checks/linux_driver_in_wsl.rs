@@ -24,7 +24,8 @@ does not.
 Remove the driver packages, keep the toolkit, and update the driver on Windows.
 
 ## Sources
-- https://docs.nvidia.com/cuda/wsl-user-guide (do not install any Linux display driver in WSL)
+- https://forums.developer.nvidia.com/t/running-optix-on-wsl-2026-version/382414 (NVIDIA: a Linux
+  driver in WSL breaks the mapping of libcuda; of the packages only cuda-toolkit-X-Y)
 ",
     judge,
 };

@@ -17,9 +17,8 @@ Whether all GPUs that the driver lists have one name. Boards that drive a screen
 display active) do not count.
 
 ## Why it matters
-A job over all GPUs runs at the speed and with the memory of the weakest, must be built for each
-architecture, and NCCL takes slower paths between unlike GPUs. CUDA numbers the fastest first, `nvidia-smi`
-by PCI address: index 0 need not be the same GPU.
+A job over all GPUs runs at the speed and with the memory of the weakest, and must be built for each
+architecture. CUDA numbers the fastest first, `nvidia-smi` by PCI address: index 0 need not be the same GPU.
 
 ## How to fix it
 Choose GPUs of one model for a job by UUID (`CUDA_VISIBLE_DEVICES=GPU-…`), or set

@@ -28,7 +28,7 @@ with `--timeout` and see `persistence-mode-off`.
 ## Sources
 - tests/servers/outputs/kernel_log/xid-119-gsp-timeout-h100.txt: nvidia-smi itself waits for the GPU's
   firmware (Xid 119)
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
+- NVIDIA's Xid catalogue, read in leptonai/gpud: components/accelerator/nvidia/xid/catalog_generated.go
 ",
     judge,
 };

@@ -28,7 +28,7 @@ together) or boot; a link that stays inactive is broken hardware.
 
 ## Sources
 - tests/servers/outputs/nvidia_smi_misc/nvlink-s-inactive-links.txt (from Azure/azurehpc-health-checks)
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html (Xid 74)
+- catalog/xids.yaml (NVIDIA's Xid catalogue, read in leptonai/gpud: Xid 74)
 ",
     judge,
 };

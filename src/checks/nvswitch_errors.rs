@@ -28,7 +28,6 @@ Fatal: end all jobs and reset all GPUs and switches together, or boot; if it ret
 checked. Non-fatal: note number and link, and act when they repeat on one link.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide
 - https://docs.nvidia.com/nvsentinel/components/syslog-health-monitor.md
 - tests/servers/outputs/kernel_log/sxid-22013-nvswitch3-link60.txt
 - tests/servers/outputs/services/systemctl-fabricmanager-590-nvswitch-nonfatal-22013.txt

@@ -27,7 +27,8 @@ Install the proprietary flavour (packages without `open` in their names) of bran
 the last branch for these GPUs.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
+- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html (both
+  flavours)
 - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
 ",
     judge,

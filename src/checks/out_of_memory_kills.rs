@@ -27,7 +27,7 @@ job, plain \"Out of memory\" the machine itself. Raise the limit, use fewer data
 rank by rank.
 
 ## Sources
-- Linux mm/oom_kill.c (messages, and the counter oom_kill that goes with each)
+- torvalds/linux:mm/oom_kill.c (both messages, and the counter OOM_KILL that goes with each)
 - tests/servers/outputs/kernel_log/xid-13-and-oom-mixed.txt
 ",
     judge,

@@ -28,7 +28,8 @@ Have the board, riser or cable seated anew; look for PCIe errors in the kernel's
 lanes between slots: see the manual.
 
 ## Sources
-- torvalds/linux:drivers/pci/pci-sysfs.c (current_link_width, max_link_width)
+- torvalds/linux:drivers/pci/pci-sysfs.c (current_link_width is read from the link's status, max_link_width
+  from its capability)
 ",
     judge,
 };

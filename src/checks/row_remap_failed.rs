@@ -15,15 +15,14 @@ pub const CHECK: Check = Check {
 `Remapping Failure Occurred` of `nvidia-smi -q` (Ampere and newer).
 
 ## Why it matters
-The GPU has no spare row left for the bad one, or could not store the remap. The error will come back; this
-is NVIDIA's sign that the board is to be replaced.
+The GPU has no spare row left for the bad one, or could not store the remap. The error will come back; a
+board whose remapping fails is to be replaced.
 
 ## How to fix it
 Take the GPU out of service and have the board replaced.
 
 ## Sources
-- https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html (pending and
-  failure flags, recovery action)
+- stas00/ml-engineering: compute/accelerator/nvidia/debug.md (spare rows; replace the GPU where remapping fails)
 - cuda.bindings.nvml.device_get_remapped_rows (nvidia.github.io/cuda-python)
 ",
     judge,

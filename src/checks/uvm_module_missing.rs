@@ -25,10 +25,9 @@ CUDA says \"unknown error\" (999).
 Load it, and have it loaded at every boot.
 
 ## Sources
-- nvidia-modprobe(1) (https://man.archlinux.org/man/nvidia-modprobe.1.en)
+- NVIDIA/nvidia-modprobe: nvidia-modprobe.1.m4, nvidia-modprobe.c (setuid root; option -u)
 - https://github.com/ggml-org/llama.cpp/issues/7218, https://github.com/pytorch/pytorch/issues/49081
 - NVIDIA/nvidia-container-toolkit:api/config/v1/config.go@d34b3046 (load-kmods)
-- https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
 ",
     judge,
 };

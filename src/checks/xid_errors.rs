@@ -28,7 +28,7 @@ Each number has its own remedy, which the finding names for the worst of them. X
 program under `compute-sanitizer`; if every program gets them on the same GPU, treat it as hardware.
 
 ## Sources
-- https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
+- NVIDIA's Xid catalogue, read in leptonai/gpud: components/accelerator/nvidia/xid/catalog_generated.go
 - catalog/xids.yaml (meaning and action of each number, with its source)
 ",
     judge,
