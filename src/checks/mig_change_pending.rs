@@ -23,7 +23,7 @@ devices that jobs and containers see.
 Reset the GPU when nothing uses it, or take the request back.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html (a reset, and it is kept)
+- https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html (a reset)
 ",
     judge,
 };

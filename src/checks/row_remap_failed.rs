@@ -22,7 +22,7 @@ board whose remapping fails is to be replaced.
 Take the GPU out of service and have the board replaced.
 
 ## Sources
-- stas00/ml-engineering: compute/accelerator/nvidia/debug.md (spare rows; replace the GPU where remapping fails)
+- stas00/ml-engineering: compute/accelerator/nvidia/debug.md (replace the GPU where remapping fails)
 - cuda.bindings.nvml.device_get_remapped_rows (nvidia.github.io/cuda-python)
 ",
     judge,

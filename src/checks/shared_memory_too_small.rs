@@ -24,9 +24,6 @@ Give the container more (`--shm-size`, in a compose file `shm_size`, in Kubernet
 `Memory` at `/dev/shm`) or the host's (`--ipc=host`). The memory is only taken when used. In a full one,
 remove `nccl-*` and `torch_*` files of jobs that have died.
 
-Below 1 GiB, which is what NCCL's guide gives to a container, envdoc warns; more is a matter of the job. At
-Docker's 64 MiB it is an error.
-
 ## Sources
 - NVIDIA/nccl: docs/userguide/source/troubleshooting/runtime_and_mpi_issues.rst (--shm-size=1g)
 - NVIDIA/nccl#290, pytorch/ci-infra#490, deepspeedai/DeepSpeed#4000
