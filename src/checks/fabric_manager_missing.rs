@@ -27,6 +27,8 @@ Install the fabric manager of exactly the driver's version, from where the drive
 then start it.
 
 ## Sources
+- https://github.com/aws-samples/aws-deep-learning-ami-ubuntu-dcv-desktop/issues/33 (802 without it)
+- https://github.com/NVIDIA/nccl-tests/issues/260 (in virtual machines without NVSwitches the host runs it)
 - https://ai-infrastructure.net/runbook-fabric-manager-failure/ (quotes NVIDIA's guide:
   cudaErrorSystemNotReady)
 - https://github.com/NVIDIA/NVSentinel/issues/883 (what the fabric manager does, fabric states, GPU

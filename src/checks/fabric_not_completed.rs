@@ -28,6 +28,7 @@ a virtual machine: ask who runs the host. On GB200 and GB300 racks the fabric ma
 trays. Right after boot, wait some minutes.
 
 ## Sources
+- https://github.com/NVIDIA/kubevirt-gpu-device-plugin/pull/193 (802 until the partition is activated)
 - https://docs.nvidia.com/deploy/nvml-api/structnvmlGpuFabricInfo__t.html
 - https://github.com/NVIDIA/NVSentinel/issues/883 (what the fabric manager does, fabric states, GPU
   operator)

@@ -24,7 +24,7 @@ It is in a package of its own on Ubuntu (`nvidia-utils-…`, of exactly the driv
 `utility`.
 
 ## Sources
-- packages.ubuntu.com: nvidia-utils-580-server; packages.debian.org: nvidia-smi
+- https://packages.ubuntu.com/noble/nvidia-smi (the packages that provide it); packages.debian.org: nvidia-smi
 - NVIDIA/cloud-native-docs: container-toolkit/docker-specialized.md (driver capabilities)
 ",
     judge,
