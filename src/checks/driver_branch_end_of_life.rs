@@ -26,8 +26,8 @@ go on working, except on GPUs that the newer branch has left behind (`driver-too
 manager, NSCQ and the like must move to the same version.
 
 ## Sources
-- https://docs.nvidia.com/datacenter/tesla/drivers/615/supported-drivers-and-cuda-toolkit-versions.html (ends of
-  535, 580, 595 and 610)
+- https://docs.nvidia.com/datacenter/tesla/drivers/615/supported-drivers-and-cuda-toolkit-versions.html (ends
+  of 535, 580, 595 and 610)
 - https://support.huaweicloud.com/eu/usermanual-cce/cce_10_0847.html (no updates or security patches after it)
 - endoflife-date/endoflife.date: products/nvidia-driver.md
 ",
