@@ -17,7 +17,7 @@ one smaller among three or more is a finding.
 
 ## Why it matters
 Where one end sends larger packets than the other takes, small messages pass and large ones vanish: a job
-starts, then hangs at the first large all-reduce. On RoCE a small MTU costs bandwidth:
+starts, then can hang at its first large message. On RoCE a small MTU costs bandwidth:
 one report has an all-reduce 5 % slower at 1500 than at 4200.
 
 ## How to fix it
@@ -25,7 +25,8 @@ Give all of them the same MTU, and the switch ports too, with the distribution's
 (netplan, NetworkManager), so that it holds after a reboot.
 
 ## Sources
-- https://github.com/docker/for-linux/issues/1457
+- https://github.com/moby/moby/issues/33596, https://github.com/moby/libnetwork/issues/2661 (small packets
+  pass, large ones do not)
 - https://github.com/NVIDIA/dgx-spark-playbooks/pull/103 (RoCE: all-reduce at 1500, 4200 and 9000)
 ",
     judge,

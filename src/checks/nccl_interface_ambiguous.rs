@@ -1,6 +1,7 @@
 //! NCCL would choose among interfaces of which some lead nowhere.
 
 use super::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::catalog::version::at_least;
 use crate::facts::Facts;
 
 /// The check.
@@ -13,7 +14,7 @@ pub const CHECK: Check = Check {
 ## What it checks
 Where something shows that the machine works with others and NCCL_SOCKET_IFNAME is not set: the interfaces
 that NCCL would take by its own rules. It prefers names that begin with `ib`, leaves out `lo` and
-`docker*`, and takes all others that have an address.
+`docker*` (from 2.28.3 on libvirt's `virbr*`, too), and takes all others that have an address.
 
 ## Why it matters
 Bridges of libvirt, Kubernetes or Docker networks (`virbr0`, `br-…`, `cni0`) have the same address on
@@ -25,7 +26,8 @@ Set NCCL_SOCKET_IFNAME (and GLOO_SOCKET_IFNAME) to the interface that leads to t
 job or in `/etc/nccl.conf`.
 
 ## Sources
-- NVIDIA/nccl: src/misc/socket.cc; docs/userguide/source/env.rst, NCCL_SOCKET_IFNAME
+- NVIDIA/nccl: src/misc/socket.cc at v2.27.7-1, v2.28.3-1 and v2.30.7-1 (the names that are left out)
+- NVIDIA/nccl:docs/userguide/source/env.rst@5067397c (NCCL_SOCKET_IFNAME)
 - NVIDIA/nccl#1581, NVIDIA/nccl#1105
 ",
     judge,
@@ -36,6 +38,22 @@ const INNER: &[&str] = &[
     "virbr", "br-", "veth", "cni", "cali", "flannel", "lxdbr", "lxcbr", "podman", "cbr", "kube", "weave",
     "vxlan",
 ];
+
+/// From NCCL 2.28.3 on libvirt's bridges are left out: whether each NCCL that is in use here is so new.
+fn leaves_virbr_out(facts: &Facts) -> bool {
+    let Some(environments) = facts.python.environments.known() else { return false };
+    let mut any = false;
+    for environment in environments.iter().filter(|environment| environment.active()) {
+        let Some(packages) = environment.packages.known() else { return false };
+        for wheel in packages.iter().filter(|package| package.name.starts_with("nvidia-nccl-cu")) {
+            if at_least(&wheel.version, "2.28.3") != Some(true) {
+                return false;
+            }
+            any = true;
+        }
+    }
+    any
+}
 
 fn judge(facts: &Facts) -> Judged {
     let Some(peers) = facts.peers() else {
@@ -49,9 +67,10 @@ fn judge(facts: &Facts) -> Judged {
     if usable().any(|interface| interface.name.starts_with("ib")) {
         return Ok(Verdict::Pass);
     }
+    let without_virbr = leaves_virbr_out(facts);
     let candidates: Vec<&str> = usable()
         .map(|interface| interface.name.as_str())
-        .filter(|name| !name.starts_with("docker"))
+        .filter(|name| !name.starts_with("docker") && !(without_virbr && name.starts_with("virbr")))
         .collect();
     let inner = |name: &&&str| INNER.iter().any(|prefix| name.starts_with(prefix));
     let wrong: Vec<&str> = candidates.iter().filter(inner).copied().collect();
@@ -59,8 +78,9 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let says = format!(
-        "NCCL takes {} by its own rules, though {} lead{} only to containers or virtual machines of this node: other nodes \
+        "NCCL{} takes {} by its own rules, though {} lead{} only to containers or virtual machines of this node: other nodes \
          cannot connect there",
+        if wrong.iter().all(|name| name.starts_with("virbr")) { " before 2.28.3" } else { "" },
         candidates.join(", "),
         wrong.join(", "),
         if wrong.len() == 1 { "s" } else { "" }
@@ -95,6 +115,13 @@ mod tests {
     fn bridges_among_the_candidates_are_found() {
         expect(&CHECK, &node(&["ens3", "virbr0", "docker0"]), "warning", "virbr0 leads only");
         expect(&CHECK, &node(&["ens3", "docker0"]), "pass", "");
+        let with_nccl = |wheel: &str| {
+            let mut facts = node(&["ens3", "virbr0"]);
+            facts.python = files::machine(&files::venv("2.5.1+cu124 12.4", &[wheel])).python;
+            facts
+        };
+        expect(&CHECK, &with_nccl("nvidia_nccl_cu12-2.28.9"), "pass", "");
+        expect(&CHECK, &with_nccl("nvidia_nccl_cu12-2.21.5"), "warning", "NCCL before 2.28.3");
         expect(&CHECK, &node(&["ib0", "virbr0"]), "pass", "");
         expect(&CHECK, &with_variables(node(&["ens3", "virbr0"]), &[]), "not-applicable", "");
         let named = with_variables(node(&["ens3", "virbr0"]), &[("NCCL_SOCKET_IFNAME", "=ens3")]);

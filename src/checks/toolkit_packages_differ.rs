@@ -24,7 +24,7 @@ as one of them is old. It happens when one package is held back or comes from an
 Install all four in one version; look for holds (`apt-mark showhold`) and for a second repository.
 
 ## Sources
-- NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8
+- NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8 (1.18.0: exactly the same version)
 - NVIDIA/nvidia-container-toolkit#1093
 ",
     judge,
