@@ -26,7 +26,8 @@ Name the interface that leads to the other nodes, or unset the variable.
 ## Sources
 - NVIDIA/nccl:docs/userguide/source/env.rst, src/bootstrap.cc, src/os/linux.cc@5067397c; NVIDIA/nccl#1837
 - https://discuss.pytorch.org/t/runtime-error-using-distributed-with-gloo/16579 (GLOO_SOCKET_IFNAME,
-  \"Unable to find address for\")
+  \"Unable to find address for\"), https://discuss.pytorch.org/t/rpc-torchrun-hangs-in-processgroupgloo/197093
+  (TP_SOCKET_IFNAME)
 ",
     judge,
 };
