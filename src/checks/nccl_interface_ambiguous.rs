@@ -70,7 +70,7 @@ fn judge(facts: &Facts) -> Judged {
     let without_virbr = leaves_virbr_out(facts);
     let candidates: Vec<&str> = usable()
         .map(|interface| interface.name.as_str())
-        .filter(|name| !name.starts_with("docker") && !(without_virbr && name.starts_with("virbr")))
+        .filter(|name| !(name.starts_with("docker") || without_virbr && name.starts_with("virbr")))
         .collect();
     let inner = |name: &&&str| INNER.iter().any(|prefix| name.starts_with(prefix));
     let wrong: Vec<&str> = candidates.iter().filter(inner).copied().collect();
