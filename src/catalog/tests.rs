@@ -127,15 +127,6 @@ fn every_key_of_sources_is_used() {
 }
 
 #[test]
-fn no_registry_is_named() {
-    for (name, text) in FILES {
-        for host in ["pypi.", "pythonhosted", "crates.io", "npmjs", "debian.org"] {
-            assert!(!text.contains(host), "{name} names {host}");
-        }
-    }
-}
-
-#[test]
 fn dates_are_dates() {
     for row in drivers::all() {
         for day in [&row.first_release, &row.end_of_life, &row.latest_date, &row.latest_as_of] {

@@ -24,7 +24,7 @@ It is in a package of its own on Ubuntu (`nvidia-utils-…`, of exactly the driv
 `utility`.
 
 ## Sources
-- https://packages.ubuntu.com/noble/nvidia-smi (the packages that provide it); packages.debian.org: nvidia-smi
+- The packages of Ubuntu 24.04 and Debian 12 that provide `nvidia-smi` (their package lists)
 - NVIDIA/cloud-native-docs: container-toolkit/docker-specialized.md (driver capabilities)
 ",
     judge,

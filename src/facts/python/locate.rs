@@ -380,16 +380,16 @@ mod tests {
     #[test]
     fn a_virtual_environment_comes_first_and_hides_the_system() {
         let host = machine(&[
-            ("environment", text("HOME=/root\nPATH=/work/venv/bin:/usr/bin\nVIRTUAL_ENV=/work/venv")),
-            ("program python3", text("/work/venv/bin/python3")),
-            ("program python", text("/work/venv/bin/python")),
-            ("stat /work/venv/bin/python3", file("/usr/bin/python3.12")),
-            ("read /work/venv/pyvenv.cfg", text("home = /usr/bin\nversion = 3.12.3\n")),
+            ("environment", text("HOME=/root\nPATH=/srv/venv/bin:/usr/bin\nVIRTUAL_ENV=/srv/venv")),
+            ("program python3", text("/srv/venv/bin/python3")),
+            ("program python", text("/srv/venv/bin/python")),
+            ("stat /srv/venv/bin/python3", file("/usr/bin/python3.12")),
+            ("read /srv/venv/pyvenv.cfg", text("home = /usr/bin\nversion = 3.12.3\n")),
             (
-                "site /work/venv/lib/python3.12/site-packages",
+                "site /srv/venv/lib/python3.12/site-packages",
                 text("nvidia_nccl_cu12-2.21.5.dist-info\ntorch\ntorch-2.5.1+cu121.dist-info\ntorchgen"),
             ),
-            ("read /work/venv/lib/python3.12/site-packages/torch/version.py", text(TORCH)),
+            ("read /srv/venv/lib/python3.12/site-packages/torch/version.py", text(TORCH)),
             ("stat /usr/bin/python3", file("/usr/bin/python3.12")),
             ("stat /usr/lib/python3/dist-packages", file("/usr/lib/python3/dist-packages")),
             ("stat /usr/lib/python3.12/EXTERNALLY-MANAGED", file("/usr/lib/python3.12/EXTERNALLY-MANAGED")),
@@ -399,7 +399,7 @@ mod tests {
         let [venv, system] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!(
             (venv.prefix.as_str(), venv.kind.as_str(), venv.found_by.as_str()),
-            ("/work/venv", "venv", "PATH")
+            ("/srv/venv", "venv", "PATH")
         );
         assert_eq!(venv.version, Fact::Known("3.12.3".into()));
         assert_eq!(venv.package("nvidia-nccl-cu12"), Fact::Known("2.21.5"));
@@ -478,10 +478,10 @@ mod tests {
     fn what_cannot_be_read_is_unknown() {
         let denied = || Reading::Failed("permission denied".into());
         let host = machine(&[
-            ("environment", text("HOME=/root\nVIRTUAL_ENV=/work/venv")),
-            ("stat /work/venv/bin/python3", file("/usr/bin/python3.12")),
-            ("read /work/venv/pyvenv.cfg", text("home = /usr/bin\nversion = 3.12.3\n")),
-            ("site /work/venv/lib/python3.12/site-packages", denied()),
+            ("environment", text("HOME=/root\nVIRTUAL_ENV=/srv/venv")),
+            ("stat /srv/venv/bin/python3", file("/usr/bin/python3.12")),
+            ("read /srv/venv/pyvenv.cfg", text("home = /usr/bin\nversion = 3.12.3\n")),
+            ("site /srv/venv/lib/python3.12/site-packages", denied()),
         ]);
         let found = environments(&host);
         assert!(matches!(found[0].packages, Fact::Unknown(_)) && matches!(found[0].torch, Fact::Unknown(_)));
