@@ -4,10 +4,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use envdoc::cli::Cli;
+use envdoc::host;
 use envdoc::report::screen;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
+    let result = Cli::parse().run();
+    host::end_programs();
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             screen::error(&error);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -115,7 +116,7 @@ impl Args {
         }
         let deadline = Instant::now() + self.timeout;
         let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
-        Ok(gather::live(&Recorder::new(Arc::new(host)), deadline, expected))
+        Ok(super::gather(&Recorder::new(Arc::new(host)), deadline, expected))
     }
 
     fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
@@ -132,6 +133,7 @@ impl Args {
             gpus,
             step: LIVE_STEP,
         };
+        super::LOOKING_INSIDE.store(true, Ordering::SeqCst);
         screen::note("starting a container to look from inside (--live) ...");
         match live::look(&request) {
             Err(live::NotTried::Interrupted) => {

@@ -5,10 +5,16 @@ mod checks;
 mod explain;
 mod snapshot;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind};
+use crate::facts::{Expected, Facts, gather};
+use crate::host;
 use crate::host::live::Live;
+use crate::host::record::Recorder;
 
 /// Environment doctor for GPU servers.
 ///
@@ -43,12 +49,33 @@ impl Cli {
 
 /// The machine itself, or the file system below a directory. Its deadline for programs and engines should lie a little before the
 /// one of gathering, so that what did not answer is named by itself and not only as "too late".
-fn live(root: Option<&std::path::Path>, deadline: std::time::Instant) -> Result<Live, Error> {
+fn live(root: Option<&std::path::Path>, deadline: Instant) -> Result<Live, Error> {
     let Some(root) = root else { return Ok(Live::new(deadline)) };
     Live::below(&root.to_string_lossy(), deadline).map_err(|error| {
         Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
             .hint("--root wants a directory")
     })
+}
+
+/// Whether a container is being looked into, which cleans up after itself when interrupted.
+static LOOKING_INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// Gathers from this machine. From now on Ctrl-C ends the programs that were started, and then envdoc: they are in process groups
+/// of their own, which the terminal does not reach.
+fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
+    let watch = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        if let Ok(Ok(())) = runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
+            host::end_programs();
+            if !LOOKING_INSIDE.load(Ordering::SeqCst) {
+                #[expect(clippy::exit, reason = "the other threads may be held by the kernel")]
+                std::process::exit(Kind::Interrupted.exit_code().into());
+            }
+        }
+    };
+    // Without the thread Ctrl-C ends envdoc alone, as it would any program.
+    let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
+    gather::live(host, deadline, expected)
 }
 
 /// A number of seconds, greater than zero: `2`, `0.5`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::facts::{Expected, gather};
+use crate::facts::Expected;
 use crate::host::record::Recorder;
 use crate::host::snapshot::Snapshot;
 use crate::report::{file, json, screen};
@@ -42,7 +42,7 @@ impl Args {
         let deadline = Instant::now() + self.timeout;
         let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
         let recorder = Recorder::new(Arc::new(host));
-        gather::live(&recorder, deadline, Expected::default());
+        super::gather(&recorder, deadline, Expected::default());
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = crate::host::redact::redact(snapshot);

@@ -11,6 +11,8 @@ pub mod record;
 pub mod redact;
 pub mod snapshot;
 
+pub use process::end_all as end_programs;
+
 use std::fmt;
 use std::time::Duration;
 

@@ -4,9 +4,11 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{DENIED, Reading};
 
@@ -23,7 +25,7 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C").process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match command.spawn() {
+    let mut child = match spawn(&mut command, deadline) {
         Ok(child) => child,
         // The system says the same of a program whose interpreter or loader is missing (glibc's in a container of musl).
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_there(program) => {
@@ -39,7 +41,43 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
     if matches!(reading, Reading::Failed(_)) {
         end(&mut child);
     }
+    running().groups.retain(|&group| Some(group) != group_of(&child));
     reading
+}
+
+/// The programs that run now, by process group, so that none outlives envdoc.
+struct Running {
+    groups: Vec<Pid>,
+    closed: bool,
+}
+
+fn running() -> MutexGuard<'static, Running> {
+    static RUNNING: Mutex<Running> = Mutex::new(Running { groups: Vec::new(), closed: false });
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn group_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+/// Starts a program, unless it is too late for that: what would start now would not be waited for.
+fn spawn(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
+    let mut running = running();
+    if running.closed || Instant::now() >= deadline {
+        return Err(std::io::Error::other("envdoc's time was up (--timeout)"));
+    }
+    let child = command.spawn()?;
+    running.groups.extend(group_of(&child));
+    Ok(child)
+}
+
+/// Kills what still runs, and lets nothing start any more: for the end of envdoc, which must not wait for a thread that does.
+pub fn end_all() {
+    let mut running = running();
+    running.closed = true;
+    for group in running.groups.drain(..) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
@@ -138,8 +176,8 @@ fn take(pipe: &mut impl Read, into: &mut Vec<u8>) -> bool {
 
 /// Kills the program and its children. A process in uninterruptible sleep cannot be reaped and is left to init.
 fn end(child: &mut Child) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    if let Some(group) = group_of(child) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
     for _ in 0..20 {
         if matches!(child.try_wait(), Ok(Some(_)) | Err(_)) {

@@ -76,11 +76,20 @@ no_gpu_check_passes() {
         status_of "$check" unknown || return 1
     done
 }
-fake_smi 'sleep 60'
+fake_smi 'sleep 61.5'
 survives "nvidia-smi hangs"
 check_that "nvidia-smi hangs: no GPU check that needs it passes" no_gpu_check_passes
-fake_smi 'sleep 60 & sleep 60 & wait'
+fake_smi 'sleep 61.5 & sleep 61.5 & wait'
 survives "nvidia-smi hangs with children"
+"${AS[@]}" /run/lab/envdoc check --timeout 30 >/dev/null 2>&1 &
+interrupted=$!
+for _ in $(seq 50); do pgrep -f 'sleep 61[.]5' >/dev/null && break; sleep 0.1; done
+check_that "Ctrl-C while nvidia-smi hangs: it was started" pgrep -f 'sleep 61[.]5'
+kill -INT "$interrupted"
+wait "$interrupted"
+code=$?
+check_that "Ctrl-C while nvidia-smi hangs: status 130" ended_with 130
+check_that "Ctrl-C while nvidia-smi hangs: nothing that was started is left" test -z "$(pgrep -f 'sleep 61[.]5')"
 fake_smi 'head -c 100000000 /dev/zero'
 survives "nvidia-smi prints 100 MB of zeros"
 fake_smi 'yes "<nvidia_smi_log>" | head -c 100000000'
@@ -100,7 +109,7 @@ survives "nvidia-smi is not a program"
 chmod 000 /run/lab/bin/nvidia-smi
 survives "nvidia-smi may not be run"
 rm -rf /run/lab/bin
-check_that "nothing that was started is left" test -z "$(pgrep -x sleep)"
+check_that "nothing that was started is left" test -z "$(pgrep -f 'sleep 61[.]5')"
 AS=(env)
 
 # Where the output goes.
