@@ -1,9 +1,8 @@
 //! `envdoc check`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -12,7 +11,6 @@ use crate::engine::live;
 use crate::error::{Error, Kind};
 use crate::facts::live::Live;
 use crate::facts::{self, Expected, Fact, Facts, gather};
-use crate::host::record::Recorder;
 use crate::host::snapshot::Snapshot;
 use crate::report::{self, Summary, screen};
 
@@ -114,9 +112,7 @@ impl Args {
         if let Some(file) = &self.from {
             return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected));
         }
-        let deadline = Instant::now() + self.timeout;
-        let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
-        Ok(super::gather(&Recorder::new(Arc::new(host)), deadline, expected))
+        super::look(self.root.as_deref(), self.timeout, expected).map(|(_, facts)| facts)
     }
 
     fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {

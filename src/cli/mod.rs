@@ -5,8 +5,10 @@ mod checks;
 mod explain;
 mod snapshot;
 
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
@@ -47,14 +49,22 @@ impl Cli {
     }
 }
 
-/// The machine itself, or the file system below a directory. Its deadline for programs and engines should lie a little before the
-/// one of gathering, so that what did not answer is named by itself and not only as "too late".
-fn live(root: Option<&std::path::Path>, deadline: Instant) -> Result<Live, Error> {
-    let Some(root) = root else { return Ok(Live::new(deadline)) };
-    Live::below(&root.to_string_lossy(), deadline).map_err(|error| {
-        Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
-            .hint("--root wants a directory")
-    })
+/// Looks at this machine, or at the file system below a directory, for as long as `timeout`: what was read, and what it means.
+fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(Recorder, Facts), Error> {
+    let deadline = Instant::now() + timeout;
+    // Programs and engines are given up a little before gathering is, so that what did not answer is named by itself and
+    // not only as "too late".
+    let early = deadline - timeout / 20;
+    let host = match root {
+        None => Live::new(early),
+        Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
+            Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
+                .hint("--root wants a directory")
+        })?,
+    };
+    let recorder = Recorder::new(Arc::new(host));
+    let facts = gather(&recorder, deadline, expected);
+    Ok((recorder, facts))
 }
 
 /// Whether a container is being looked into, which cleans up after itself when interrupted.
@@ -79,9 +89,9 @@ fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
 }
 
 /// A number of seconds, greater than zero: `2`, `0.5`.
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
+fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
-    match std::time::Duration::try_from_secs_f64(seconds) {
+    match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if !duration.is_zero() && seconds <= 3600.0 => Ok(duration),
         _ => Err("must be greater than 0 and at most 3600".into()),
     }

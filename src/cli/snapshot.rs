@@ -1,12 +1,10 @@
 //! `envdoc snapshot`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::facts::Expected;
-use crate::host::record::Recorder;
 use crate::host::snapshot::Snapshot;
 use crate::report::{file, json, screen};
 
@@ -39,10 +37,7 @@ pub struct Args {
 impl Args {
     /// Gathers and writes.
     pub fn run(self) -> Result<u8, Error> {
-        let deadline = Instant::now() + self.timeout;
-        let host = super::live(self.root.as_deref(), deadline - self.timeout / 20)?;
-        let recorder = Recorder::new(Arc::new(host));
-        super::gather(&recorder, deadline, Expected::default());
+        let (recorder, _) = super::look(self.root.as_deref(), self.timeout, Expected::default())?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = crate::host::redact::redact(snapshot);

@@ -1,18 +1,9 @@
 //! What a check says, for comparisons.
 
-use crate::checks::{Check, Severity, Verdict, judge_one};
+use crate::checks::{Check, Verdict, judge_one};
 use crate::facts::Facts;
 
-/// `error`, `warning`, `pass`, `unknown` or `not-applicable`.
-pub fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Pass => "pass",
-        Verdict::NotApplicable(_) => "not-applicable",
-        Verdict::Unknown(_) => "unknown",
-        Verdict::Finding { severity: Severity::Error, .. } => "error",
-        Verdict::Finding { severity: Severity::Warning, .. } => "warning",
-    }
-}
+pub use crate::report::status as word;
 
 /// The word for what `judge` says, whatever machines the check is for.
 pub fn kind(check: &Check, facts: &Facts) -> &'static str {
