@@ -1,0 +1,88 @@
+//! Base images that exist: nvidia/cuda, pytorch/pytorch, NVIDIA's NGC PyTorch, Docker's Python images.
+//!
+//! The files are compact (version × flavours × systems); here every tag is one [`Image`]. A tag that is not here was in none of
+//! the lists that were read; whether it exists is then not known, unless [`Repository::complete_until`] covers it.
+
+use std::sync::OnceLock;
+
+/// What an image brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flavour {
+    /// The CUDA runtime alone (nvidia/cuda `base`).
+    Base,
+    /// The CUDA libraries (nvidia/cuda and pytorch/pytorch `runtime`).
+    Runtime,
+    /// With nvcc and headers (`devel`, and NGC's images).
+    Devel,
+    /// No CUDA at all (Docker's Python images, plain systems).
+    Plain,
+}
+
+/// One tag.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// `nvidia/cuda`, `pytorch/pytorch`, `nvcr.io/nvidia/pytorch`, `python`, `ubuntu`, `debian`, `rockylinux`.
+    pub repository: &'static str,
+    /// `12.1.1-cudnn8-devel-ubuntu22.04`.
+    pub tag: String,
+    /// What it brings.
+    pub flavour: Flavour,
+    /// Key into `systems`: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`; `None` where it is not known.
+    pub system: Option<String>,
+    /// The CUDA toolkit: `12.1.1`; for pytorch/pytorch its minor (`12.1`).
+    pub cuda: Option<String>,
+    /// The major of its cuDNN, or the version where it is known; `None`: has none, or not known (`cudnn_known`).
+    pub cudnn: Option<String>,
+    /// True where `cudnn` tells all.
+    pub cudnn_known: bool,
+    /// The NCCL in it, where it is known.
+    pub nccl: Option<String>,
+    /// The Python in it (`3.12`), where it has one of its own and it is known.
+    pub python: Option<String>,
+    /// The torch in it: `2.5.1`, or NGC's `2.9.0a0+145a3a7bda`.
+    pub torch: Option<String>,
+    /// The oldest driver that its documentation names.
+    pub driver_min: Option<String>,
+    /// Architectures for which it exists: `x86_64`, `aarch64`; `None` where nobody looked.
+    pub architectures: Option<Vec<String>>,
+    /// The last day on which a list or a lock file named it; empty where none is known.
+    pub seen: String,
+    /// Where this was read.
+    pub source: String,
+}
+
+impl Image {
+    /// `nvidia/cuda:12.1.1-base-ubuntu22.04`.
+    pub fn reference(&self) -> String {
+        format!("{}:{}", self.repository, self.tag)
+    }
+}
+
+/// A tag that tutorials name and that does not exist.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsentTag {
+    /// `nvidia/cuda:12.1-base`.
+    pub reference: String,
+    /// Why there is none.
+    pub why: String,
+    /// Where this was read.
+    pub source: String,
+}
+
+/// All images of one repository, oldest CUDA first; empty for a repository that is not in the catalog. Parsed when first asked for.
+pub fn of(repository: &str) -> &'static [Image] {
+    static CUDA: OnceLock<Vec<Image>> = OnceLock::new();
+    match repository {
+        "nvidia/cuda" => CUDA.get_or_init(Vec::new),
+        _ => &[],
+    }
+}
+
+/// The repositories in the catalog.
+pub const REPOSITORIES: &[&str] = &["nvidia/cuda"];
+
+/// Tags that were looked for in complete lists and are not there.
+pub fn absent() -> &'static [AbsentTag] {
+    &[]
+}
