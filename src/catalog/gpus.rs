@@ -1,5 +1,6 @@
 //! GPU models.
 
+use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -12,6 +13,10 @@ use super::file;
 pub struct Gpu {
     /// `H100 SXM5 80GB`.
     pub name: String,
+    /// Short names that people type, lower-case with dashes: `h100`, `gtx-1080-ti`. One that stands for several boards
+    /// (`a100`) is given to one of those with the same compute capability.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// Product names as `nvidia-smi` prints them, or the beginning of them.
     #[serde(default)]
     pub patterns: Vec<String>,
@@ -26,6 +31,10 @@ pub struct Gpu {
     pub data_centre: bool,
     /// Whether it has NVLink or takes a bridge; `None` where it is not known or differs by board.
     pub nvlink: Option<bool>,
+    /// The generation of its NVLink (4 on Hopper); `None` where it has none or it is not known.
+    pub nvlink_generation: Option<u8>,
+    /// Memory of one GPU in GiB, as the product is sold; `None` where it differs by board or is not known.
+    pub memory_gib: Option<f32>,
     /// Whether only NVIDIA's open kernel module drives it; `None` where it is not known.
     pub open_module_only: Option<bool>,
     /// Whether NVIDIA's open kernel module can drive it at all.
@@ -82,6 +91,44 @@ pub fn by_pci(device: u16) -> Option<&'static Gpu> {
     all().iter().find(|gpu| gpu.pci_ids.contains(&device))
 }
 
+/// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product name. Case, spaces
+/// and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
+pub fn by_alias(text: &str) -> Option<&'static Gpu> {
+    let wanted = squeezed(text);
+    let one_of = |names: &[String]| names.iter().any(|name| squeezed(name) == wanted);
+    all().iter().find(|gpu| one_of(&gpu.aliases)).or_else(|| all().iter().find(|gpu| one_of(&gpu.patterns)))
+}
+
+/// The short name that is nearest to one that no model has, by letters changed, where one is near; of several, the one
+/// that begins like it (`h1000` means `h100` rather than `p1000`).
+pub fn nearest_alias(text: &str) -> Option<&'static str> {
+    let wanted = squeezed(text);
+    let limit = wanted.len().div_ceil(4);
+    all()
+        .iter()
+        .flat_map(|gpu| &gpu.aliases)
+        .map(|alias| {
+            let name = squeezed(alias);
+            let alike = name.bytes().zip(wanted.bytes()).take_while(|(one, other)| one == other).count();
+            (strsim::damerau_levenshtein(&wanted, &name), Reverse(alike), alias)
+        })
+        .filter(|(distance, ..)| *distance <= limit)
+        .min_by_key(|(distance, alike, _)| (*distance, *alike))
+        .map(|(.., alias)| alias.as_str())
+}
+
+/// Letters and digits of a name, lower-case, without the maker's and the product line's name in front.
+fn squeezed(name: &str) -> String {
+    let kept = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    let mut name: String = kept.collect();
+    for word in ["nvidia", "tesla", "geforce"] {
+        if let Some(rest) = name.strip_prefix(word) {
+            name = rest.to_owned();
+        }
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +183,44 @@ mod tests {
             by_name("NVIDIA GeForce RTX 4090 Laptop GPU").unwrap().name,
             "Ada laptop and embedded GPUs"
         );
+    }
+
+    #[test]
+    fn names_as_people_type_them() {
+        for (text, name) in [
+            ("h100", "H100 80GB HBM3"),
+            ("H100 NVL", "H100 NVL"),
+            ("A100", "A100-SXM4-80GB or PG509-210"),
+            ("rtx4090", "RTX 4090"),
+            ("4090", "RTX 4090"),
+            ("RTX 4090", "RTX 4090"),
+            ("gtx 1080 ti", "GTX 1080 Ti"),
+            ("GTX1080Ti", "GTX 1080 Ti"),
+            ("rtx6000-ada", "RTX 6000 Ada Generation"),
+            ("Tesla T4", "Tesla T4"),
+            ("K80", "Tesla K80"),
+            ("NVIDIA GeForce RTX 5090 D v2", "RTX 5090 D v2"),
+            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
+            ("gb200", "GB200"),
+        ] {
+            assert_eq!(by_alias(text).map(|gpu| gpu.name.as_str()), Some(name), "{text}");
+        }
+        // RTX 6000 is a Turing card, an Ada card, and short for a Blackwell card.
+        for text in ["", "nvidia", "rtx 6000", "h10", "sm_90", "9.0", "RTX"] {
+            assert!(by_alias(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_were_misspelt() {
+        for (text, alias) in
+            [("h1000", "h100"), ("rtx4091", "rtx-4090"), ("gb20", "gb200"), ("gtx 1080 it", "gtx-1080-ti")]
+        {
+            assert_eq!(nearest_alias(text), Some(alias), "{text}");
+        }
+        for text in ["", "mi300x", "radeon", "sm_90"] {
+            assert_eq!(nearest_alias(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -249,6 +249,28 @@ fn gpus_are_told_apart() {
 }
 
 #[test]
+fn aliases_of_gpus_are_single() {
+    let mut aliases = BTreeMap::new();
+    for gpu in gpus::all() {
+        for alias in &gpu.aliases {
+            let plain =
+                |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+            assert!(alias.chars().all(plain), "{alias}");
+            assert_eq!(aliases.insert(alias.replace('-', ""), &gpu.name), None, "{alias} stands twice");
+            assert_eq!(gpus::by_alias(alias).unwrap().name, gpu.name, "{alias}");
+            assert_eq!(gpus::nearest_alias(alias), Some(alias.as_str()));
+        }
+        // A whole product name means its own row, or the row of the same chip that owns the short name.
+        for pattern in &gpu.patterns {
+            let found = gpus::by_alias(pattern).unwrap();
+            assert_eq!(found.compute_capability, gpu.compute_capability, "{pattern}");
+        }
+        assert!(gpu.nvlink_generation.is_none() || gpu.nvlink == Some(true), "{}", gpu.name);
+        assert!(gpu.memory_gib.is_none_or(|size| size > 1.0), "{}", gpu.name);
+    }
+}
+
+#[test]
 fn lists_of_cuda_minors_exist() {
     for row in deepspeed::all() {
         assert!(deepspeed::cuda_minors().iter().any(|list| list.since == row.cuda_minors), "{}", row.version);
