@@ -11,3 +11,4 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod report;
+pub mod resolve;

@@ -154,7 +154,11 @@ impl Facts {
 }
 
 /// Machine code runs on the same major from its minor on; PTX on everything newer. Tegra chips are apart from both.
-fn has_code(architectures: &[String], ptx: Option<&[String]>, capability: (u32, u32)) -> Fact<bool> {
+pub(crate) fn has_code(
+    architectures: &[String],
+    ptx: Option<&[String]>,
+    capability: (u32, u32),
+) -> Fact<bool> {
     const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
     let parse = |text: &String| {
         let (major, minor) = text.split_once('.')?;

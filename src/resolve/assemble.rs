@@ -1,0 +1,69 @@
+//! A chosen stack, written out.
+
+use std::collections::BTreeMap;
+
+use super::answer::Stack;
+use super::rank;
+use super::search::Choice;
+use super::wanted::Wanted;
+use super::world::Build;
+use crate::catalog::images::Image;
+use crate::catalog::{cuda, systems};
+
+/// The stack of a choice.
+pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
+    let (release, build) = (choice.build.release, choice.build.build);
+    let of = |name: &str| choice.package(name).map(|release| release.text.clone());
+    let packages: BTreeMap<String, String> = choice
+        .packages
+        .iter()
+        .filter(|release| release.package != "deepspeed")
+        .map(|release| (release.package.to_owned(), release.text.clone()))
+        .collect();
+    let mut stack = Stack {
+        python: choice.python.text.clone(),
+        torch: release.version.clone(),
+        torch_build: build.build.clone(),
+        torchvision: release.torchvision.clone(),
+        torchaudio: release.torchaudio.clone(),
+        triton: release.triton.clone().filter(|_| choice.build.pypi),
+        cuda: choice.build.cuda_text(),
+        cudnn: build.cudnn.clone(),
+        nccl: build.nccl.clone(),
+        deepspeed: of("deepspeed"),
+        packages,
+        base_image: choice.base.image.map(Image::reference),
+        system: choice.base.system.map(|system| system.id.clone()),
+        architecture: wanted.architecture().to_owned(),
+        index_url: index_url(choice.build),
+        driver_min: cuda::major_driver_min(choice.build.cuda_major()).map(str::to_owned),
+        gpu_archs: build.architectures.clone(),
+        python_from: python_from(choice),
+        install: Vec::new(),
+    };
+    stack.install = super::install::commands(&stack);
+    stack
+}
+
+fn index_url(build: &Build) -> Option<String> {
+    (!build.pypi).then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
+}
+
+/// Where the Python comes from; what the system brings first, then uv, whose Pythons run on every glibc system.
+pub fn python_from(choice: &Choice) -> String {
+    let (python, base) = (choice.python, choice.base);
+    if base.image.is_some_and(|image| image.python.as_deref() == Some(&python.text)) {
+        return "image".into();
+    }
+    let Some(system) = base.system else { return "machine".into() };
+    let source = systems::python_source(&system.id, &python.text);
+    if rank::own_python(python, base) {
+        let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
+        return if debian { "apt" } else { "dnf" }.into();
+    }
+    match source {
+        Some(source) if source.uv == Some(true) => "uv".into(),
+        Some(source) if source.deadsnakes == Some(true) => "deadsnakes".into(),
+        _ => "uv".into(),
+    }
+}

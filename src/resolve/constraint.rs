@@ -1,0 +1,90 @@
+//! What makes parts go together: one pure function each, with an id, a sentence and a source.
+
+use super::search::Choice;
+use super::wanted::Wanted;
+use super::world::{Base, Build, Python, Release};
+
+/// One reason for which parts may not go together.
+#[derive(Debug)]
+pub struct Constraint {
+    /// Kebab case, names what must hold: `driver-new-enough`.
+    pub id: &'static str,
+    /// What must hold, in a sentence.
+    pub says: &'static str,
+    /// The document that says so.
+    pub source: &'static str,
+    /// The parts that it looks at, and the function.
+    pub judge: Judge,
+}
+
+/// The function of a constraint, by what it looks at. The search calls it as soon as these parts are chosen.
+#[derive(Debug)]
+pub enum Judge {
+    /// A torch build against the wishes.
+    Build(fn(&Wanted, &Build) -> Judgement),
+    /// A Python against the wishes and the build.
+    Python(fn(&Wanted, &Build, &Python) -> Judgement),
+    /// A base image against the wishes, the build and the Python.
+    Base(fn(&Wanted, &Build, &Python, &Base) -> Judgement),
+    /// A release of a package against everything chosen before it: the build, the Python, the base image and other packages.
+    /// A function that looks at two packages must answer alike whichever of them is chosen first.
+    Package(fn(&Wanted, &Choice, &Release) -> Judgement),
+}
+
+/// What a constraint says of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// It holds.
+    Holds,
+    /// It holds at a price, which the sentence names: chosen only where nothing comes without it.
+    Costs(String),
+    /// Nobody knows; the sentence says what is not known. Chosen only where nothing is known to do, and with a warning.
+    Unknown(String),
+    /// It does not hold, and why.
+    Fails(String),
+}
+
+impl Judgement {
+    /// Fails with this reason unless it holds.
+    pub fn unless(holds: bool, why: impl FnOnce() -> String) -> Judgement {
+        if holds { Judgement::Holds } else { Judgement::Fails(why()) }
+    }
+}
+
+/// How much a search puts up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tolerance {
+    /// Judgements that nobody knows.
+    pub unknown: bool,
+    /// Judgements that cost something.
+    pub costs: bool,
+}
+
+impl Tolerance {
+    /// From the strictest to the one that refuses only what certainly fails.
+    pub const ALL: [Tolerance; 4] = [
+        Tolerance { unknown: false, costs: false },
+        Tolerance { unknown: false, costs: true },
+        Tolerance { unknown: true, costs: false },
+        Tolerance { unknown: true, costs: true },
+    ];
+
+    /// Whether a candidate with this judgement may be chosen.
+    pub fn allows(self, judgement: &Judgement) -> bool {
+        match judgement {
+            Judgement::Holds => true,
+            Judgement::Costs(_) => self.costs,
+            Judgement::Unknown(_) => self.unknown,
+            Judgement::Fails(_) => false,
+        }
+    }
+}
+
+/// Why a candidate was not chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// Id of the constraint.
+    pub constraint: &'static str,
+    /// What it says.
+    pub says: String,
+}

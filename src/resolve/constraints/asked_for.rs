@@ -1,0 +1,102 @@
+//! What the user asked for by version or name.
+
+use pep440_rs::Version;
+
+use crate::catalog::cuda;
+use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::request::{Base as Wished, Versions};
+use crate::resolve::search::Choice;
+use crate::resolve::wanted::Wanted;
+use crate::resolve::world::{Base, Build, Python, Release, series};
+
+const SOURCE: &str = "the request";
+
+/// torch, its build and its CUDA.
+pub const BUILD: Constraint = Constraint {
+    id: "torch-asked-for",
+    says: "torch, its build and its CUDA are what was asked for.",
+    source: SOURCE,
+    judge: Judge::Build(build),
+};
+
+/// Python.
+pub const PYTHON: Constraint = Constraint {
+    id: "python-asked-for",
+    says: "Python is what was asked for.",
+    source: SOURCE,
+    judge: Judge::Python(python),
+};
+
+/// The base image and its system.
+pub const BASE: Constraint = Constraint {
+    id: "base-asked-for",
+    says: "The base image and its system are what was asked for.",
+    source: SOURCE,
+    judge: Judge::Base(base),
+};
+
+/// Packages.
+pub const PACKAGE: Constraint = Constraint {
+    id: "package-asked-for",
+    says: "A package has the version that was asked for.",
+    source: SOURCE,
+    judge: Judge::Package(package),
+};
+
+fn build(wanted: &Wanted, build: &Build) -> Judgement {
+    if let Some(wish) = wanted.torch.iter().find(|wish| !wish.contain(&build.version)) {
+        return Judgement::Fails(format!("torch {} was asked for", wish.text));
+    }
+    let other = |wish: &&&Versions| wish.build.as_deref().is_some_and(|name| name != build.build.build);
+    if let Some(wish) = wanted.torch.iter().find(other) {
+        return Judgement::Fails(format!("torch {} was asked for", wish.text));
+    }
+    match wanted.cuda.iter().find(|wish| !cuda_within(wish, &build.cuda)) {
+        Some(wish) => {
+            Judgement::Fails(format!("it was made for CUDA {}; CUDA {} was asked for", build.cuda, wish.text))
+        }
+        None => Judgement::Holds,
+    }
+}
+
+/// Whether a CUDA minor (`12.1`), or a patch release of it, is among the wished ones.
+fn cuda_within(wish: &Versions, minor: &Version) -> bool {
+    let patches = || cuda::all().iter().filter_map(|row| row.toolkit.parse::<Version>().ok());
+    wish.contain(minor) || patches().any(|full| series(&full) == series(minor) && wish.contain(&full))
+}
+
+fn python(wanted: &Wanted, _build: &Build, python: &Python) -> Judgement {
+    let refused = wanted.python.iter().find(|wish| !python.within(&wish.specifiers));
+    refused.map_or(Judgement::Holds, |wish| Judgement::Fails(format!("python {} was asked for", wish.text)))
+}
+
+fn base(wanted: &Wanted, _build: &Build, _python: &Python, base: &Base) -> Judgement {
+    let id = base.system.map(|system| system.id.as_str());
+    if let Some(wish) = wanted.systems.iter().find(|wish| Some(**wish) != id) {
+        return Judgement::Fails(format!("{wish} was asked for"));
+    }
+    for wish in &wanted.bases {
+        let fits = match wish {
+            Wished::Repository(name) => base.image.is_some_and(|image| image.repository == name),
+            Wished::Image(reference) => base.image.is_some_and(|image| image.reference() == *reference),
+            Wished::None => base.image.is_none(),
+        };
+        if !fits {
+            return Judgement::Fails("another base image was asked for".into());
+        }
+    }
+    // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
+    let other =
+        |cuda: &Version| wanted.cuda.iter().find(|wish| !wish.contain(cuda) && !cuda_within(wish, cuda));
+    match base.cuda.as_ref().and_then(other) {
+        Some(wish) => Judgement::Fails(format!("CUDA {} was asked for", wish.text)),
+        None => Judgement::Holds,
+    }
+}
+
+fn package(wanted: &Wanted, _choice: &Choice, release: &Release) -> Judgement {
+    let refused = wanted.package(release.package).iter().find(|wish| !wish.contain(&release.version));
+    refused.map_or(Judgement::Holds, |wish| {
+        Judgement::Fails(format!("{} {} was asked for", release.package, wish.text))
+    })
+}

@@ -1,0 +1,38 @@
+//! torch has code for every GPU.
+
+use crate::facts::Fact;
+use crate::facts::support::has_code;
+use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::wanted::Wanted;
+use crate::resolve::world::Build;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "gpu-has-code",
+    says: "The torch build has machine code for the compute capability of every GPU, or PTX that the driver translates.",
+    source: "architecture lists of the builds, see the catalog's torch rows; https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
+    judge: Judge::Build(judge),
+};
+
+fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+    for gpu in &wanted.gpus {
+        let Some(compiled) = &build.build.architectures else {
+            return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
+        };
+        let (major, minor) = gpu.capability;
+        match has_code(compiled, build.build.ptx.as_deref(), gpu.capability) {
+            Fact::Known(true) => {}
+            Fact::Unknown(why) => return Judgement::Unknown(why),
+            Fact::Known(false) | Fact::Absent => {
+                let list: Vec<String> =
+                    compiled.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect();
+                return Judgement::Fails(format!(
+                    "it has no code for the {} (sm_{major}{minor}), only for {}",
+                    gpu.name,
+                    list.join(", ")
+                ));
+            }
+        }
+    }
+    Judgement::Holds
+}

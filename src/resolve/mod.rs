@@ -1,0 +1,39 @@
+//! Which versions go together, and why: a request and the catalog become a stack, or the reason that there is none.
+//!
+//! [`request`] holds what is wished, [`world`] what there is, [`constraints`] what makes parts go together, [`rank`] what is
+//! better, and [`search`] finds the best. Everything here is pure.
+
+pub mod answer;
+pub mod assemble;
+pub mod constraint;
+pub mod constraints;
+pub mod install;
+pub mod rank;
+pub mod request;
+pub mod search;
+pub mod wanted;
+pub mod world;
+
+use answer::{Answer, Conflict, Resolution};
+use request::Request;
+use wanted::Wanted;
+use world::World;
+
+/// The best stack for a request, or why there is none.
+pub fn resolve(world: &World, request: &Request) -> Answer {
+    let mut trace = search::Trace::default();
+    match search::best(world, request, Some(&mut trace)) {
+        Some((choice, _)) => Answer::Found(Box::new(Resolution {
+            stack: assemble::stack(&Wanted::of(request), &choice),
+            because: Vec::new(),
+            rejected: Vec::new(),
+            warnings: Vec::new(),
+        })),
+        None => Answer::None(Box::new(Conflict {
+            says: String::new(),
+            wishes: Vec::new(),
+            reasons: Vec::new(),
+            nearest: Vec::new(),
+        })),
+    }
+}

@@ -1,0 +1,157 @@
+//! The order of the candidates: what is better among stacks that all hold.
+//!
+//! First what is known and costs nothing (the search's tolerance). Then the torch build: nearest to the version that could not be
+//! had, else what is installed, else the newest release; among the builds of a release the one whose CUDA the driver knows in
+//! full, then PyPI's, then the newest CUDA. Then Python and base image together: not past its end of life, the system's own
+//! Python, the leanest image that does, the newest system. Then the packages, newest first.
+
+use std::cmp::Reverse;
+
+use pep440_rs::Version;
+
+use super::request::{self, Prefer};
+use super::wanted::Wanted;
+use super::world::{Base, Build, Package, Python, Release, World, series};
+use crate::catalog::images::Flavour;
+use crate::catalog::{drivers, systems};
+
+/// The builds, best first.
+pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
+    let newest = world.builds.iter().map(|build| &build.version).max();
+    let mut builds: Vec<&Build> = world.builds.iter().collect();
+    builds.sort_by_cached_key(|build| {
+        let first_of_newest = newest.is_some_and(|newest| {
+            series(newest) == series(&build.version)
+                && build.version.release().get(2).is_none_or(|patch| *patch == 0)
+        });
+        (
+            distance(wanted, "torch", &build.version),
+            distance(wanted, "cuda", &build.cuda),
+            wanted.prefer == Prefer::Installed
+                && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
+            wanted.prefer == Prefer::Stable && first_of_newest,
+            Reverse(build.version.clone()),
+            wanted.oldest_driver().is_some_and(|driver| !covered(driver.branch, &build.cuda)),
+            !build.pypi,
+            Reverse(build.cuda.clone()),
+        )
+    });
+    builds
+}
+
+/// Whether the driver branch is as new as a CUDA; false where the branch's CUDA is not known.
+pub fn covered(branch: u32, cuda: &Version) -> bool {
+    let known = drivers::branch(branch).and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok());
+    known.is_some_and(|known| series(&known) >= series(cuda))
+}
+
+/// The base images that come into question for a build.
+pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build) -> Vec<&'w Base> {
+    let same_cuda = |base: &&Base| base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
+    let mut bases: Vec<&Base> = Vec::new();
+    for wish in &wanted.bases {
+        match wish {
+            request::Base::Repository(repository) => bases.extend(world.bases(repository)),
+            request::Base::Image(reference) => {
+                let repository = reference.split(':').next().unwrap_or(reference);
+                bases.extend(world.bases(repository));
+            }
+            request::Base::None => {}
+        }
+    }
+    if wanted.bases.is_empty() {
+        bases.extend(world.bases("nvidia/cuda").iter().filter(same_cuda));
+    }
+    bases
+}
+
+/// Sorts Pythons with base images, best first.
+pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted) {
+    let ended = |day: Option<&str>| day.is_some_and(|day| day < wanted.today);
+    places.sort_by_cached_key(|(python, base)| {
+        let system = base.system;
+        (
+            distance(wanted, "python", &python.version),
+            (
+                wanted.prefer == Prefer::Installed
+                    && wanted
+                        .installed
+                        .get("python")
+                        .is_none_or(|one| series(one) != series(&python.version)),
+                ended(python.end_of_life.as_deref()),
+                ended(system.and_then(|system| system.end_of_life.as_deref())),
+            ),
+            !own_python(python, base),
+            // cuDNN comes with torch.
+            base.image.is_some_and(|image| image.cudnn.is_some() || image.tag.contains("cudnn")),
+            flavour(base, wanted),
+            system_place(base),
+            Reverse(python.version.clone()),
+            Reverse(base.cuda.clone()),
+        )
+    });
+}
+
+/// Whether the image or its system brings this Python.
+pub fn own_python(python: &Python, base: &Base) -> bool {
+    let in_image = base.image.and_then(|image| image.python.as_deref());
+    in_image == Some(&python.text)
+        || base
+            .system
+            .and_then(|system| systems::python_source(&system.id, &python.text))
+            .is_some_and(|source| source.distribution == Some(true))
+}
+
+/// The leanest flavour that does: with nvcc where something is compiled.
+fn flavour(base: &Base, wanted: &Wanted) -> u8 {
+    let compiles = wanted.compile || wanted.packages.contains_key("deepspeed");
+    match base.flavour {
+        Flavour::Devel if compiles => 0,
+        Flavour::Base => 1,
+        Flavour::Runtime => 2,
+        Flavour::Devel => 3,
+        Flavour::Plain => 4,
+    }
+}
+
+/// Ubuntu first, for which NVIDIA's images and most instructions are made; within a family the newest.
+fn system_place(base: &Base) -> (usize, Reverse<usize>) {
+    let id = base.system.map_or("", |system| system.id.as_str());
+    let family = ["ubuntu", "debian", "rockylinux", "ubi"].iter().position(|name| id.starts_with(name));
+    let age = systems::all().iter().position(|system| system.id == id);
+    (family.unwrap_or(usize::MAX), Reverse(age.unwrap_or(0)))
+}
+
+/// The releases of a package, best first.
+pub fn releases<'w>(package: &'w Package, wanted: &Wanted) -> Vec<&'w Release> {
+    let mut releases: Vec<&Release> = package.releases.iter().collect();
+    let installed = wanted.installed.get(package.name).filter(|_| wanted.prefer == Prefer::Installed);
+    if installed.is_some() || wanted.near.contains_key(package.name) {
+        releases.sort_by_cached_key(|release| {
+            (
+                distance(wanted, package.name, &release.version),
+                installed.is_some_and(|one| !same(one, &release.version)),
+                Reverse(release.version.clone()),
+            )
+        });
+    }
+    releases
+}
+
+/// Whether two versions are one but for the build.
+fn same(one: &Version, other: &Version) -> bool {
+    one.release() == other.release()
+}
+
+/// How far a version is from the one that it should stay near to; zero where there is none. Compared number by number: another
+/// minor is farther than another patch; of two as far away the newer comes first.
+fn distance(wanted: &Wanted, part: &str, version: &Version) -> Vec<(u64, bool)> {
+    let Some(wish) = wanted.near.get(part) else { return Vec::new() };
+    let number = |version: &Version, place: usize| version.release().get(place).copied().unwrap_or(0);
+    (0..2)
+        .map(|place| {
+            let (wish, here) = (number(wish, place), number(version, place));
+            (wish.abs_diff(here), here < wish)
+        })
+        .collect()
+}

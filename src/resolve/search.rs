@@ -1,0 +1,285 @@
+//! The best stack that meets every constraint.
+//!
+//! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then the torch build,
+//! then Python and base image together, then each package in the order of [`ORDER`], newest first. The search goes through the
+//! candidates in exactly this order and takes the first that can be completed, so what it returns is the best there is: a wish
+//! less can never give a worse stack.
+
+use super::constraint::{Constraint, Judge, Judgement, Reason, Tolerance};
+use super::constraints::CONSTRAINTS;
+use super::rank;
+use super::request::Request;
+use super::wanted::Wanted;
+use super::world::{Base, Build, Python, Release, World};
+
+/// The order in which packages are chosen: what requires others comes before them, so that the newest of it decides.
+pub const ORDER: &[&str] = &[
+    "vllm",
+    "trl",
+    "peft",
+    "deepspeed",
+    "xformers",
+    "flash-attn",
+    "bitsandbytes",
+    "stable-baselines3",
+    "accelerate",
+    "transformers",
+    "datasets",
+    "tokenizers",
+    "huggingface-hub",
+    "gymnasium",
+    "triton",
+    "pydantic",
+    "setuptools",
+    "numpy",
+];
+
+/// A stack, complete or in the making.
+#[derive(Debug, Clone)]
+pub struct Choice<'w> {
+    /// The torch build.
+    pub build: &'w Build,
+    /// The Python.
+    pub python: &'w Python,
+    /// The base image.
+    pub base: &'w Base,
+    /// The packages chosen so far.
+    pub packages: Vec<&'w Release>,
+}
+
+impl<'w> Choice<'w> {
+    /// The chosen release of a package.
+    pub fn package(&self, name: &str) -> Option<&'w Release> {
+        self.packages.iter().find(|release| release.package == name).copied()
+    }
+}
+
+/// A candidate that was looked at before the chosen one, and why it could not be taken.
+#[derive(Debug, Clone)]
+pub struct Rejected {
+    /// `torch 2.6.0+cu124`, `python 3.14`, `numpy 2.3.5`.
+    pub candidate: String,
+    /// Why.
+    pub reasons: Vec<Reason>,
+}
+
+/// A record of what a search refused.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// In the order of the search; a candidate may stand here several times.
+    pub rejected: Vec<Rejected>,
+}
+
+/// The best stack for a request, and how much had to be put up with for it.
+pub fn best<'w>(
+    world: &'w World,
+    request: &Request,
+    mut trace: Option<&mut Trace>,
+) -> Option<(Choice<'w>, Tolerance)> {
+    let wanted = Wanted::of(request);
+    Tolerance::ALL.into_iter().find_map(|tolerance| {
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.rejected.clear();
+        }
+        let mut search = Search { world, wanted: &wanted, tolerance, trace: trace.as_deref_mut() };
+        search.run().map(|choice| (choice, tolerance))
+    })
+}
+
+/// Every judgement on a finished stack that is not simply "holds": what it costs, what nobody knows, what fails.
+pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement)> {
+    let wanted = Wanted::of(request);
+    let mut all = Vec::new();
+    for constraint in CONSTRAINTS {
+        let mut add = |judgement: Judgement| {
+            if judgement != Judgement::Holds {
+                all.push((constraint.id, judgement));
+            }
+        };
+        match constraint.judge {
+            Judge::Build(judge) => add(judge(&wanted, choice.build)),
+            Judge::Python(judge) => add(judge(&wanted, choice.build, choice.python)),
+            Judge::Base(judge) => add(judge(&wanted, choice.build, choice.python, choice.base)),
+            Judge::Package(judge) => {
+                for release in &choice.packages {
+                    let mut others = choice.clone();
+                    others.packages.retain(|other| other.package != release.package);
+                    add(judge(&wanted, &others, release));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What a dead end depends on, as bits: the build, Python and base image, and packages by their place in [`ORDER`].
+type Blame = u64;
+const BUILD: Blame = 1 << 62;
+const PLACE: Blame = 1 << 61;
+
+struct Search<'w, 's> {
+    world: &'w World,
+    wanted: &'s Wanted<'s>,
+    tolerance: Tolerance,
+    trace: Option<&'s mut Trace>,
+}
+
+impl<'w> Search<'w, '_> {
+    fn run(&mut self) -> Option<Choice<'w>> {
+        for build in rank::builds(self.world, self.wanted) {
+            let wanted = self.wanted;
+            let judge = |constraint: &Constraint| match constraint.judge {
+                Judge::Build(judge) => Some(judge(wanted, build)),
+                _ => None,
+            };
+            if !self.passes(judge, || build.name()) {
+                continue;
+            }
+            match self.complete(build) {
+                Ok(choice) => return Some(choice),
+                // Whatever the build: the packages do not go together.
+                Err(blame) if blame & BUILD == 0 => return None,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    /// The best stack with this build.
+    fn complete(&mut self, build: &'w Build) -> Result<Choice<'w>, Blame> {
+        let mut blame = BUILD;
+        let places = self.places(build);
+        for (python, base) in places {
+            let mut choice = Choice { build, python, base, packages: Vec::new() };
+            let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
+            needed.push("numpy");
+            match self.packages(&mut choice, &needed) {
+                Ok(()) => return Ok(choice),
+                Err(cause) if cause & PLACE == 0 => return Err(cause),
+                Err(cause) => blame |= cause,
+            }
+        }
+        Err(blame)
+    }
+
+    /// Python and base image, best first.
+    fn places(&mut self, build: &'w Build) -> Vec<(&'w Python, &'w Base)> {
+        let wanted = self.wanted;
+        let mut places = Vec::new();
+        let bases = rank::bases(self.world, wanted, build);
+        for python in &self.world.pythons {
+            let judge = |constraint: &Constraint| match constraint.judge {
+                Judge::Python(judge) => Some(judge(wanted, build, python)),
+                _ => None,
+            };
+            if !self.passes(judge, || format!("python {} with {}", python.text, build.name())) {
+                continue;
+            }
+            for &base in &bases {
+                let judge = |constraint: &Constraint| match constraint.judge {
+                    Judge::Base(judge) => Some(judge(wanted, build, python, base)),
+                    _ => None,
+                };
+                if self.passes(judge, || format!("{} with python {}", base.name(), python.text)) {
+                    places.push((python, base));
+                }
+            }
+        }
+        rank::sort_places(&mut places, wanted);
+        places
+    }
+
+    /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead end depends on.
+    fn packages(&mut self, choice: &mut Choice<'w>, needed: &[&str]) -> Result<(), Blame> {
+        let open = |name: &&&str| needed.contains(*name) && choice.package(name).is_none();
+        let Some(place) = ORDER.iter().position(|name| open(&name)) else { return Ok(()) };
+        let mine: Blame = 1 << place;
+        let Some(package) = self.world.package(ORDER[place]) else { return Ok(()) };
+        // Who asked for this package is part of the cause when no release of it does.
+        let mut blame = choice
+            .packages
+            .iter()
+            .filter(|other| other.requires(package.name).is_some())
+            .fold(0, |blame, other| blame | bit(other.package));
+        for release in rank::releases(package, self.wanted) {
+            match self.conflict(choice, release) {
+                Some(cause) => blame |= cause,
+                None => {
+                    choice.packages.push(release);
+                    let more = needed.iter().copied().chain(release.requires.iter().map(|(name, _)| *name));
+                    match self.packages(choice, &more.collect::<Vec<_>>()) {
+                        Ok(()) => return Ok(()),
+                        Err(cause) => {
+                            choice.packages.pop();
+                            if cause & mine == 0 {
+                                return Err(cause);
+                            }
+                            blame |= cause & !mine;
+                        }
+                    }
+                }
+            }
+        }
+        Err(blame)
+    }
+
+    /// Why a release cannot be added: what the refusal depends on. `None`: it can.
+    fn conflict(&mut self, choice: &Choice<'w>, release: &'w Release) -> Option<Blame> {
+        let mut alone = choice.clone();
+        let judge_all = |choice: &Choice, tolerance: Tolerance| -> Vec<Reason> {
+            let judge = |constraint: &Constraint| match constraint.judge {
+                Judge::Package(judge) => refusal(constraint, &judge(self.wanted, choice, release), tolerance),
+                _ => None,
+            };
+            CONSTRAINTS.iter().filter_map(judge).collect()
+        };
+        let reasons = judge_all(choice, self.tolerance);
+        if reasons.is_empty() {
+            return None;
+        }
+        // The packages without which it could be added, or else the place.
+        alone.packages.clear();
+        let mut blame = if judge_all(&alone, self.tolerance).is_empty() { 0 } else { BUILD | PLACE };
+        if blame == 0 {
+            for other in &choice.packages {
+                alone.packages = vec![other];
+                if !judge_all(&alone, self.tolerance).is_empty() {
+                    blame |= bit(other.package);
+                }
+            }
+        }
+        if let Some(trace) = self.trace.as_deref_mut() {
+            trace.rejected.push(Rejected { candidate: release.name(), reasons });
+        }
+        Some(if blame == 0 { Blame::MAX } else { blame })
+    }
+
+    fn passes(
+        &mut self,
+        judge: impl Fn(&Constraint) -> Option<Judgement>,
+        name: impl FnOnce() -> String,
+    ) -> bool {
+        let tolerance = self.tolerance;
+        let mut reasons =
+            CONSTRAINTS.iter().filter_map(|constraint| refusal(constraint, &judge(constraint)?, tolerance));
+        let Some(first) = reasons.next() else { return true };
+        if let Some(trace) = self.trace.as_deref_mut() {
+            let reasons = std::iter::once(first).chain(reasons).collect();
+            trace.rejected.push(Rejected { candidate: name(), reasons });
+        }
+        false
+    }
+}
+
+fn bit(package: &str) -> Blame {
+    ORDER.iter().position(|name| *name == package).map_or(0, |place| 1 << place)
+}
+
+fn refusal(constraint: &Constraint, judgement: &Judgement, tolerance: Tolerance) -> Option<Reason> {
+    let says = match judgement {
+        _ if tolerance.allows(judgement) => return None,
+        Judgement::Holds => return None,
+        Judgement::Costs(says) | Judgement::Unknown(says) | Judgement::Fails(says) => says.clone(),
+    };
+    Some(Reason { constraint: constraint.id, says })
+}

@@ -1,0 +1,301 @@
+//! The catalog as the search needs it: versions parsed, newest first.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use pep440_rs::{Version, VersionSpecifiers};
+
+use crate::catalog::images::{self, Flavour, Image};
+use crate::catalog::systems::{self, System};
+use crate::catalog::{deepspeed, packages, torch};
+
+/// Everything that a stack can be put together from.
+#[derive(Debug)]
+pub struct World {
+    /// Every CUDA build of every torch release.
+    pub builds: Vec<Build>,
+    /// The Python series, oldest first.
+    pub pythons: Vec<Python>,
+    bases: [OnceLock<Vec<Base>>; BASES.len()],
+    packages: BTreeMap<&'static str, OnceLock<Package>>,
+}
+
+const BASES: &[&str] = images::REPOSITORIES;
+
+/// One CUDA build of a torch release.
+#[derive(Debug)]
+pub struct Build {
+    /// The release.
+    pub release: &'static torch::Release,
+    /// The build.
+    pub build: &'static torch::Build,
+    /// The release's version, without the build.
+    pub version: Version,
+    /// Its CUDA: `12.1`.
+    pub cuda: Version,
+    /// Whether it is the one that PyPI serves.
+    pub pypi: bool,
+}
+
+impl Build {
+    /// `torch 2.5.1+cu121`.
+    pub fn name(&self) -> String {
+        format!("torch {}+{}", self.release.version, self.build.build)
+    }
+
+    /// Major and minor number of the release.
+    pub fn series(&self) -> (u64, u64) {
+        series(&self.version)
+    }
+
+    /// `12.1`.
+    pub fn cuda_text(&self) -> String {
+        self.cuda.to_string()
+    }
+
+    /// The major of its CUDA.
+    pub fn cuda_major(&self) -> u32 {
+        u32::try_from(series(&self.cuda).0).unwrap_or(u32::MAX)
+    }
+}
+
+/// Major and minor number.
+pub fn series(version: &Version) -> (u64, u64) {
+    let numbers = version.release();
+    (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(0))
+}
+
+/// A Python series.
+#[derive(Debug)]
+pub struct Python {
+    /// `3.12`.
+    pub text: String,
+    /// The same as a version.
+    pub version: Version,
+    /// The day of its end, where it is known.
+    pub end_of_life: Option<String>,
+}
+
+/// The patch releases of a series that can be told apart in a set of bits.
+const PATCHES: u64 = 48;
+
+impl Python {
+    /// The patch releases of this series (bit n: `3.12.n`) that specifiers allow.
+    pub fn patches(&self, specifiers: &VersionSpecifiers) -> u64 {
+        if specifiers.is_empty() {
+            return (1 << PATCHES) - 1;
+        }
+        let (major, minor) = series(&self.version);
+        (0..PATCHES)
+            .filter(|patch| specifiers.contains(&Version::new([major, minor, *patch])))
+            .fold(0, |set, patch| set | 1 << patch)
+    }
+
+    /// Whether specifiers allow any patch release of this series.
+    pub fn within(&self, specifiers: &VersionSpecifiers) -> bool {
+        self.patches(specifiers) != 0
+    }
+}
+
+/// A base image, or a bare system.
+#[derive(Debug)]
+pub struct Base {
+    /// The image; `None` for the machine itself.
+    pub image: Option<&'static Image>,
+    /// Its system, where it is known.
+    pub system: Option<&'static System>,
+    /// Its CUDA toolkit, where it has one.
+    pub cuda: Option<Version>,
+    /// What it brings.
+    pub flavour: Flavour,
+}
+
+impl Base {
+    /// `nvidia/cuda:12.1.1-base-ubuntu22.04`, or `this machine`.
+    pub fn name(&self) -> String {
+        self.image.map_or_else(|| "no image".to_owned(), Image::reference)
+    }
+
+    /// Whether it has nvcc.
+    pub fn has_nvcc(&self) -> bool {
+        self.flavour == Flavour::Devel
+    }
+}
+
+/// A Python package.
+#[derive(Debug)]
+pub struct Package {
+    /// Its normalised name.
+    pub name: &'static str,
+    /// Its releases, newest first; yanked ones are left out.
+    pub releases: Vec<Release>,
+}
+
+/// A release of a Python package.
+#[derive(Debug)]
+pub struct Release {
+    /// The package.
+    pub package: &'static str,
+    /// The version as PyPI writes it.
+    pub text: String,
+    /// The version.
+    pub version: Version,
+    /// The day of its upload; empty where it is not known.
+    pub released: String,
+    /// `Requires-Python`.
+    pub python: Option<VersionSpecifiers>,
+    /// The Pythons with wheels; `None`: one wheel serves all, or there is none.
+    pub pythons: Option<&'static [String]>,
+    /// The glibc that its wheels need.
+    pub glibc: Option<&'static str>,
+    /// Whether there are wheels for aarch64.
+    pub aarch64: Option<bool>,
+    /// True where it is compiled when it is installed.
+    pub source_only: bool,
+    /// Package → which versions of it.
+    pub requires: Vec<(&'static str, VersionSpecifiers)>,
+    /// Where this was read.
+    pub source: &'static str,
+}
+
+impl Release {
+    /// `numpy 1.26.4`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.package, self.text)
+    }
+
+    /// What it requires of a package, if anything.
+    pub fn requires(&self, package: &str) -> Option<&VersionSpecifiers> {
+        self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
+    }
+}
+
+impl World {
+    /// The catalog that this program uses.
+    pub fn get() -> &'static World {
+        static WORLD: OnceLock<World> = OnceLock::new();
+        WORLD.get_or_init(|| World {
+            builds: builds(),
+            pythons: pythons(),
+            bases: [const { OnceLock::new() }; BASES.len()],
+            packages: packages::names().chain(["deepspeed"]).map(|name| (name, OnceLock::new())).collect(),
+        })
+    }
+
+    /// The images of a repository; empty where the catalog has none.
+    pub fn bases(&self, repository: &str) -> &[Base] {
+        let Some(place) = BASES.iter().position(|known| *known == repository) else { return &[] };
+        self.bases[place].get_or_init(|| images::of(repository).iter().map(base).collect())
+    }
+
+    /// The package with this normalised name.
+    pub fn package(&self, name: &str) -> Option<&Package> {
+        let (name, package) = self.packages.get_key_value(name)?;
+        Some(package.get_or_init(|| if *name == "deepspeed" { deepspeeds() } else { releases(name) }))
+    }
+
+    /// The names of all packages.
+    pub fn package_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.packages.keys().copied()
+    }
+}
+
+/// A version of the catalog, which its tests hold to be one.
+fn version(text: &str) -> Option<Version> {
+    Version::from_str(text).ok()
+}
+
+fn builds() -> Vec<Build> {
+    let of = |release: &'static torch::Release| {
+        let number = version(&release.version);
+        release.builds.iter().filter_map(move |build| {
+            Some(Build {
+                release,
+                build,
+                version: number.clone()?,
+                cuda: version(build.cuda.as_deref()?)?,
+                pypi: release.pypi_build.as_deref() == Some(&build.build),
+            })
+        })
+    };
+    torch::all().iter().flat_map(of).collect()
+}
+
+fn pythons() -> Vec<Python> {
+    let of = |row: &systems::Python| {
+        Some(Python {
+            text: row.python.clone(),
+            version: version(&row.python)?,
+            end_of_life: row.end_of_life.clone(),
+        })
+    };
+    systems::pythons().iter().filter_map(of).collect()
+}
+
+fn base(image: &'static Image) -> Base {
+    Base {
+        image: Some(image),
+        system: image.system.as_deref().and_then(systems::system),
+        cuda: image.cuda.as_deref().and_then(version),
+        flavour: image.flavour,
+    }
+}
+
+fn releases(name: &'static str) -> Package {
+    let rows = packages::package(name).map_or(&[][..], |package| &package.rows);
+    let mut releases: Vec<Release> = rows
+        .iter()
+        .filter(|row| !row.yanked)
+        .flat_map(|row| {
+            row.releases.iter().filter_map(move |(text, day)| {
+                Some(Release {
+                    package: name,
+                    text: text.clone(),
+                    version: version(text)?,
+                    released: day.clone(),
+                    python: row.python.as_deref().and_then(|text| VersionSpecifiers::from_str(text).ok()),
+                    pythons: row.pythons.as_deref(),
+                    glibc: row.glibc.as_deref(),
+                    aarch64: row.aarch64,
+                    source_only: row.source_only,
+                    requires: row
+                        .requires
+                        .iter()
+                        .filter_map(|(name, text)| {
+                            Some((name.as_str(), VersionSpecifiers::from_str(text).ok()?))
+                        })
+                        .collect(),
+                    source: &row.source,
+                })
+            })
+        })
+        .collect();
+    releases.sort_by(|one, other| other.version.cmp(&one.version));
+    Package { name, releases }
+}
+
+/// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
+fn deepspeeds() -> Package {
+    let release = |row: &'static deepspeed::Release| {
+        let requires =
+            [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
+        Some(Release {
+            package: "deepspeed",
+            text: row.version.clone(),
+            version: version(&row.version)?,
+            released: row.released.clone().unwrap_or_default(),
+            python: None,
+            pythons: None,
+            glibc: None,
+            aarch64: None,
+            source_only: true,
+            requires: requires
+                .into_iter()
+                .filter_map(|(name, text)| Some((name, VersionSpecifiers::from_str(text?).ok()?)))
+                .collect(),
+            source: &row.source,
+        })
+    };
+    Package { name: "deepspeed", releases: deepspeed::all().iter().rev().filter_map(release).collect() }
+}
