@@ -6,12 +6,13 @@ use serde_yaml::Value;
 
 use super::file::Row;
 use super::version::{Version, compare};
-use super::{cuda, deepspeed, drivers, gpus, nccl, toolkit, torch, variables, xids};
+use super::{cuda, deepspeed, drivers, gpus, images, nccl, toolkit, torch, variables, xids};
 
 const FILES: &[(&str, &str)] = &[
     ("cuda.yaml", include_str!("../../catalog/cuda.yaml")),
     ("deepspeed.yaml", include_str!("../../catalog/deepspeed.yaml")),
     ("drivers.yaml", include_str!("../../catalog/drivers.yaml")),
+    ("images/cuda.yaml", include_str!("../../catalog/images/cuda.yaml")),
     ("gpus.yaml", include_str!("../../catalog/gpus.yaml")),
     ("nccl.yaml", include_str!("../../catalog/nccl.yaml")),
     ("toolkit.yaml", include_str!("../../catalog/toolkit.yaml")),
@@ -176,6 +177,19 @@ fn a_drivers_cuda_matches_the_toolkit_that_came_with_it() {
         let branch = u32::try_from(Version::parse(driver).unwrap().number(0)).unwrap();
         let reported = drivers::branch(branch).unwrap().cuda.as_deref().unwrap();
         assert_eq!(Version::parse(reported).unwrap().minor(), Version::parse(&row.toolkit).unwrap().minor());
+    }
+}
+
+#[test]
+fn the_cuda_of_an_image_is_a_release() {
+    for repository in images::REPOSITORIES {
+        for image in images::of(repository) {
+            let Some(cuda) = &image.cuda else { continue };
+            match Version::parse(cuda).unwrap().numbers().len() {
+                2 => assert!(cuda::minor(cuda).is_some(), "{}", image.reference()),
+                _ => assert!(cuda::all().iter().any(|row| row.toolkit == *cuda), "{}", image.reference()),
+            }
+        }
     }
 }
 

@@ -1,9 +1,6 @@
-//! Base images that exist: nvidia/cuda, pytorch/pytorch, NVIDIA's NGC PyTorch, Docker's Python images.
-//!
-//! The files are compact (version × flavours × systems); here every tag is one [`Image`]. A tag that is not here was in none of
-//! the lists that were read; whether it exists is then not known, unless [`Repository::complete_until`] covers it.
+//! One tag of one repository, and what is known of the repository.
 
-use std::sync::OnceLock;
+use serde::Deserialize;
 
 /// What an image brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,11 +28,13 @@ pub struct Image {
     pub system: Option<String>,
     /// The CUDA toolkit: `12.1.1`; for pytorch/pytorch its minor (`12.1`).
     pub cuda: Option<String>,
+    /// Whether it has cuDNN; `None` where that is not known.
+    pub has_cudnn: Option<bool>,
     /// The major of its cuDNN, or the version where it is known; `None`: has none, or not known (`cudnn_known`).
     pub cudnn: Option<String>,
     /// True where `cudnn` tells all.
     pub cudnn_known: bool,
-    /// The NCCL in it, where it is known.
+    /// The NCCL in it (on x86_64), where it is known.
     pub nccl: Option<String>,
     /// The Python in it (`3.12`), where it has one of its own and it is known.
     pub python: Option<String>,
@@ -58,8 +57,32 @@ impl Image {
     }
 }
 
+/// What is known of a repository as a whole.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repository {
+    /// `nvidia/cuda`.
+    pub name: String,
+    /// How its tags are made, for people.
+    pub scheme: String,
+    /// The first release of which the lists that were read have every tag.
+    pub complete_from: Option<String>,
+    /// The last one.
+    pub complete_to: Option<String>,
+    /// The day until which absence from the lists is proof, for releases from `complete_from` to `complete_to`.
+    pub complete_until: Option<String>,
+    /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist. Parted by spaces.
+    #[serde(default)]
+    pub left_out: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
 /// A tag that tutorials name and that does not exist.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbsentTag {
     /// `nvidia/cuda:12.1-base`.
@@ -68,21 +91,9 @@ pub struct AbsentTag {
     pub why: String,
     /// Where this was read.
     pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
 }
 
-/// All images of one repository, oldest CUDA first; empty for a repository that is not in the catalog. Parsed when first asked for.
-pub fn of(repository: &str) -> &'static [Image] {
-    static CUDA: OnceLock<Vec<Image>> = OnceLock::new();
-    match repository {
-        "nvidia/cuda" => CUDA.get_or_init(Vec::new),
-        _ => &[],
-    }
-}
-
-/// The repositories in the catalog.
-pub const REPOSITORIES: &[&str] = &["nvidia/cuda"];
-
-/// Tags that were looked for in complete lists and are not there.
-pub fn absent() -> &'static [AbsentTag] {
-    &[]
-}
+super::super::file::rows!(Repository, AbsentTag);
