@@ -12,7 +12,7 @@ use crate::catalog::{cuda, systems};
 
 /// The stack of a choice.
 pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
-    let (release, build) = (choice.build.release, choice.build.build);
+    let (release, build) = (choice.place.build.release, choice.place.build.build);
     let of = |name: &str| choice.package(name).map(|release| release.text.clone());
     let packages: BTreeMap<String, String> = choice
         .packages
@@ -21,22 +21,22 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
     let mut stack = Stack {
-        python: choice.python.text.clone(),
+        python: choice.place.python.text.clone(),
         torch: release.version.clone(),
         torch_build: build.build.clone(),
         torchvision: release.torchvision.clone(),
         torchaudio: release.torchaudio.clone(),
-        triton: release.triton.clone().filter(|_| choice.build.pypi),
-        cuda: choice.build.cuda_text(),
+        triton: release.triton.clone().filter(|_| choice.place.build.pypi),
+        cuda: choice.place.build.cuda_text(),
         cudnn: build.cudnn.clone(),
         nccl: build.nccl.clone(),
         deepspeed: of("deepspeed"),
         packages,
-        base_image: choice.base.image.map(Image::reference),
-        system: choice.base.system.map(|system| system.id.clone()),
+        base_image: choice.place.base.image.map(Image::reference),
+        system: choice.place.base.system.map(|system| system.id.clone()),
         architecture: wanted.architecture().to_owned(),
-        index_url: index_url(choice.build),
-        driver_min: cuda::major_driver_min(choice.build.cuda_major()).map(str::to_owned),
+        index_url: index_url(choice.place.build),
+        driver_min: cuda::major_driver_min(choice.place.build.cuda_major()).map(str::to_owned),
         gpu_archs: build.architectures.clone(),
         python_from: python_from(choice),
         install: Vec::new(),
@@ -51,7 +51,7 @@ fn index_url(build: &Build) -> Option<String> {
 
 /// Where the Python comes from; what the system brings first, then uv, whose Pythons run on every glibc system.
 pub fn python_from(choice: &Choice) -> String {
-    let (python, base) = (choice.python, choice.base);
+    let (python, base) = (choice.place.python, choice.place.base);
     if base.image.is_some_and(|image| image.python.as_deref() == Some(&python.text)) {
         return "image".into();
     }

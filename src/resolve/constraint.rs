@@ -1,6 +1,5 @@
 //! What makes parts go together: one pure function each, with an id, a sentence and a source.
 
-use super::search::Choice;
 use super::wanted::Wanted;
 use super::world::{Base, Build, Python, Release};
 
@@ -26,9 +25,27 @@ pub enum Judge {
     Python(fn(&Wanted, &Build, &Python) -> Judgement),
     /// A base image against the wishes, the build and the Python.
     Base(fn(&Wanted, &Build, &Python, &Base) -> Judgement),
-    /// A release of a package against everything chosen before it: the build, the Python, the base image and other packages.
-    /// A function that looks at two packages must answer alike whichever of them is chosen first.
-    Package(fn(&Wanted, &Choice, &Release) -> Judgement),
+    /// A release of a package against the wishes.
+    Package(fn(&Wanted, &Release) -> Judgement),
+    /// A release of a package against the torch build.
+    PackageBuild(fn(&Wanted, &Build, &Release) -> Judgement),
+    /// A release of a package against the Python.
+    PackagePython(fn(&Wanted, &Python, &Release) -> Judgement),
+    /// A release of a package against the torch build, the Python and the base image.
+    PackagePlace(fn(&Wanted, &Place, &Release) -> Judgement),
+    /// Two packages: called once for each pair, whichever of them was chosen first.
+    Packages(fn(&Wanted, &Place, &Release, &Release) -> Judgement),
+}
+
+/// Where packages are put: what is chosen before them.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'w> {
+    /// The torch build.
+    pub build: &'w Build,
+    /// The Python.
+    pub python: &'w Python,
+    /// The base image.
+    pub base: &'w Base,
 }
 
 /// What a constraint says of a candidate.

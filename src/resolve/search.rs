@@ -5,7 +5,7 @@
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best there is: a wish
 //! less can never give a worse stack.
 
-use super::constraint::{Constraint, Judge, Judgement, Reason, Tolerance};
+use super::constraint::{Constraint, Judge, Judgement, Place, Reason, Tolerance};
 use super::constraints::CONSTRAINTS;
 use super::rank;
 use super::request::Request;
@@ -37,12 +37,8 @@ pub const ORDER: &[&str] = &[
 /// A stack, complete or in the making.
 #[derive(Debug, Clone)]
 pub struct Choice<'w> {
-    /// The torch build.
-    pub build: &'w Build,
-    /// The Python.
-    pub python: &'w Python,
-    /// The base image.
-    pub base: &'w Base,
+    /// The torch build, the Python and the base image.
+    pub place: Place<'w>,
     /// The packages chosen so far.
     pub packages: Vec<&'w Release>,
 }
@@ -89,6 +85,7 @@ pub fn best<'w>(
 /// Every judgement on a finished stack that is not simply "holds": what it costs, what nobody knows, what fails.
 pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement)> {
     let wanted = Wanted::of(request);
+    let (place, packages) = (choice.place, &choice.packages);
     let mut all = Vec::new();
     for constraint in CONSTRAINTS {
         let mut add = |judgement: Judgement| {
@@ -97,14 +94,20 @@ pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement
             }
         };
         match constraint.judge {
-            Judge::Build(judge) => add(judge(&wanted, choice.build)),
-            Judge::Python(judge) => add(judge(&wanted, choice.build, choice.python)),
-            Judge::Base(judge) => add(judge(&wanted, choice.build, choice.python, choice.base)),
-            Judge::Package(judge) => {
-                for release in &choice.packages {
-                    let mut others = choice.clone();
-                    others.packages.retain(|other| other.package != release.package);
-                    add(judge(&wanted, &others, release));
+            Judge::Build(judge) => add(judge(&wanted, place.build)),
+            Judge::Python(judge) => add(judge(&wanted, place.build, place.python)),
+            Judge::Base(judge) => add(judge(&wanted, place.build, place.python, place.base)),
+            Judge::Package(judge) => packages.iter().for_each(|one| add(judge(&wanted, one))),
+            Judge::PackageBuild(judge) => {
+                packages.iter().for_each(|one| add(judge(&wanted, place.build, one)))
+            }
+            Judge::PackagePython(judge) => {
+                packages.iter().for_each(|one| add(judge(&wanted, place.python, one)))
+            }
+            Judge::PackagePlace(judge) => packages.iter().for_each(|one| add(judge(&wanted, &place, one))),
+            Judge::Packages(judge) => {
+                for (index, one) in packages.iter().enumerate() {
+                    packages[..index].iter().for_each(|other| add(judge(&wanted, &place, one, other)));
                 }
             }
         }
@@ -112,10 +115,11 @@ pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement
     all
 }
 
-/// What a dead end depends on, as bits: the build, Python and base image, and packages by their place in [`ORDER`].
+/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their place in [`ORDER`].
 type Blame = u64;
 const BUILD: Blame = 1 << 62;
-const PLACE: Blame = 1 << 61;
+const PYTHON: Blame = 1 << 61;
+const BASE: Blame = 1 << 60;
 
 struct Search<'w, 's> {
     world: &'w World,
@@ -149,14 +153,23 @@ impl<'w> Search<'w, '_> {
     fn complete(&mut self, build: &'w Build) -> Result<Choice<'w>, Blame> {
         let mut blame = BUILD;
         let places = self.places(build);
+        let mut dead: Vec<&Python> = Vec::new();
         for (python, base) in places {
-            let mut choice = Choice { build, python, base, packages: Vec::new() };
+            if dead.iter().any(|one| std::ptr::eq(*one, python)) {
+                continue;
+            }
+            let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
             let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
             needed.push("numpy");
             match self.packages(&mut choice, &needed) {
                 Ok(()) => return Ok(choice),
-                Err(cause) if cause & PLACE == 0 => return Err(cause),
-                Err(cause) => blame |= cause,
+                Err(cause) if cause & (PYTHON | BASE) == 0 => return Err(cause),
+                Err(cause) => {
+                    blame |= cause;
+                    if cause & BASE == 0 {
+                        dead.push(python);
+                    }
+                }
             }
         }
         Err(blame)
@@ -225,33 +238,39 @@ impl<'w> Search<'w, '_> {
 
     /// Why a release cannot be added: what the refusal depends on. `None`: it can.
     fn conflict(&mut self, choice: &Choice<'w>, release: &'w Release) -> Option<Blame> {
-        let mut alone = choice.clone();
-        let judge_all = |choice: &Choice, tolerance: Tolerance| -> Vec<Reason> {
-            let judge = |constraint: &Constraint| match constraint.judge {
-                Judge::Package(judge) => refusal(constraint, &judge(self.wanted, choice, release), tolerance),
-                _ => None,
+        let (wanted, tolerance, place) = (self.wanted, self.tolerance, choice.place);
+        let (mut blame, mut reasons) = (None, Vec::new());
+        for constraint in CONSTRAINTS {
+            let mut add = |judgement: Judgement, on: Blame| {
+                if let Some(reason) = refusal(constraint, &judgement, tolerance) {
+                    reasons.push((on, reason));
+                }
             };
-            CONSTRAINTS.iter().filter_map(judge).collect()
-        };
-        let reasons = judge_all(choice, self.tolerance);
-        if reasons.is_empty() {
-            return None;
-        }
-        // The packages without which it could be added, or else the place.
-        alone.packages.clear();
-        let mut blame = if judge_all(&alone, self.tolerance).is_empty() { 0 } else { BUILD | PLACE };
-        if blame == 0 {
-            for other in &choice.packages {
-                alone.packages = vec![other];
-                if !judge_all(&alone, self.tolerance).is_empty() {
-                    blame |= bit(other.package);
+            match constraint.judge {
+                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) => {}
+                Judge::Package(judge) => add(judge(wanted, release), 0),
+                Judge::PackageBuild(judge) => add(judge(wanted, place.build, release), BUILD),
+                Judge::PackagePython(judge) => add(judge(wanted, place.python, release), PYTHON),
+                Judge::PackagePlace(judge) => add(judge(wanted, &place, release), BUILD | PYTHON | BASE),
+                Judge::Packages(judge) => {
+                    for other in &choice.packages {
+                        add(judge(wanted, &place, release, other), bit(other.package));
+                    }
+                }
+            }
+            // One reason is enough to refuse it; the one that depends on the least prunes the most.
+            if let Some((on, _)) = reasons.iter().min_by_key(|(on, _)| on.count_ones()) {
+                blame = Some(*on);
+                if self.trace.is_none() {
+                    break;
                 }
             }
         }
-        if let Some(trace) = self.trace.as_deref_mut() {
+        if let Some(trace) = self.trace.as_deref_mut().filter(|_| blame.is_some()) {
+            let reasons = reasons.into_iter().map(|(_, reason)| reason).collect();
             trace.rejected.push(Rejected { candidate: release.name(), reasons });
         }
-        Some(if blame == 0 { Blame::MAX } else { blame })
+        blame
     }
 
     fn passes(

@@ -5,7 +5,6 @@ use pep440_rs::Version;
 use crate::catalog::cuda;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::request::{Base as Wished, Versions};
-use crate::resolve::search::Choice;
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::{Base, Build, Python, Release, series};
 
@@ -94,7 +93,7 @@ fn base(wanted: &Wanted, _build: &Build, _python: &Python, base: &Base) -> Judge
     }
 }
 
-fn package(wanted: &Wanted, _choice: &Choice, release: &Release) -> Judgement {
+fn package(wanted: &Wanted, release: &Release) -> Judgement {
     let refused = wanted.package(release.package).iter().find(|wish| !wish.contain(&release.version));
     refused.map_or(Judgement::Holds, |wish| {
         Judgement::Fails(format!("{} {} was asked for", release.package, wish.text))

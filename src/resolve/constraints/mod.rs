@@ -20,5 +20,6 @@ pub const CONSTRAINTS: &[Constraint] = &[
     glibc::CONSTRAINT,
     asked_for::PACKAGE,
     python_wheel::PACKAGE,
-    requirements::CONSTRAINT,
+    requirements::TORCH,
+    requirements::PACKAGES,
 ];

@@ -1,7 +1,6 @@
 //! There are wheels for the Python.
 
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
-use crate::resolve::search::Choice;
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::{Build, Python, Release};
 
@@ -20,7 +19,7 @@ pub const PACKAGE: Constraint = Constraint {
     id: "package-wheel-for-python",
     says: "A package allows the Python, and has a wheel for it where it has wheels.",
     source: SOURCE,
-    judge: Judge::Package(package),
+    judge: Judge::PackagePython(package),
 };
 
 fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
@@ -41,8 +40,7 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
     })
 }
 
-fn package(_wanted: &Wanted, choice: &Choice, release: &Release) -> Judgement {
-    let python = choice.python;
+fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
     if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
         return Judgement::Fails(format!("{} asks for Python {allowed}", release.name()));
     }

@@ -1,41 +1,50 @@
 //! What packages require of each other and of torch.
 
-use pep440_rs::Version;
+use pep440_rs::{Version, VersionSpecifiers};
 
-use crate::resolve::constraint::{Constraint, Judge, Judgement};
-use crate::resolve::search::Choice;
+use crate::resolve::constraint::{Constraint, Judge, Judgement, Place};
 use crate::resolve::wanted::Wanted;
-use crate::resolve::world::Release;
+use crate::resolve::world::{Build, Release};
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
-    id: "requirements-met",
-    says: "What a package's metadata requires of torch and of other packages is met.",
-    source: "metadata on PyPI, see the catalog's rows",
-    judge: Judge::Package(judge),
+const SOURCE: &str = "metadata on PyPI, see the catalog's rows";
+
+/// What a package requires of torch.
+pub const TORCH: Constraint = Constraint {
+    id: "torch-requirement-met",
+    says: "What a package's metadata requires of torch and its partners is met.",
+    source: SOURCE,
+    judge: Judge::PackageBuild(torch),
 };
 
-fn judge(_wanted: &Wanted, choice: &Choice, release: &Release) -> Judgement {
-    let torch = choice.build;
-    if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&torch.version)) {
+/// What packages require of each other.
+pub const PACKAGES: Constraint = Constraint {
+    id: "requirements-met",
+    says: "What a package's metadata requires of other packages is met.",
+    source: SOURCE,
+    judge: Judge::Packages(packages),
+};
+
+fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+    if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
         return Judgement::Fails(format!("{} requires torch {wants}", release.name()));
     }
     for (name, partner) in
-        [("torchvision", &torch.release.torchvision), ("torchaudio", &torch.release.torchaudio)]
+        [("torchvision", &build.release.torchvision), ("torchaudio", &build.release.torchaudio)]
     {
+        let Some(wants) = release.requires(name) else { continue };
         let version = partner.as_deref().and_then(|text| text.parse::<Version>().ok());
-        let refused =
-            |wants: &&pep440_rs::VersionSpecifiers| version.as_ref().is_some_and(|one| !wants.contains(one));
-        if let Some(wants) = release.requires(name).filter(refused) {
+        if version.is_some_and(|version| !wants.contains(&version)) {
             return Judgement::Fails(format!("{} requires {name} {wants}", release.name()));
         }
     }
-    for other in &choice.packages {
-        for (one, two) in [(release, *other), (*other, release)] {
-            if let Some(wants) = one.requires(two.package).filter(|wants| !wants.contains(&two.version)) {
-                return Judgement::Fails(format!("{} requires {} {wants}", one.name(), two.package));
-            }
-        }
-    }
     Judgement::Holds
+}
+
+fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
+    let unmet = |one: &Release, two: &Release| -> Option<String> {
+        let wants: &VersionSpecifiers =
+            one.requires(two.package).filter(|wants| !wants.contains(&two.version))?;
+        Some(format!("{} requires {} {wants}", one.name(), two.package))
+    };
+    unmet(one, two).or_else(|| unmet(two, one)).map_or(Judgement::Holds, Judgement::Fails)
 }
