@@ -37,3 +37,6 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
         })),
     }
 }
+
+#[cfg(test)]
+mod tests;
