@@ -234,7 +234,8 @@ fn compute_capabilities_exist() {
     let known = |text: &str| cuda::architectures().iter().any(|row| row.compute_capability == text);
     for release in torch::all() {
         for build in &release.builds {
-            for list in [&build.architectures, &build.ptx].into_iter().flatten() {
+            let lists = [&build.architectures, &build.ptx, &build.aarch64_architectures];
+            for list in lists.into_iter().flatten() {
                 assert!(list.iter().all(|text| known(text)), "torch {} {}", release.version, build.build);
             }
             assert!(build.architectures.as_ref().is_none_or(|list| !list.is_empty()));
@@ -258,6 +259,34 @@ fn gpus_are_told_apart() {
         for pattern in &gpu.patterns {
             assert_eq!(patterns.insert(pattern.to_lowercase(), &gpu.name), None, "{pattern} stands twice");
             assert_eq!(&gpus::by_name(pattern).unwrap().name, &gpu.name, "{pattern}");
+        }
+    }
+}
+
+#[test]
+fn builds_of_torch_keep_to_their_release() {
+    let within = |part: &[String], whole: &[String]| part.iter().all(|python| whole.contains(python));
+    for release in torch::all() {
+        let version = &release.version;
+        let pythons = release.pythons.as_deref().unwrap();
+        for lacks in [&release.torchvision_lacks, &release.torchaudio_lacks] {
+            assert!(within(lacks, pythons), "torch {version}");
+        }
+        assert!(within(release.aarch64_pythons.as_deref().unwrap(), pythons), "torch {version}");
+        let aarch64 = release.aarch64_build.as_deref().unwrap();
+        assert!(aarch64 == "cpu" || release.build(aarch64).is_some(), "torch {version}: {aarch64}");
+        for build in &release.builds {
+            let name = &build.build;
+            assert!(within(build.pythons.as_deref().unwrap_or_default(), pythons), "torch {version} {name}");
+            assert_eq!(
+                build.cuda_runtime.is_some(),
+                release.pypi_build.as_ref() == Some(name),
+                "torch {version} {name}"
+            );
+            if let (Some(runtime), Some(cuda)) = (&build.cuda_runtime, &build.cuda) {
+                assert!(runtime.starts_with(&format!("{cuda}.")), "torch {version} {name}");
+            }
+            assert!(build.in_release_matrix.is_none_or(|listed| !listed || build.pythons.is_some()));
         }
     }
 }

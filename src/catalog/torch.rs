@@ -1,4 +1,4 @@
-//! PyTorch releases and their CUDA builds (Linux, x86_64).
+//! PyTorch releases and their CUDA builds (Linux; x86_64 where nothing else is said).
 
 use std::sync::OnceLock;
 
@@ -22,8 +22,16 @@ pub struct Release {
     pub torchvision: Option<String>,
     /// The torchaudio of the same release.
     pub torchaudio: Option<String>,
+    /// Pythons of `pythons` for which PyPI has no wheel of that torchvision.
+    #[serde(default)]
+    pub torchvision_lacks: Vec<String>,
+    /// Pythons of `pythons` for which PyPI has no wheel of that torchaudio.
+    #[serde(default)]
+    pub torchaudio_lacks: Vec<String>,
     /// The triton that the PyPI build requires; may be a range such as `~=3.7.1`.
     pub triton: Option<String>,
+    /// The Python from which on it no longer requires triton (`3.12`): there `torch.compile` has none. `None`: on every Python.
+    pub triton_python_below: Option<String>,
     /// The NCCL that the PyPI build requires.
     pub nccl: Option<String>,
     /// The cuDNN that the PyPI build requires.
@@ -32,8 +40,16 @@ pub struct Release {
     pub requires_python: Option<String>,
     /// The Pythons (`3.12`, `3.13t`) for which wheels exist on PyPI.
     pub pythons: Option<Vec<String>>,
+    /// The Pythons for which the release matrix has every CUDA build; `None`: the same as `pythons`.
+    matrix_pythons: Option<Vec<String>>,
+    /// The Pythons for which PyPI has wheels for Linux on aarch64.
+    pub aarch64_pythons: Option<Vec<String>>,
+    /// What those aarch64 wheels are: `cpu`, or a CUDA build such as `cu130`.
+    pub aarch64_build: Option<String>,
     /// The glibc that its wheels need.
     pub glibc_min: Option<String>,
+    /// The glibc that the aarch64 wheels need, where it is another.
+    pub aarch64_glibc_min: Option<String>,
     /// Whether the PyPI build uses the new C++ ABI.
     pub cxx11_abi: Option<bool>,
     /// False where builds besides those listed may exist.
@@ -57,6 +73,18 @@ pub struct Build {
     pub build: String,
     /// `12.1`.
     pub cuda: Option<String>,
+    /// The Pythons for which this build is known to exist; `None` where that is not known.
+    pub pythons: Option<Vec<String>>,
+    /// The nvidia-cuda-runtime that it requires.
+    pub cuda_runtime: Option<String>,
+    /// The triton that it requires, where another than the build on PyPI.
+    pub triton: Option<String>,
+    /// The glibc that it needs, where another than the release.
+    pub glibc_min: Option<String>,
+    /// True where the release matrix has this build for aarch64 too; `None` where it is not known.
+    pub aarch64: Option<bool>,
+    /// The compute capabilities that its aarch64 wheels have machine code for.
+    pub aarch64_architectures: Option<Vec<String>>,
     /// The compute capabilities that it has machine code for; `None` where nobody looked.
     pub architectures: Option<Vec<String>>,
     /// The compute capabilities that it has PTX for; empty where it was looked for and is not there.
@@ -79,6 +107,9 @@ file::rows!(Release);
 #[serde(deny_unknown_fields)]
 struct File {
     checked: String,
+    index: String,
+    cpu_build: String,
+    index_source: String,
     sources: Sources,
     rows: Vec<Release>,
 }
@@ -91,19 +122,51 @@ impl Release {
     }
 }
 
-/// All releases, oldest first.
-pub fn all() -> &'static [Release] {
-    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
-    ROWS.get_or_init(|| {
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
         let mut file: File = file::parse("torch.yaml", include_str!("../../catalog/torch.yaml"));
         file::complete(&mut file.rows, &file.checked, &file.sources);
-        for source in
-            file.rows.iter_mut().flat_map(|row| &mut row.builds).filter_map(|build| build.source.as_mut())
-        {
-            *source = file::in_full(source, &file.sources);
+        for release in &mut file.rows {
+            complete_builds(release, &file.sources);
         }
-        file.rows
+        file
     })
+}
+
+/// Writes out what the builds of a release share.
+fn complete_builds(release: &mut Release, sources: &Sources) {
+    let matrix = release.matrix_pythons.as_ref().or(release.pythons.as_ref());
+    for build in &mut release.builds {
+        if let Some(source) = &mut build.source {
+            *source = file::in_full(source, sources);
+        }
+        if release.pypi_build.as_ref() == Some(&build.build) {
+            build.pythons.clone_from(&release.pythons);
+        } else if build.pythons.is_none() && build.in_release_matrix == Some(true) {
+            build.pythons = matrix.cloned();
+        }
+    }
+}
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// The index that has the wheels of a build: `https://download.pytorch.org/whl/cu121`.
+pub fn index_url(build: &Build) -> String {
+    file().index.replace("{build}", &build.build)
+}
+
+/// The index that has the wheels without CUDA.
+pub fn cpu_index_url() -> String {
+    file().index.replace("{build}", &file().cpu_build)
+}
+
+/// Where the addresses of the indexes were read.
+pub fn index_source() -> &'static str {
+    &file().index_source
 }
 
 /// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
@@ -146,5 +209,39 @@ mod tests {
         );
         assert_eq!(release("2.7.0").unwrap().glibc_min.as_deref(), Some("2.28"));
         assert_eq!(release("1.13.1").unwrap().nccl, None);
+        // Wheels of torch for a Python that its partners were not built for.
+        assert_eq!(release("2.5.1").unwrap().torchvision_lacks, ["3.13"]);
+        assert_eq!(release("2.15.0").unwrap().torchaudio_lacks, ["3.15", "3.15t"]);
+        assert!(release("2.15.0").unwrap().torchvision_lacks.is_empty(), "one wheel for every Python");
+    }
+
+    #[test]
+    fn pythons_of_builds() {
+        let pythons = |version: &str, build: &str| release(version)?.build(build)?.pythons.clone();
+        assert_eq!(pythons("2.5.1", "cu124").unwrap().last().unwrap(), "3.13", "PyPI has it");
+        assert_eq!(pythons("2.5.1", "cu121").unwrap().last().unwrap(), "3.12", "the matrix does not");
+        assert_eq!(pythons("2.7.0", "cu118"), release("2.7.0").unwrap().pythons);
+        assert_eq!(pythons("2.9.1", "cu129").unwrap(), ["3.10", "3.11", "3.12", "3.13", "3.14"]);
+        assert_eq!(pythons("2.13.0", "cu129"), None, "seen, but not for which Python");
+        assert_eq!(release("2.3.1").unwrap().triton_python_below.as_deref(), Some("3.12"));
+    }
+
+    #[test]
+    fn other_machines_and_other_indexes() {
+        let torch = release("2.10.0").unwrap();
+        assert_eq!(torch.aarch64_build.as_deref(), Some("cpu"));
+        assert_eq!(torch.build("cu130").unwrap().aarch64, Some(true));
+        assert_eq!(torch.build("cu129").unwrap().aarch64, None);
+        let torch = release("2.11.0").unwrap();
+        assert_eq!(torch.aarch64_build.as_deref(), Some("cu130"));
+        let thor = torch.build("cu130").unwrap().aarch64_architectures.as_ref().unwrap();
+        assert!(thor.contains(&"11.0".to_owned()));
+        assert_eq!(index_url(torch.build("cu126").unwrap()), "https://download.pytorch.org/whl/cu126");
+        assert_eq!(cpu_index_url(), "https://download.pytorch.org/whl/cpu");
+        assert!(index_source().contains('@'));
+        let torch = release("2.6.0").unwrap();
+        assert_eq!(torch.glibc_min.as_deref(), Some("2.17"));
+        assert_eq!(torch.build("cu126").unwrap().glibc_min.as_deref(), Some("2.28"));
+        assert_eq!(torch.aarch64_glibc_min.as_deref(), Some("2.28"));
     }
 }
