@@ -14,9 +14,9 @@ pub struct Release {
     pub version: String,
     /// The day of its release.
     pub released: Option<String>,
-    /// What it requires of torch.
+    /// What it requires of torch: a PEP 440 specifier; `None`: any version will do.
     pub torch: Option<String>,
-    /// What it requires of pydantic.
+    /// What it requires of pydantic: a PEP 440 specifier; `None`: any version will do.
     pub pydantic: Option<String>,
     /// Whether `import deepspeed` works with torch 2.4 or newer.
     pub imports_with_torch_2_4: Option<bool>,
@@ -66,9 +66,20 @@ pub struct CudaMinors {
 pub struct Incompatibility {
     /// A name.
     pub id: String,
-    /// The releases in question.
+    /// The releases in question: a PEP 440 specifier.
     pub deepspeed: String,
-    /// What they do not work with.
+    /// The package that they do not work with: `torch`, `numpy`, `pydantic`, `transformers`, `python`, or `cuda`. `None` where
+    /// versions alone do not tell: see `with`.
+    pub with_package: Option<String>,
+    /// The versions of that package: a PEP 440 specifier; `None` where the version does not matter.
+    pub with_versions: Option<String>,
+    /// The Pythons to which the row is limited: a PEP 440 specifier; `None`: all.
+    pub python: Option<String>,
+    /// The package beside which nothing happens.
+    pub unless_package: Option<String>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What they do not work with, in words.
     pub with: String,
     /// What happens.
     pub effect: String,
@@ -83,7 +94,51 @@ pub struct Incompatibility {
     pub checked: String,
 }
 
-file::rows!(Release, CudaMinors, Incompatibility);
+/// What happens to releases beside something that they do not work with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// `import deepspeed` fails.
+    ImportError,
+    /// Building an operator fails, or installing DeepSpeed does; `with` says on what condition.
+    BuildError,
+    /// It may work: `effect` says what to look after.
+    Warning,
+}
+
+/// One operator, and what building it for NVIDIA GPUs needs besides a C++ compiler, ninja and Python's headers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operator {
+    /// `fused_adam`.
+    pub name: String,
+    /// The variable that has it built at installation: `DS_BUILD_FUSED_ADAM`.
+    pub variable: String,
+    /// The first release that has it; `None`: since 0.9.0 or longer.
+    pub since: Option<String>,
+    /// The last release that has it; `None`: the newest still does.
+    pub until: Option<String>,
+    /// Whether it has CUDA sources: nvcc must be there, and of a CUDA that goes with torch's.
+    pub needs_nvcc: bool,
+    /// Whether it is compiled against the headers of the CUDA toolkit: true for all that need nvcc, and for some others.
+    pub needs_toolkit: bool,
+    /// Libraries and packages beyond those: `libaio`, `cutlass`, `curand`, `cufile`, `deepspeed-kernels`, `triton`.
+    #[serde(default)]
+    pub libraries: Vec<String>,
+    /// The oldest compute capability for which it is built.
+    pub compute_capability_min: Option<String>,
+    /// The oldest CUDA that it takes, nvcc's and torch's.
+    pub cuda_min: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, CudaMinors, Incompatibility, Operator);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +148,7 @@ struct File {
     cuda_minors: Vec<CudaMinors>,
     rows: Vec<Release>,
     incompatibilities: Vec<Incompatibility>,
+    operators: Vec<Operator>,
 }
 
 fn file() -> &'static File {
@@ -102,6 +158,7 @@ fn file() -> &'static File {
         file::complete(&mut file.cuda_minors, &file.checked, &file.sources);
         file::complete(&mut file.rows, &file.checked, &file.sources);
         file::complete(&mut file.incompatibilities, &file.checked, &file.sources);
+        file::complete(&mut file.operators, &file.checked, &file.sources);
         file
     })
 }
@@ -141,6 +198,16 @@ pub fn incompatibilities() -> &'static [Incompatibility] {
     &file().incompatibilities
 }
 
+/// The operators, in the order of the alphabet.
+pub fn operators() -> &'static [Operator] {
+    &file().operators
+}
+
+/// The operator with this name (`fused_adam`) or variable (`DS_BUILD_FUSED_ADAM`).
+pub fn operator(name: &str) -> Option<&'static Operator> {
+    operators().iter().find(|row| row.name == name || row.variable == name)
+}
+
 /// The release with this version.
 pub fn release(version: &str) -> Option<&'static Release> {
     all().iter().find(|row| row.version == version)
@@ -172,5 +239,30 @@ mod tests {
         assert_eq!(release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
         assert_eq!(release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
         assert!(release("0.16.10").is_none());
+        assert_eq!(all().last().unwrap().torch.as_deref(), Some(">=2.0.0"));
+    }
+
+    #[test]
+    fn incompatibilities_can_be_applied() {
+        let row = |id| incompatibilities().iter().find(|row| row.id == id).unwrap();
+        let torch = row("torch24-log");
+        assert_eq!(
+            (torch.deepspeed.as_str(), torch.with_package.as_deref(), torch.with_versions.as_deref()),
+            (">=0.10.1,<=0.14.0", Some("torch"), Some(">=2.4"))
+        );
+        assert_eq!(torch.severity, Severity::ImportError);
+        assert_eq!(row("py312-distutils").unless_package.as_deref(), Some("setuptools"));
+        assert_eq!(row("cuda-version-check").with_package, None, "a rule, not a pair of versions");
+    }
+
+    #[test]
+    fn needs_of_operators() {
+        let aio = operator("async_io").unwrap();
+        assert_eq!((aio.needs_nvcc, aio.libraries.as_slice()), (false, &["libaio".to_owned()][..]));
+        assert!(operator("DS_BUILD_FUSED_ADAM").unwrap().needs_nvcc);
+        let quantizer = operator("fp_quantizer").unwrap();
+        assert_eq!(quantizer.compute_capability_min.as_deref(), Some("8.0"));
+        assert!(!operator("cpu_adam").unwrap().needs_toolkit);
+        assert!(operator("ccl_comm").is_none(), "for CPUs only");
     }
 }

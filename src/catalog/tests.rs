@@ -51,6 +51,7 @@ fn every_row_has_a_source_and_a_day() {
     provenance(deepspeed::all());
     provenance(deepspeed::cuda_minors());
     provenance(deepspeed::incompatibilities());
+    provenance(deepspeed::operators());
     provenance(drivers::all());
     provenance(gpus::all());
     provenance(nccl::all());
@@ -310,6 +311,44 @@ fn aliases_of_gpus_are_single() {
         }
         assert!(gpu.nvlink_generation.is_none() || gpu.nvlink == Some(true), "{}", gpu.name);
         assert!(gpu.memory_gib.is_none_or(|size| size > 1.0), "{}", gpu.name);
+    }
+}
+
+#[test]
+fn specifiers_of_deepspeed_are_specifiers() {
+    let specifier = |text: &str| text.parse::<pep440_rs::VersionSpecifiers>().is_ok();
+    for row in deepspeed::all() {
+        assert!(row.released.as_deref().is_some_and(date), "{}", row.version);
+        for range in [&row.torch, &row.pydantic].into_iter().flatten() {
+            assert!(specifier(range), "DeepSpeed {}: {range}", row.version);
+        }
+    }
+    let mut ids = BTreeSet::new();
+    for row in deepspeed::incompatibilities() {
+        assert!(ids.insert(&row.id), "{} stands twice", row.id);
+        let ranges = [Some(&row.deepspeed), row.with_versions.as_ref(), row.python.as_ref()];
+        assert!(ranges.into_iter().flatten().all(|range| specifier(range)), "{}", row.id);
+        assert!(row.with_versions.is_none() || row.with_package.is_some(), "{}", row.id);
+        let known = ["torch", "numpy", "pydantic", "python", "transformers", "cuda"];
+        assert!(row.with_package.as_deref().is_none_or(|name| known.contains(&name)), "{}", row.id);
+    }
+}
+
+#[test]
+fn operators_of_deepspeed_are_told_apart() {
+    let rows = deepspeed::operators();
+    assert!(rows.windows(2).all(|pair| pair[0].name < pair[1].name));
+    let variables: BTreeSet<&str> = rows.iter().map(|row| row.variable.as_str()).collect();
+    assert_eq!(variables.len(), rows.len());
+    for row in rows {
+        assert!(row.variable.starts_with("DS_BUILD_"), "{}", row.variable);
+        assert!(row.needs_toolkit || !row.needs_nvcc, "{}", row.name);
+        for version in [&row.since, &row.until].into_iter().flatten() {
+            assert!(deepspeed::release(version).is_some(), "{}: {version}", row.name);
+        }
+        let capability = row.compute_capability_min.as_deref();
+        let known = |text| cuda::architectures().iter().any(|row| row.compute_capability == text);
+        assert!(capability.is_none_or(known), "{}", row.name);
     }
 }
 
