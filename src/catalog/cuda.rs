@@ -1,11 +1,12 @@
 //! CUDA toolkits, the drivers they need, and the GPU architectures they know.
 
+use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
 
 use super::file::{self, Sources};
-use super::version::Version;
+use super::version::{Version, compare};
 
 /// One toolkit release.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,6 +18,12 @@ pub struct Release {
     pub driver_min: Option<String>,
     /// The driver that minor-version compatibility needs at least: the same for every release of the major.
     pub driver_min_minor_compat: Option<String>,
+    /// The version of PyPI's cuda-toolkit that stands for this release: `13.0.3.0`; `None` where PyPI has none.
+    pub metapackage: Option<String>,
+    /// The nvidia-cuda-runtime that belongs to it: `13.0.96`. Releases may share one.
+    pub runtime: Option<String>,
+    /// The nvcc that belongs to it: `13.0.88`.
+    pub nvcc: Option<String>,
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
@@ -97,6 +104,9 @@ fn file() -> &'static File {
     FILE.get_or_init(|| {
         let mut file: File = file::parse("cuda.yaml", include_str!("../../catalog/cuda.yaml"));
         file::complete(&mut file.rows, &file.checked, &file.sources);
+        for row in file.rows.iter_mut().filter(|row| row.runtime.is_some()) {
+            row.metapackage.get_or_insert_with(|| row.toolkit.clone());
+        }
         file::complete(&mut file.majors, &file.checked, &file.sources);
         file::complete(&mut file.architectures, &file.checked, &file.sources);
         file::complete(&mut file.forward_compatibility, &file.checked, &file.sources);
@@ -140,6 +150,12 @@ pub fn minor(toolkit: &str) -> Option<&'static Release> {
         .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
 }
 
+/// The release for which this version of PyPI's cuda-toolkit stands (`13.0.3` and `13.0.3.0` alike).
+pub fn of_metapackage(version: &str) -> Option<&'static Release> {
+    let same = |known: &String| compare(known, version) == Some(Ordering::Equal);
+    all().iter().find(|row| row.metapackage.as_ref().is_some_and(same))
+}
+
 /// The oldest driver on which programs of this CUDA major run by minor-version compatibility.
 pub fn major_driver_min(major: u32) -> Option<&'static str> {
     majors().iter().find(|row| row.major == major).map(|row| row.driver_min.as_str())
@@ -169,6 +185,15 @@ mod tests {
         assert_eq!(release("12.3.2").unwrap().driver_min, None);
         assert!(release("12.4.2").is_none());
         assert!(release("12.4").is_none());
+    }
+
+    #[test]
+    fn packages_on_pypi() {
+        // torch 2.13 requires cuda-toolkit 13.0.3, which PyPI has as 13.0.3.0.
+        assert_eq!(of_metapackage("13.0.3").unwrap().toolkit, "13.0.3");
+        assert_eq!(of_metapackage("13.0.3.0").unwrap().runtime.as_deref(), Some("13.0.96"));
+        assert_eq!(of_metapackage("12.4.1").unwrap().nvcc.as_deref(), Some("12.4.131"));
+        assert!(of_metapackage("11.7.1").is_none(), "not on PyPI");
     }
 
     #[test]
@@ -203,6 +228,7 @@ mod tests {
     fn forward_compatibility() {
         assert_eq!(forward("12.4").unwrap().driver_branches, [470, 525, 535]);
         assert_eq!(forward("12.4.1").unwrap().toolkit, "12.4");
+        assert!(!forward("13.2").unwrap().driver_branches.contains(&575));
         assert!(forward("13.3").is_none(), "not known is not an empty list");
     }
 }

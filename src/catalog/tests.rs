@@ -151,6 +151,25 @@ fn dates_are_dates() {
 }
 
 #[test]
+fn packages_of_cuda_keep_to_their_minor() {
+    for row in cuda::all() {
+        assert_eq!(row.runtime.is_some(), row.metapackage.is_some(), "{}", row.toolkit);
+        let minor = Version::parse(&row.toolkit).unwrap().minor();
+        for version in [&row.metapackage, &row.runtime, &row.nvcc].into_iter().flatten() {
+            assert_eq!(Version::parse(version).unwrap().minor(), minor, "{}: {version}", row.toolkit);
+        }
+    }
+    for runtime in torch::all()
+        .iter()
+        .flat_map(|release| &release.builds)
+        .filter_map(|build| build.cuda_runtime.as_ref())
+    {
+        let known = cuda::all().iter().any(|row| row.runtime.as_ref() == Some(runtime));
+        assert!(known || runtime.starts_with("11.7."), "nvidia-cuda-runtime {runtime}");
+    }
+}
+
+#[test]
 fn driver_branches_exist() {
     for row in cuda::forward_compatibilities() {
         for branch in &row.driver_branches {
