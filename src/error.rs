@@ -34,7 +34,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
         0,
         "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the report.",
     ),
-    (1, "Findings at or above `--fail-on`."),
+    (1, "Findings at or above `--fail-on`; `resolve`: there is no such stack."),
     (2, "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood."),
     (3, "With `--strict`: nothing was found, but something could not be looked at."),
     (130, "Interrupted (Ctrl-C); what was started has been removed."),

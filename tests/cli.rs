@@ -54,6 +54,19 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["snapshot", "-o", "Cargo.toml"], "exists already"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
         (&["chekc"], "check"),
+        (&["resolve", "--cuda", "121"], "did you mean 12.1?"),
+        (&["resolve", "--python", "3..12"], "\n  --python 3..12\n            ^"),
+        (&["resolve", "--torch", "2.6.0+"], "a build is missing after the +"),
+        (&["resolve", "--with", "numyp<2"], "did you mean numpy?"),
+        (&["resolve", "--with", "numpy[all]"], "extras are not in the catalog"),
+        (&["resolve", "--gpu", "h1000"], "did you mean h100?"),
+        (&["resolve", "--gpu", "sm_85"], "did you mean sm_86?"),
+        (&["resolve", "--driver", "12.4"], "CUDA's goes to --cuda"),
+        (&["resolve", "--os", "ubuntu22"], "did you mean ubuntu22.04?"),
+        (&["resolve", "--arch", "ppc64le"], "aarch64 (arm64)"),
+        (&["resolve", "--base", "nvidia/cuda:12.1-base"], "nearest are nvidia/cuda:12.1.1-base-ubuntu22.04"),
+        (&["resolve", "--base", "nvidia/cdua"], "did you mean nvidia/cuda?"),
+        (&["resolve", "--preset", "rll"], "did you mean rl?"),
     ];
     for (arguments, says) in cases {
         let (code, error) = refused(arguments);
@@ -185,4 +198,22 @@ fn below_a_root_nothing_of_this_machine_is_said() {
     let stdout = text(&output.stdout);
     assert!(stdout.starts_with("Rocky Linux 9.4"), "{stdout}");
     assert!(!stdout.contains("healthy"), "{stdout}");
+}
+
+#[test]
+fn a_stack_ends_with_0_and_a_conflict_with_1() {
+    let found = envdoc(&["resolve", "--cuda", "12.1", "--python", "3.12", "--format", "json"]);
+    assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(report["schema"], 1);
+    assert_eq!(
+        (&report["stack"]["torch"], &report["stack"]["torch_build"]),
+        (&"2.5.1".into(), &"cu121".into())
+    );
+    assert_eq!(report["wishes"], serde_json::json!(["--cuda 12.1", "--python 3.12"]));
+    assert!(report["conflict"].is_null() && report["because"].is_array() && report["rejected"].is_array());
+    let none = envdoc(&["resolve", "--torch", "2.6.1", "--format", "json"]);
+    assert_eq!(none.status.code(), Some(1), "{}", text(&none.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&none.stdout).unwrap();
+    assert!(report["stack"].is_null() && report["conflict"].is_object() && report["nearest"].is_array());
 }

@@ -10,7 +10,7 @@ use envdoc::cli::Cli;
 use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
-use envdoc::report::{self, explain, json};
+use envdoc::report::{self, explain, json, resolve};
 
 fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -83,6 +83,7 @@ fn exit_codes() {
 fn schemas() {
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
 }
 

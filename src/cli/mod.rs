@@ -3,6 +3,7 @@
 mod check;
 mod checks;
 mod explain;
+mod resolve;
 mod snapshot;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Args),
+    Resolve(Box<resolve::Args>),
     Snapshot(snapshot::Args),
     Explain(explain::Args),
     Checks(checks::Args),
@@ -42,6 +44,7 @@ impl Cli {
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Check(args) => args.run(),
+            Command::Resolve(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),

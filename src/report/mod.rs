@@ -7,6 +7,7 @@ pub mod json;
 pub mod junit;
 pub mod machine;
 pub mod markdown;
+pub mod resolve;
 pub mod screen;
 pub mod text;
 

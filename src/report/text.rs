@@ -232,7 +232,7 @@ fn summary(text: &mut String, results: &[CheckResult], layout: Layout) {
 }
 
 /// Wraps text behind a start that may hold colours, which count for no columns.
-fn wrapped(text: &mut String, line: &str, start: &str, indent: &str, layout: Layout) {
+pub(super) fn wrapped(text: &mut String, line: &str, start: &str, indent: &str, layout: Layout) {
     let plain = anstream::adapter::strip_str(start).to_string();
     let blank = " ".repeat(plain.chars().count());
     let options = textwrap::Options::new(layout.width)

@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod constraint;
 pub mod constraints;
 pub mod install;
+pub mod parse;
 pub mod rank;
 pub mod request;
 pub mod search;

@@ -95,6 +95,10 @@ impl FromStr for DriverVersion {
 
 impl fmt::Display for DriverVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A branch alone, for which no release has minor 0.
+        if self.minor == 0 && self.patch.is_none() {
+            return write!(f, "{}", self.branch);
+        }
         // NVIDIA writes the second and third part with at least two digits: 525.60.13, 550.144.03, 390.157.
         write!(f, "{}.{:02}", self.branch, self.minor)?;
         self.patch.map_or(Ok(()), |patch| write!(f, ".{patch:02}"))
