@@ -40,4 +40,6 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -204,10 +204,11 @@ impl<'w> Search<'w, '_> {
 
     /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead end depends on.
     fn packages(&mut self, choice: &mut Choice<'w>, needed: &[&str]) -> Result<(), Blame> {
-        let open = |name: &&&str| needed.contains(*name) && choice.package(name).is_none();
-        let Some(place) = ORDER.iter().position(|name| open(&name)) else { return Ok(()) };
+        let open = |name: &str| needed.contains(&name) && choice.package(name).is_none();
+        let mut places = ORDER.iter().enumerate().filter(|(_, name)| open(name));
+        let next = places.find_map(|(place, name)| Some((place, self.world.package(name)?)));
+        let Some((place, package)) = next else { return Ok(()) };
         let mine: Blame = 1 << place;
-        let Some(package) = self.world.package(ORDER[place]) else { return Ok(()) };
         // Who asked for this package is part of the cause when no release of it does.
         let mut blame = choice
             .packages
