@@ -1,17 +1,258 @@
 //! The commands that install a stack.
+//!
+//! Three steps at most: torch and its partners from the index of the build; everything else from PyPI, with torch pinned so that
+//! it is not replaced; flash-attn last, because it imports torch while it is built. Where torch's build is PyPI's own, the first
+//! two are one. DeepSpeed is on PyPI as source, and builds without torch and without nvcc: its operators are compiled when they
+//! are first used.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
 
 use super::answer::Stack;
+use crate::catalog::{flash_attn, torch};
 
-/// Commands for the active environment, in order: first what must be there before the next one is built.
+/// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had `cu123`).
+const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
+
+/// Commands for the active environment, in order.
 pub fn commands(stack: &Stack) -> Vec<String> {
-    let mut packages = vec![format!("torch=={}", stack.torch)];
-    let partners = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
-    packages
-        .extend(partners.iter().filter_map(|(name, version)| Some(format!("{name}=={}", version.as_ref()?))));
-    let rest = stack.packages.iter().map(|(name, version)| format!("{name}=={version}"));
-    let index = stack.index_url.as_ref().map_or(String::new(), |url| format!(" --index-url {url}"));
+    let install = format!("{} install", installer(stack));
+    let (with_torch, apart) = partners(stack);
+    let rest: Vec<String> = apart.into_iter().chain(others(stack)).collect();
+    let mut commands = Vec::new();
+    match &stack.index_url {
+        None => {
+            let all: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).chain(rest).collect();
+            commands.push(format!("{install} {}", all.join(" ")));
+        }
+        Some(url) => {
+            let first: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).collect();
+            commands.push(format!("{install} {} --index-url {url}", first.join(" ")));
+            if !rest.is_empty() {
+                commands.push(format!("{install} {} {}", torch_pin(stack), rest.join(" ")));
+            }
+        }
+    }
+    if let Some(version) = stack.packages.get("flash-attn") {
+        commands.extend(flash_attn(stack, version, &install));
+    }
+    commands
+}
+
+/// uv's environments have no pip in them.
+fn installer(stack: &Stack) -> &'static str {
+    if stack.python_from == "uv" { "uv pip" } else { "pip" }
+}
+
+/// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same version that is there
+/// already would do.
+fn torch_pin(stack: &Stack) -> String {
+    match &stack.index_url {
+        Some(_) => format!("torch=={}+{}", stack.torch, stack.torch_build),
+        None => format!("torch=={}", stack.torch),
+    }
+}
+
+/// torchvision and torchaudio: those that stand on the index of torch's build, and those that come from PyPI.
+///
+/// torchaudio ended with 2.11.0: later releases of torch use that one. It was built for the CUDA versions of torch 2.11.0, and is
+/// on their indexes only; PyPI's is made for CUDA 13 (it loads libcudart.so.13), so it does for other builds of that major.
+fn partners(stack: &Stack) -> (Vec<String>, Vec<String>) {
+    let (mut with_torch, mut apart) = (Vec::new(), Vec::new());
+    if let Some(version) = &stack.torchvision {
+        with_torch.push(format!("torchvision=={version}"));
+    }
+    if let Some(version) = &stack.torchaudio {
+        let pin = format!("torchaudio=={version}");
+        match torchaudio_from(stack, version) {
+            From::TorchIndex => with_torch.push(pin),
+            From::PyPi => apart.push(pin),
+            From::Nowhere => {}
+        }
+    }
+    (with_torch, apart)
+}
+
+/// Where a package comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum From {
+    TorchIndex,
+    PyPi,
+    Nowhere,
+}
+
+fn torchaudio_from(stack: &Stack, version: &str) -> From {
+    if stack.index_url.is_none() || version == stack.torch {
+        return From::TorchIndex;
+    }
+    // Up to 2.0.2 its numbers differ from torch's: what is no release of torch's own is one of the same day.
+    let Some(own) = torch::release(version).filter(|_| older(version, &stack.torch)) else {
+        return From::TorchIndex;
+    };
+    let major = |cuda: Option<&str>| cuda.and_then(|cuda| cuda.split('.').next().map(str::to_owned));
+    if own.build(&stack.torch_build).is_some() {
+        From::TorchIndex
+    } else if major(own.pypi_cuda.as_deref()) == major(Some(&stack.cuda)) {
+        From::PyPi
+    } else {
+        From::Nowhere
+    }
+}
+
+/// Whether torchaudio is a release of 2.11.0 or older beside a newer torch: only since then does it stay behind.
+fn older(torchaudio: &str, torch: &str) -> bool {
+    let parse = |text: &str| Version::from_str(text).ok();
+    match (parse(torchaudio), parse(torch)) {
+        (Some(audio), Some(torch)) => audio < torch && audio.release() >= [2, 1].as_slice(),
+        _ => false,
+    }
+}
+
+/// DeepSpeed and the packages, without flash-attn.
+fn others(stack: &Stack) -> Vec<String> {
+    let pin = |(name, version): (&str, &String)| format!("{name}=={version}");
+    let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
+    let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
+    deepspeed.chain(packages.filter(|(name, _)| *name != "flash-attn")).map(pin).collect()
+}
+
+/// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there. Its setup fetches a
+/// wheel that fits by itself, or compiles for a long time.
+fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
+    if let Some(url) = flash_attn_wheel(stack, version) {
+        return vec![format!("{install} {} {url}", torch_pin(stack))];
+    }
     vec![
-        format!("pip install{index} {}", packages.join(" ")),
-        format!("pip install {}", rest.collect::<Vec<_>>().join(" ")),
+        format!("{install} packaging ninja psutil setuptools wheel"),
+        format!("{install} --no-build-isolation {} flash-attn=={version}", torch_pin(stack)),
     ]
+}
+
+/// The address of the wheel of flash-attn, where the catalog knows that there is one.
+fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
+    let number = Version::from_str(version).ok()?;
+    if number.release() < FLASH_ATTN_NAMES_SINCE.as_slice() {
+        return None;
+    }
+    let release = torch::release(&stack.torch)?;
+    let build = release.build(&stack.torch_build)?;
+    let abi = build.cxx11_abi.or_else(|| release.cxx11_abi.filter(|_| stack.index_url.is_none()))?;
+    let series = stack.torch.rsplit_once('.').map(|(series, _)| series)?;
+    let cuda: u32 = stack.cuda.split('.').next()?.parse().ok()?;
+    let row = flash_attn::release(version)?;
+    let built_for = stack.architecture == "x86_64" || (stack.architecture == "aarch64" && row.aarch64);
+    if !built_for || !row.has(series, cuda, &stack.python, abi) {
+        return None;
+    }
+    let python = format!("cp{}", stack.python.replace('.', ""));
+    let abi = if abi { "TRUE" } else { "FALSE" };
+    Some(format!(
+        "https://github.com/Dao-AILab/flash-attention/releases/download/v{version}/\
+         flash_attn-{version}+cu{cuda}torch{series}cxx11abi{abi}-{python}-{python}-linux_{}.whl",
+        stack.architecture
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn stack(torch: &str, build: &str, cuda: &str, index: bool) -> Stack {
+        let release = torch::release(torch).unwrap();
+        Stack {
+            python: "3.12".into(),
+            torch: torch.into(),
+            torch_build: build.into(),
+            torchvision: release.torchvision.clone(),
+            torchaudio: release.torchaudio.clone(),
+            triton: None,
+            cuda: cuda.into(),
+            cudnn: None,
+            nccl: None,
+            deepspeed: None,
+            packages: BTreeMap::from([("numpy".into(), "1.26.4".into())]),
+            base_image: None,
+            system: None,
+            architecture: "x86_64".into(),
+            index_url: index.then(|| format!("https://download.pytorch.org/whl/{build}")),
+            driver_min: None,
+            gpu_archs: None,
+            python_from: "apt".into(),
+            install: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn pypis_own_build_needs_no_index() {
+        let mut stack = stack("2.5.1", "cu124", "12.4", false);
+        stack.deepspeed = Some("0.16.4".into());
+        assert_eq!(
+            commands(&stack),
+            [
+                "pip install torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1 deepspeed==0.16.4 numpy==1.26.4"
+            ]
+        );
+    }
+
+    #[test]
+    fn another_build_comes_first_and_stays() {
+        let mut stack = stack("2.5.1", "cu121", "12.1", true);
+        stack.python_from = "uv".into();
+        assert_eq!(
+            commands(&stack),
+            [
+                "uv pip install torch==2.5.1+cu121 torchvision==0.20.1 torchaudio==2.5.1 --index-url https://download.pytorch.org/whl/cu121",
+                "uv pip install torch==2.5.1+cu121 numpy==1.26.4",
+            ]
+        );
+    }
+
+    #[test]
+    fn torchaudio_stayed_behind() {
+        let audio = |torch, build, cuda, index| {
+            let stack = stack(torch, build, cuda, index);
+            torchaudio_from(&stack, stack.torchaudio.as_deref().unwrap())
+        };
+        assert_eq!(audio("2.5.1", "cu121", "12.1", true), From::TorchIndex);
+        assert_eq!(audio("2.0.1", "cu118", "11.8", true), From::TorchIndex, "2.0.2 goes with 2.0.1");
+        assert_eq!(audio("1.13.0", "cu116", "11.6", true), From::TorchIndex, "0.13.0 goes with 1.13.0");
+        assert_eq!(audio("2.14.1", "cu126", "12.6", true), From::TorchIndex);
+        assert_eq!(audio("2.14.1", "cu132", "13.2", true), From::PyPi, "it has no build for CUDA 13.2");
+        assert_eq!(audio("2.15.0", "cu132", "13.2", false), From::TorchIndex, "PyPI is the index");
+    }
+
+    #[test]
+    fn flash_attn_is_built_with_the_torch_that_is_there() {
+        let mut stack = stack("2.6.0", "cu124", "12.4", false);
+        stack.packages.insert("flash-attn".into(), "2.6.3".into());
+        let commands = commands(&stack);
+        assert_eq!(commands.len(), 3, "{commands:?}");
+        assert!(!commands[0].contains("flash-attn"));
+        assert_eq!(commands[2], "pip install --no-build-isolation torch==2.6.0 flash-attn==2.6.3");
+    }
+
+    #[test]
+    fn flash_attn_wheels() {
+        // Without a row nothing is claimed; with one, the address is that of the release.
+        for row in flash_attn::all() {
+            for set in row.wheels.iter().filter(|_| row.version.starts_with("2.7")) {
+                let mut stack = stack("2.6.0", "cu124", "12.4", false);
+                stack.python = "3.10".into();
+                if !set.torch.contains(&"2.6".to_owned()) || !row.has("2.6", 12, "3.10", false) {
+                    continue;
+                }
+                let url = flash_attn_wheel(&stack, &row.version).unwrap();
+                assert!(
+                    url.ends_with(&format!(
+                        "/v{0}/flash_attn-{0}+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+                        row.version
+                    )),
+                    "{url}"
+                );
+            }
+        }
+    }
 }
