@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::checks::{Applies, CHECKS, Check, Group};
+use crate::resolve::exists::Explanation;
 
 /// One check as Markdown.
 pub fn check(check: &Check) -> String {
@@ -16,6 +17,52 @@ pub fn check(check: &Check) -> String {
         applies(check.applies),
         check.explain
     )
+}
+
+/// What is known of a thing: the sentence, what does instead, a table, and the sources.
+pub fn thing(explanation: &Explanation, width: usize) -> String {
+    let mut text = format!("# {}\n\n{}\n", explanation.title, textwrap::fill(&explanation.says, width));
+    match &explanation.instead[..] {
+        [] => {}
+        [one] => {
+            let _ = writeln!(text, "\nNearest: {one}");
+        }
+        several => {
+            text.push_str("\nNearest:\n");
+            several.iter().for_each(|one| text.push_str(&hanging(&format!("- {one}"), 2, width)));
+        }
+    }
+    if !explanation.rows.is_empty() {
+        text.push('\n');
+    }
+    let longest = explanation.rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    for (label, row) in &explanation.rows {
+        text.push_str(&hanging(&format!("{label:longest$}  {row}"), longest + 2, width));
+    }
+    match &explanation.sources[..] {
+        [] => {}
+        [one] => {
+            let _ = write!(text, "\n{}", hanging(&format!("Source: {one}"), 2, width));
+        }
+        several => {
+            text.push_str("\nSources:\n");
+            several.iter().for_each(|one| text.push_str(&hanging(&format!("- {one}"), 2, width)));
+        }
+    }
+    text
+}
+
+/// A line wrapped, what does not fit on the first one indented.
+fn hanging(line: &str, indent: usize, width: usize) -> String {
+    let indent = " ".repeat(indent);
+    // Commands and addresses are copied whole.
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(&indent)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    let mut text = textwrap::fill(line, options);
+    text.push('\n');
+    text
 }
 
 /// On which machines a check means something, in words.

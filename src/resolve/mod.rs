@@ -7,12 +7,14 @@ pub mod answer;
 pub mod assemble;
 pub mod constraint;
 pub mod constraints;
+pub mod exists;
 pub mod install;
 pub mod parse;
 pub mod rank;
 pub mod request;
 pub mod search;
 pub mod wanted;
+pub mod words;
 pub mod world;
 
 use answer::{Answer, Conflict, Resolution};
