@@ -58,6 +58,7 @@ fn hanging(line: &str, indent: usize, width: usize) -> String {
     // Commands and addresses are copied whole.
     let options = textwrap::Options::new(width)
         .subsequent_indent(&indent)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .break_words(false);
     let mut text = textwrap::fill(line, options);

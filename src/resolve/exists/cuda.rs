@@ -27,7 +27,9 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     let names: Vec<&str> = rows.iter().map(|row| row.toolkit.as_str()).collect();
     let says = match names[..] {
         [one] if one == version => "A toolkit release that exists.".to_owned(),
-        _ => format!("Exists: {}.", words::and(&names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())),
+        _ => {
+            format!("Exists: {}.", words::and(&names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>()))
+        }
     };
     let mut explanation = Explanation::new(format!("CUDA {version}"), says);
     for row in &rows {
@@ -50,7 +52,9 @@ fn rest(explanation: &mut Explanation, world: &World, (major, minor): (u64, u64)
     let floor = u32::try_from(major).ok().and_then(cuda::major_driver_min);
     explanation.row(
         "driver",
-        floor.map_or(String::new(), |floor| format!("{floor} or newer runs it (minor-version compatibility of CUDA {major})")),
+        floor.map_or(String::new(), |floor| {
+            format!("{floor} or newer runs it (minor-version compatibility of CUDA {major})")
+        }),
     );
     let forward = cuda::forward(&name).map_or_else(
         || "on which older branches its cuda-compat package works is not known".to_owned(),
@@ -110,9 +114,7 @@ fn base_images(minor: &str) -> String {
     let wished = Version::parse(minor).map(|one| one.minor());
     let mut systems: Vec<&str> = images::of("nvidia/cuda")
         .iter()
-        .filter(|image| {
-            image.cuda.as_deref().and_then(Version::parse).map(|one| one.minor()) == wished
-        })
+        .filter(|image| image.cuda.as_deref().and_then(Version::parse).map(|one| one.minor()) == wished)
         .filter_map(|image| image.system.as_deref())
         .collect();
     systems.sort_unstable();
@@ -157,7 +159,10 @@ fn missing(version: &str) -> Explanation {
     } else {
         let branch = drivers::all().iter().find(|row| row.cuda.as_deref() == Some(version));
         let reported = branch.map_or(String::new(), |row| {
-            format!(" Drivers of branch {} report it, though: that is what they support, not what is installed.", row.branch)
+            format!(
+                " Drivers of branch {} report it, though: that is what they support, not what is installed.",
+                row.branch
+            )
         });
         format!("There is no such toolkit.{reported}")
     };
@@ -165,7 +170,9 @@ fn missing(version: &str) -> Explanation {
     let before = cuda::all().iter().rev().find(|row| parse(row).is_some_and(|one| one < wished));
     let after = cuda::all().iter().find(|row| parse(row).is_some_and(|one| one > wished));
     for near in [before, after].into_iter().flatten() {
-        let driver = torch::drivers(&near.toolkit.rsplit_once('.').map_or(String::new(), |(minor, _)| minor.to_owned()));
+        let driver = torch::drivers(
+            &near.toolkit.rsplit_once('.').map_or(String::new(), |(minor, _)| minor.to_owned()),
+        );
         explanation.instead(format!("CUDA {}: driver {driver}", near.toolkit));
         explanation.source(&near.source);
     }

@@ -13,7 +13,10 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     }
     let number = version.split('.').next().and_then(|branch| branch.parse().ok());
     let Some(number) = number else {
-        return Explanation::new(format!("driver {version}"), format!("{version:?} is not a driver version such as 550.144.03."));
+        return Explanation::new(
+            format!("driver {version}"),
+            format!("{version:?} is not a driver version such as 550.144.03."),
+        );
     };
     let Some(row) = drivers::branch(number) else { return missing(version, number) };
     let full: Option<DriverVersion> = version.parse().ok();
@@ -25,10 +28,18 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     };
     let says = match full {
         None => format!("{} of NVIDIA's Linux driver.", words::capital(kind)),
-        Some(_) => format!("A release of branch {number}, {kind} of NVIDIA's Linux driver. Single releases are not in the catalog."),
+        Some(_) => format!(
+            "A release of branch {number}, {kind} of NVIDIA's Linux driver. Single releases are not in the catalog."
+        ),
     };
     let mut explanation = Explanation::new(format!("driver {version}"), says);
-    explanation.row("CUDA", row.cuda.as_ref().map_or_else(|| "not known".to_owned(), |cuda| format!("{cuda}: what `nvidia-smi` prints, the newest that it knows in full")));
+    explanation.row(
+        "CUDA",
+        row.cuda.as_ref().map_or_else(
+            || "not known".to_owned(),
+            |cuda| format!("{cuda}: what `nvidia-smi` prints, the newest that it knows in full"),
+        ),
+    );
     runs(&mut explanation, world, number, full);
     explanation.row("first release", row.first_release.clone().unwrap_or_default());
     let end = row.end_of_life.as_ref().map_or(String::new(), |day| match &row.end_of_life_disputed {
@@ -72,7 +83,11 @@ fn runs(explanation: &mut Explanation, world: &World, branch: u32, full: Option<
         _ => format!("programs of CUDA {} (minor-version compatibility)", words::and(&majors)),
     };
     if !doubt.is_empty() {
-        text = [text, words::and(&doubt)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        text = [text, words::and(&doubt)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ");
     }
     explanation.row("runs", text);
     let newest = world
@@ -135,7 +150,12 @@ mod tests {
         let world = World::get();
         let row = |version: &str, label: &str| {
             let explanation = explain(world, version);
-            explanation.rows.iter().find(|(name, _)| name == label).map(|(_, text)| text.clone()).unwrap_or_default()
+            explanation
+                .rows
+                .iter()
+                .find(|(name, _)| name == label)
+                .map(|(_, text)| text.clone())
+                .unwrap_or_default()
         };
         // 470 runs CUDA 11 only, 550 no CUDA 13.
         let old = row("470.256.02", "newest torch");

@@ -26,11 +26,7 @@ fn capability(text: &str) -> Option<(u32, u32)> {
 
 fn model(world: &World, gpu: &gpus::Gpu) -> Explanation {
     let sold = if gpu.data_centre { "a data-centre card" } else { "not a data-centre card" };
-    let says = format!(
-        "{} ({}), {sold}.",
-        gpu.architecture,
-        words::sm(&gpu.compute_capability),
-    );
+    let says = format!("{} ({}), {sold}.", gpu.architecture, words::sm(&gpu.compute_capability),);
     let mut explanation = Explanation::new(&gpu.name, says);
     explanation.row("memory", gpu.memory_gib.map_or(String::new(), |size| format!("{size} GiB")));
     let nvlink = match (gpu.nvlink, gpu.nvlink_generation) {

@@ -32,8 +32,10 @@ pub(super) fn explain(reference: &str) -> Explanation {
 
 fn repository(repository: &images::Repository) -> Explanation {
     let count = images::of(&repository.name).len();
-    let mut explanation =
-        Explanation::new(&repository.name, format!("An image repository; the catalog knows {count} of its tags."));
+    let mut explanation = Explanation::new(
+        &repository.name,
+        format!("An image repository; the catalog knows {count} of its tags."),
+    );
     explanation.row("tags", repository.scheme.clone());
     let newest: Vec<String> =
         images::of(&repository.name).iter().rev().take(3).map(|image| image.tag.clone()).collect();
@@ -64,7 +66,8 @@ fn one(image: &Image) -> Explanation {
     explanation.row("system", image.system.clone().unwrap_or_else(|| "not known".to_owned()));
     explanation.row("Python", image.python.clone().unwrap_or_default());
     explanation.row("torch", image.torch.clone().unwrap_or_default());
-    explanation.row("driver", image.driver_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
+    explanation
+        .row("driver", image.driver_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("processors", image.architectures.as_ref().map_or(String::new(), |list| list.join(", ")));
     explanation.source(&image.source);
     explanation

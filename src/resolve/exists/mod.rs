@@ -93,7 +93,8 @@ pub fn thing(world: &World, text: &str) -> Option<Explanation> {
 
 /// Name and version: `torch==2.6.0`, `torch=2.6.0`, `torch 2.6.0`, `Flash_Attn`; the version is empty where there is none.
 fn split(text: &str) -> (String, &str) {
-    let end = text.find(|letter: char| letter.is_whitespace() || "=<>~!@".contains(letter)).unwrap_or(text.len());
+    let end =
+        text.find(|letter: char| letter.is_whitespace() || "=<>~!@".contains(letter)).unwrap_or(text.len());
     let (name, version) = text.split_at(end);
     let version = version.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '=').trim();
     (name.to_ascii_lowercase().replace(['_', '.'], "-"), version.strip_prefix('v').unwrap_or(version))

@@ -24,10 +24,11 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
         None => "whether it compares their versions is not known",
     };
     explanation.row("ranks", ranks);
-    let names: Vec<String> =
-        row.architectures.iter().flatten().map(|one| words::sm(one)).collect();
-    explanation.row("GPUs", if names.is_empty() { String::new() } else { format!("code for {}", names.join(", ")) });
-    let majors: Vec<String> = row.pypi_cuda_majors.iter().map(|major| format!("nvidia-nccl-cu{major}")).collect();
+    let names: Vec<String> = row.architectures.iter().flatten().map(|one| words::sm(one)).collect();
+    explanation
+        .row("GPUs", if names.is_empty() { String::new() } else { format!("code for {}", names.join(", ")) });
+    let majors: Vec<String> =
+        row.pypi_cuda_majors.iter().map(|major| format!("nvidia-nccl-cu{major}")).collect();
     explanation.row("on PyPI", words::and(&majors));
     let with: Vec<String> = world
         .builds
@@ -42,7 +43,11 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
 
 fn all() -> Explanation {
     let versions: Vec<&str> = nccl::all().iter().map(|row| row.version.as_str()).collect();
-    let says = format!("NVIDIA's library for collectives. The catalog knows {} releases, {}.", versions.len(), words::span(&versions));
+    let says = format!(
+        "NVIDIA's library for collectives. The catalog knows {} releases, {}.",
+        versions.len(),
+        words::span(&versions)
+    );
     let mut explanation = Explanation::new("NCCL", says);
     for row in nccl::all().iter().rev().take(6) {
         explanation.row(&row.version, row.released.clone().unwrap_or_else(|| "day not known".to_owned()));

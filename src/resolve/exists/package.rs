@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use pep440_rs::Version;
+use pep440_rs::{Version, VersionSpecifiers};
 
 use super::Explanation;
 use crate::catalog::{deepspeed, packages};
@@ -28,8 +28,7 @@ fn all(package: &Package) -> Explanation {
     let summary = packages::package(package.name).map_or("DeepSpeed", |row| row.summary.as_str());
     let versions: Vec<&str> = package.releases.iter().rev().map(|one| one.text.as_str()).collect();
     let sample = if sampled(package) { " (a sample)" } else { "" };
-    let says =
-        format!("{}. The catalog knows {} releases{sample}.", words::capital(summary), versions.len());
+    let says = format!("{}. The catalog knows {} releases{sample}.", words::capital(summary), versions.len());
     let mut explanation = Explanation::new(package.name, says);
     for release in package.releases.iter().take(8) {
         explanation.row(&release.text, brief(release));
@@ -53,7 +52,8 @@ fn requirements(release: &Release) -> String {
 }
 
 fn one(package: &Package, release: &Release) -> Explanation {
-    let day = if release.released.is_empty() { String::new() } else { format!(", released {}", release.released) };
+    let day =
+        if release.released.is_empty() { String::new() } else { format!(", released {}", release.released) };
     let newest = package.releases.first().is_some_and(|first| first.text == release.text);
     let newest = if newest { "; the newest in the catalog" } else { "" };
     let mut explanation = Explanation::new(release.name(), format!("Exists{day}{newest}."));
@@ -91,34 +91,18 @@ fn deepspeed_rows(explanation: &mut Explanation, version: &str) {
         };
         explanation.row(&format!("operators, CUDA {major}"), text);
     }
-    for known in deepspeed::incompatibilities().iter().filter(|row| covers(&row.deepspeed, version) == Some(true)) {
+    for known in
+        deepspeed::incompatibilities().iter().filter(|row| covers(&row.deepspeed, version) == Some(true))
+    {
         explanation.row("known", format!("with {}: {}. Do: {}", known.with, known.effect, known.fix));
         explanation.source(&known.source);
     }
 }
 
-/// Whether a range of the catalog's table (`0.10.1 to 0.14.0`, `<=0.11.1`, `all, 0.19.8 included`, `0.18.6`) has a version;
-/// `None` where it cannot be read.
+/// Whether the releases of a row (`>=0.10.1,<=0.14.0`) have a version among them; `None` where that cannot be read.
 fn covers(range: &str, version: &str) -> Option<bool> {
-    let parse = |text: &str| Version::from_str(text.trim()).ok();
-    let version = parse(version)?;
-    let range = range.trim();
-    if range == "all" || range.starts_with("all,") {
-        return Some(true);
-    }
-    if let Some((first, last)) = range.split_once(" to ") {
-        return Some(version >= parse(first)? && version <= parse(last)?);
-    }
-    if let Some(limit) = range.strip_prefix("<=") {
-        return Some(version <= parse(limit)?);
-    }
-    if let Some(limit) = range.strip_prefix(">=") {
-        return Some(version >= parse(limit)?);
-    }
-    if let Some(limit) = range.strip_prefix('<') {
-        return Some(version < parse(limit)?);
-    }
-    Some(version == parse(range)?)
+    let versions = VersionSpecifiers::from_str(range).ok()?;
+    Some(versions.contains(&Version::from_str(version).ok()?))
 }
 
 fn missing(package: &Package, version: &str) -> Explanation {
@@ -157,9 +141,7 @@ mod tests {
         for row in deepspeed::incompatibilities() {
             assert!(covers(&row.deepspeed, "0.14.0").is_some(), "{}", row.deepspeed);
         }
-        assert_eq!(covers("0.10.1 to 0.14.0", "0.14.0"), Some(true));
-        assert_eq!(covers("0.10.1 to 0.14.0", "0.9.5"), Some(false));
-        assert_eq!(covers("<=0.11.1", "0.9.5"), Some(true));
-        assert_eq!(covers("all, 0.19.8 included", "0.9.5"), Some(true));
+        assert_eq!(covers(">=0.10.1,<=0.14.0", "0.14.0"), Some(true));
+        assert_eq!(covers(">=0.10.1,<=0.14.0", "0.9.5"), Some(false));
     }
 }

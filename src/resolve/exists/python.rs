@@ -23,7 +23,10 @@ pub(super) fn explain(_world: &World, version: &str) -> Explanation {
         .filter_map(|source| systems::system(&source.system))
         .map(|system| system.name.clone())
         .collect();
-    explanation.row("brought by", if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) });
+    explanation.row(
+        "brought by",
+        if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) },
+    );
     let uv: Vec<&str> = systems::python_sources()
         .iter()
         .filter(|source| source.python == series && source.uv == Some(true))
@@ -47,7 +50,10 @@ pub(super) fn explain(_world: &World, version: &str) -> Explanation {
 fn missing(version: &str) -> Explanation {
     let known: Vec<&str> = systems::pythons().iter().map(|row| row.python.as_str()).collect();
     let says = format!("The catalog knows Python {}.", words::span(&known));
-    let mut explanation = Explanation::new(if version.is_empty() { "Python".to_owned() } else { format!("Python {version}") }, says);
+    let mut explanation = Explanation::new(
+        if version.is_empty() { "Python".to_owned() } else { format!("Python {version}") },
+        says,
+    );
     for row in systems::pythons().iter().rev() {
         let end = row.end_of_life.as_ref().map_or(String::new(), |day| format!("end of life {day}"));
         explanation.row(&row.python, end);
@@ -78,7 +84,8 @@ pub(super) fn system(system: &System) -> Explanation {
         .filter(|source| source.system == system.id && source.uv == Some(true))
         .map(|source| source.python.as_str())
         .collect();
-    explanation.row("from uv", if uv.is_empty() { String::new() } else { format!("Python {}", words::span(&uv)) });
+    explanation
+        .row("from uv", if uv.is_empty() { String::new() } else { format!("Python {}", words::span(&uv)) });
     explanation.row("note", system.note.clone().unwrap_or_default());
     explanation.source(&system.source);
     explanation

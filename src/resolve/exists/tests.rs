@@ -11,9 +11,27 @@ fn says(text: &str) -> String {
 #[test]
 fn what_exists() {
     for text in [
-        "torch 2.6.0", "torch==2.6.0+cu124", "pytorch 2.5", "torch", "numpy==1.26.4", "deepspeed==0.9.5", "deepspeed",
-        "cuda 12.1", "cuda 12.4.1", "driver 550", "driver 550.54.14", "h100", "RTX 4090", "sm_90", "nccl 2.19.3",
-        "python 3.12", "ubuntu22.04", "Ubuntu 22.04", "gpu-has-code", "torchvision 0.20.1", "nvidia/cuda",
+        "torch 2.6.0",
+        "torch==2.6.0+cu124",
+        "pytorch 2.5",
+        "torch",
+        "numpy==1.26.4",
+        "deepspeed==0.9.5",
+        "deepspeed",
+        "cuda 12.1",
+        "cuda 12.4.1",
+        "driver 550",
+        "driver 550.54.14",
+        "h100",
+        "RTX 4090",
+        "sm_90",
+        "nccl 2.19.3",
+        "python 3.12",
+        "ubuntu22.04",
+        "Ubuntu 22.04",
+        "gpu-has-code",
+        "torchvision 0.20.1",
+        "nvidia/cuda",
         "nvidia/cuda:12.1.1-base-ubuntu22.04",
     ] {
         let explanation = explain(text);
@@ -35,7 +53,11 @@ fn what_does_not_exist_and_what_does_instead() {
     ] {
         let explanation = explain(text);
         assert!(explanation.says.contains("no such") || text == "sm_91", "{text}: {}", explanation.says);
-        assert!(explanation.instead.iter().any(|one| one.starts_with(instead)), "{text}: {:?}", explanation.instead);
+        assert!(
+            explanation.instead.iter().any(|one| one.starts_with(instead)),
+            "{text}: {:?}",
+            explanation.instead
+        );
     }
     assert!(says("cuda 12.7").contains("branch 565"));
 }
@@ -48,7 +70,10 @@ fn what_is_newer_than_the_catalog_is_not_denied() {
         assert!(says.contains("ot known") || says.contains("Not in the catalog"), "{text}: {says}");
     }
     // Builds of 2.15.0 besides PyPI's may exist.
-    assert!(says("torch==2.15.0+cu126").starts_with("Not known") || says("torch==2.15.0+cu126").starts_with("Exists"));
+    assert!(
+        says("torch==2.15.0+cu126").starts_with("Not known")
+            || says("torch==2.15.0+cu126").starts_with("Exists")
+    );
 }
 
 #[test]

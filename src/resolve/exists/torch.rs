@@ -57,7 +57,8 @@ fn series_of(number: &str, releases: &[&Release]) -> Explanation {
 /// Day, builds and Pythons in a line.
 fn brief(release: &Release) -> String {
     let day = release.released.as_ref().map_or(String::new(), |day| format!("{day}: "));
-    let pythons = release.pythons.as_deref().map_or(String::new(), |list| format!(", Python {}", plain(list)));
+    let pythons =
+        release.pythons.as_deref().map_or(String::new(), |list| format!(", Python {}", plain(list)));
     format!("{day}{}{pythons}", words::and(&names(release)))
 }
 
@@ -117,7 +118,8 @@ fn build(release: &Release, build: &Build) -> Explanation {
 fn common(explanation: &mut Explanation, release: &Release) {
     let pythons = release.pythons.as_deref().map(|list| list.join(", "));
     explanation.row("Python", pythons.unwrap_or_else(|| "not known".to_owned()));
-    explanation.row("glibc", release.glibc_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
+    explanation
+        .row("glibc", release.glibc_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("torchvision", release.torchvision.clone().unwrap_or_default());
     explanation.row("torchaudio", release.torchaudio.clone().unwrap_or_default());
     explanation.row("triton", release.triton.clone().unwrap_or_default());
@@ -159,14 +161,14 @@ fn no_build(world: &World, release: &Release, name: &str) -> Explanation {
     let says = if release.builds_complete {
         format!("There is no such build: torch {} was made as {builds}.", release.version)
     } else {
-        format!("Not known: of torch {} the catalog knows {builds} only, and others may exist.", release.version)
+        format!(
+            "Not known: of torch {} the catalog knows {builds} only, and others may exist.",
+            release.version
+        )
     };
     let mut explanation = Explanation::new(format!("torch {}+{name}", release.version), says);
-    let with: Vec<&str> = torch::all()
-        .iter()
-        .filter(|one| one.build(name).is_some())
-        .map(|one| one.version.as_str())
-        .collect();
+    let with: Vec<&str> =
+        torch::all().iter().filter(|one| one.build(name).is_some()).map(|one| one.version.as_str()).collect();
     match with.last() {
         Some(newest) => {
             explanation.instead(format!("torch=={newest}+{name}, the newest with this build"));
