@@ -90,7 +90,7 @@ file::rows!(Release, Major, Architecture, ForwardCompatibility);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     sources: Sources,
     rows: Vec<Release>,

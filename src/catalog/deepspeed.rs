@@ -142,7 +142,7 @@ file::rows!(Release, CudaMinors, Incompatibility, Operator);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     sources: Sources,
     cuda_minors: Vec<CudaMinors>,

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use super::file;
+
 /// One key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,7 +53,7 @@ pub enum Kind {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     source: String,
     rows: Vec<Key>,
@@ -63,11 +65,8 @@ struct File {
 /// When the embedded file is not what its type says; a test reads it.
 pub fn all() -> &'static [Key] {
     static FILE: OnceLock<File> = OnceLock::new();
-    let file =
-        FILE.get_or_init(|| match serde_yaml::from_str(include_str!("../../catalog/docker_daemon.yaml")) {
-            Ok(file) => file,
-            Err(error) => panic!("catalog/docker_daemon.yaml: {error}"),
-        });
+    let file: &File = FILE
+        .get_or_init(|| file::parse("docker_daemon.yaml", include_str!("../../catalog/docker_daemon.yaml")));
     debug_assert!(!file.source.is_empty() && !file.checked.is_empty());
     &file.rows
 }

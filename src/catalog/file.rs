@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::cache;
+
 /// A row that names its source.
 pub(super) trait Row {
     /// The row's source and the day on which it was checked.
@@ -25,7 +27,7 @@ pub(super) use rows;
 /// A file with one table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table<R> {
+pub(super) struct Table<R> {
     checked: String,
     #[serde(default)]
     sources: Sources,
@@ -36,18 +38,19 @@ struct Table<R> {
 pub(super) type Sources = BTreeMap<String, String>;
 
 /// The rows of a file with one table.
-pub(super) fn table<R: Row + DeserializeOwned>(name: &str, text: &str) -> Vec<R> {
-    let mut table: Table<R> = parse(name, text);
+pub(super) fn table<R: Row + DeserializeOwned>(name: &str, embedded: &'static str) -> Vec<R> {
+    let mut table: Table<R> = parse(name, embedded);
     complete(&mut table.rows, &table.checked, &table.sources);
     table.rows
 }
 
-/// Parses an embedded file.
+/// Parses a file: the newest of the embedded one and a cached one.
 ///
 /// # Panics
-/// When the file is not what its type says. The files are part of the program and a test reads each of them.
-pub(super) fn parse<T: DeserializeOwned>(name: &str, text: &str) -> T {
-    match serde_yaml::from_str(text) {
+/// When the file is not what its type says. The embedded files are part of the program and a test reads each of them; a cached one
+/// was held to the same rules before it came here.
+pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> T {
+    match serde_yaml::from_str(cache::text(name, embedded)) {
         Ok(file) => file,
         Err(error) => panic!("catalog/{name}: {error}"),
     }

@@ -2,18 +2,23 @@
 //!
 //! Every file is `{checked, sources, rows}`. A row's `source` holds keys of `sources` or plain text, several parted by `; `;
 //! reading replaces the keys. `checked` is the day on which the row was held against its source; a row without its own has the
-//! file's. What a source did not tell is left out of the row and is `None` here: it means "not known", never "no".
+//! file's. [`rules`] holds a file to this, embedded or cached; [`cache`] has the newer files that a refresh wrote.
+//! What a source did not tell is left out of the row and is `None` here: it means "not known", never "no".
 
+pub mod browse;
+pub mod cache;
 pub mod cuda;
 pub mod deepspeed;
 pub mod docker_daemon;
 pub mod drivers;
+pub mod embedded;
 mod file;
 pub mod flash_attn;
 pub mod gpus;
 pub mod images;
 pub mod nccl;
 pub mod packages;
+pub mod rules;
 pub mod systems;
 pub mod toolkit;
 pub mod torch;

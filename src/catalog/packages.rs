@@ -92,7 +92,7 @@ pub struct Package {
 }
 
 /// Name and file of every package.
-const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("accelerate", include_str!("../../catalog/packages/accelerate.yaml")),
     ("bitsandbytes", include_str!("../../catalog/packages/bitsandbytes.yaml")),
     ("datasets", include_str!("../../catalog/packages/datasets.yaml")),

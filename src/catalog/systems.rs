@@ -102,7 +102,7 @@ file::rows!(System, PythonSource, Python, Compilers);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     sources: Sources,
     systems: Vec<System>,

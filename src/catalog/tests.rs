@@ -2,24 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_yaml::Value;
-
 use super::file::Row;
 use super::version::{Version, compare};
 use super::{cuda, deepspeed, drivers, gpus, images, nccl, toolkit, torch, variables, xids};
-
-const FILES: &[(&str, &str)] = &[
-    ("cuda.yaml", include_str!("../../catalog/cuda.yaml")),
-    ("deepspeed.yaml", include_str!("../../catalog/deepspeed.yaml")),
-    ("drivers.yaml", include_str!("../../catalog/drivers.yaml")),
-    ("images/cuda.yaml", include_str!("../../catalog/images/cuda.yaml")),
-    ("gpus.yaml", include_str!("../../catalog/gpus.yaml")),
-    ("nccl.yaml", include_str!("../../catalog/nccl.yaml")),
-    ("toolkit.yaml", include_str!("../../catalog/toolkit.yaml")),
-    ("torch.yaml", include_str!("../../catalog/torch.yaml")),
-    ("variables.yaml", include_str!("../../catalog/variables.yaml")),
-    ("xids.yaml", include_str!("../../catalog/xids.yaml")),
-];
 
 fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
@@ -79,53 +64,6 @@ fn rows_are_ordered_and_single() {
     assert!(xids::all().windows(2).all(|pair| pair[0].number < pair[1].number));
     let cves: BTreeSet<&str> = toolkit::all_cves().iter().map(|row| row.id.as_str()).collect();
     assert_eq!(cves.len(), toolkit::all_cves().len());
-}
-
-#[test]
-fn nothing_unknown_is_written_as_a_value() {
-    fn walk(file: &str, value: &Value) {
-        match value {
-            Value::Null => panic!("{file}: null"),
-            Value::String(text) => {
-                let word = text.trim().to_lowercase();
-                assert!(
-                    !["", "none", "null", "unknown", "n/a", "?", "tbd"].contains(&word.as_str())
-                        || word == "none"
-                );
-            }
-            Value::Sequence(list) => list.iter().for_each(|value| walk(file, value)),
-            Value::Mapping(map) => map.iter().for_each(|(_, value)| walk(file, value)),
-            _ => {}
-        }
-    }
-    for (name, text) in FILES {
-        walk(name, &serde_yaml::from_str(text).unwrap());
-    }
-}
-
-#[test]
-fn every_key_of_sources_is_used() {
-    for (name, text) in FILES {
-        let file: Value = serde_yaml::from_str(text).unwrap();
-        let keys: BTreeMap<String, String> = serde_yaml::from_value(file["sources"].clone()).unwrap();
-        let mut used = BTreeSet::new();
-        fn collect(value: &Value, used: &mut BTreeSet<String>) {
-            match value {
-                Value::Sequence(list) => list.iter().for_each(|value| collect(value, used)),
-                Value::Mapping(map) => {
-                    map.iter().for_each(|(key, value)| match (key.as_str(), value.as_str()) {
-                        (Some("source"), Some(text)) => used.extend(text.split("; ").map(str::to_owned)),
-                        _ => collect(value, used),
-                    })
-                }
-                _ => {}
-            }
-        }
-        collect(&file, &mut used);
-        for key in keys.keys() {
-            assert!(used.contains(key), "{name}: {key} is used by no row");
-        }
-    }
 }
 
 #[test]

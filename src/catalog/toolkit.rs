@@ -88,7 +88,7 @@ file::rows!(Release, Cve, EngineSeries);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     sources: Sources,
     rows: Vec<Release>,

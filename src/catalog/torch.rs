@@ -105,7 +105,7 @@ file::rows!(Release);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     checked: String,
     index: String,
     cpu_build: String,

@@ -1,5 +1,6 @@
 //! The command line: one file a verb, its arguments and its `run`.
 
+mod catalog;
 mod check;
 mod checks;
 mod explain;
@@ -18,16 +19,25 @@ use crate::facts::{Expected, Facts, gather};
 use crate::host;
 use crate::host::live::Live;
 use crate::host::record::Recorder;
+use crate::report::screen;
 
 /// Environment doctor for GPU servers.
 ///
 /// Says what this machine is, what is wrong with it, and what to type next: driver, CUDA, NCCL, container toolkit, Docker, network and
 /// Python stack. Never reports "fine" where it could not look.
 #[derive(Debug, Parser)]
-#[command(name = "envdoc", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "envdoc", disable_version_flag = true, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
+    /// Print the version; with -v also which catalog is used.
+    #[arg(short = 'V', long)]
+    version: bool,
+
+    /// With --version: say more.
+    #[arg(short, long, requires = "version")]
+    verbose: bool,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,17 +47,25 @@ enum Command {
     Snapshot(snapshot::Args),
     Explain(explain::Args),
     Checks(checks::Args),
+    Catalog(catalog::Args),
 }
 
 impl Cli {
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
-        match self.command {
+        if let Some(dir) = catalog::directory() {
+            crate::catalog::cache::install(dir, screen::note);
+        }
+        let Some(command) = self.command.filter(|_| !self.version) else {
+            return screen::print(&catalog::version(self.verbose)).map(|()| 0);
+        };
+        match command {
             Command::Check(args) => args.run(),
             Command::Resolve(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
+            Command::Catalog(args) => args.run(),
         }
     }
 }

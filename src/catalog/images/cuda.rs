@@ -45,7 +45,7 @@ file::rows!(Row);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(in crate::catalog) struct File {
     checked: String,
     sources: Sources,
     repository: Repository,

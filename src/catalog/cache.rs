@@ -1,0 +1,160 @@
+//! Newer files than the embedded ones, in a directory of the user.
+//!
+//! `envdoc catalog refresh` writes there; the newest file wins, by the newest day in it. A file that breaks a rule is not used. The
+//! program installs the directory once; the library alone never looks for one, so that its tests know what they read.
+#![expect(clippy::disallowed_methods, reason = "the cache is envdoc's own, not a fact of the machine")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::{embedded, rules};
+
+struct Cache {
+    dir: PathBuf,
+    note: fn(&str),
+    /// The files in it, by their names below `catalog/`: read when first asked for.
+    names: OnceLock<Vec<String>>,
+    /// Texts of the files that were asked for; `None` where the embedded one is used.
+    texts: Mutex<BTreeMap<String, Option<&'static str>>>,
+}
+
+static CACHE: OnceLock<Cache> = OnceLock::new();
+
+/// The most that is taken of one cached file, in bytes; the largest embedded one has a tenth of it.
+const FILE_MAX: u64 = 4 << 20;
+
+/// From now on files of this directory are used where they are newer. `note` is told of each that cannot be used, once.
+pub fn install(dir: PathBuf, note: fn(&str)) {
+    // A second directory is not taken: rows may have been read from the first one.
+    let _ = CACHE.set(Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() });
+}
+
+/// The directory that was installed.
+pub fn dir() -> Option<&'static Path> {
+    CACHE.get().map(|cache| cache.dir.as_path())
+}
+
+/// The text to use for a file: the cached one where it is newer and keeps the rules, else the embedded one.
+pub fn text(name: &str, embedded: &'static str) -> &'static str {
+    cached(name, embedded).unwrap_or(embedded)
+}
+
+/// The cached text, where it is used.
+pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
+    let cache = CACHE.get()?;
+    if !cache.names.get_or_init(|| names(&cache.dir)).iter().any(|known| known == name) {
+        return None;
+    }
+    let known = || cache.texts.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = known().get(name) {
+        return *text;
+    }
+    // Not under the lock: holding a file to the rules may read other files.
+    let text = match usable(&cache.dir, name, embedded) {
+        Ok(text) => text.map(|text| &*text.leak()),
+        Err(why) => {
+            let path = cache.dir.join(name);
+            (cache.note)(&format!("the cached catalog file {} is not used: {why}", path.display()));
+            None
+        }
+    };
+    *known().entry(name.to_owned()).or_insert(text)
+}
+
+/// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made from the other.
+fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, String> {
+    let text = read(&dir.join(name))?;
+    match (newest_day(&text), newest_day(embedded)) {
+        (None, _) => return Err("no day of checking stands in it".into()),
+        (Some(cached), Some(embedded)) if cached < embedded => return Ok(None),
+        _ => {}
+    }
+    let broken = rules::broken(name, &text, &|other| {
+        embedded::file_named(other).map(|file| self::text(other, file.text).into())
+    });
+    match broken.first() {
+        None => Ok(Some(text)),
+        Some(first) if broken.len() == 1 => Err(first.to_string()),
+        Some(first) => Err(format!("{first} (and {} more)", broken.len() - 1)),
+    }
+}
+
+/// Reads a file that somebody else may have put there.
+pub fn read(path: &Path) -> Result<String, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() || metadata.len() > FILE_MAX {
+        return Err(format!("it is no file, or larger than {} MiB", FILE_MAX >> 20));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// The YAML files in a directory and in its folder `packages`, as they are named below `catalog/`.
+pub fn names(dir: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![(dir.to_owned(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".yaml") {
+                names.push(format!("{prefix}{name}"));
+            } else if prefix.is_empty() && !name.starts_with('.') && entry.path().is_dir() {
+                folders.push((entry.path(), format!("{name}/")));
+            }
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+/// The newest day on which something in the file was checked.
+///
+/// Rows that a refresh adds have a day of their own; that of the file stays, because the older rows were not looked at again.
+pub fn newest_day(text: &str) -> Option<&str> {
+    let days = text.match_indices("checked:").filter_map(|(at, found)| {
+        let day = text[at + found.len()..].trim_start_matches([' ', '"', '\'']).get(..10)?;
+        day.parse::<jiff::civil::Date>().is_ok().then_some(day)
+    });
+    days.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_day_is_that_of_the_file_or_of_a_row() {
+        assert_eq!(newest_day("checked: 2026-11-21\nrows: []\n"), Some("2026-11-21"));
+        assert_eq!(newest_day("checked: \"2026-11-21\"\nrows: []\n"), Some("2026-11-21"));
+        let rows =
+            "checked: 2026-11-21\nrows:\n- {a: 1, checked: 2026-12-01}\n- {a: 2, checked: 2026-11-30}\n";
+        assert_eq!(newest_day(rows), Some("2026-12-01"));
+        assert_eq!(newest_day("# checked: never\nrows: []\n"), None);
+        assert_eq!(newest_day("checked: 2026-13-41\n"), None);
+    }
+
+    #[test]
+    fn files_are_used_when_newer_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let embedded = embedded::file_named("nccl.yaml").unwrap().text;
+        let used = |text: &str| {
+            std::fs::write(dir.path().join("nccl.yaml"), text).unwrap();
+            usable(dir.path(), "nccl.yaml", embedded)
+        };
+        assert_eq!(
+            used(embedded),
+            Ok(Some(embedded.to_owned())),
+            "of the same day: it was made from the embedded one"
+        );
+        let newer = format!("{embedded}- {{version: \"99.1.1\", source: a test, checked: 2099-01-01}}\n");
+        assert_eq!(used(&newer), Ok(Some(newer.clone())));
+        let older = newer.replace("2099-", "2001-").replace("checked: 2026-", "checked: 2001-");
+        assert_eq!(used(&older), Ok(None), "older than the embedded one");
+        assert!(used(&newer.replace("99.1.1", "1.1.1")).unwrap_err().contains("nccl.yaml 1.1.1: order"));
+        assert!(used(&newer.replace("source: a test, ", "")).unwrap_err().contains("source"));
+        assert!(used("rows: [").unwrap_err().contains("no day"));
+        assert!(used("checked: 2099-01-01\nrows: [").unwrap_err().contains("nccl.yaml: type"));
+        assert_eq!(names(dir.path()), ["nccl.yaml"]);
+        assert_eq!(names(&dir.path().join("none")), [""; 0]);
+    }
+}

@@ -1,0 +1,258 @@
+//! `envdoc catalog`.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use clap::{Subcommand, ValueEnum};
+use serde::Serialize;
+
+use crate::catalog::browse::{self, InUse, Shown};
+use crate::catalog::cache;
+use crate::catalog::embedded::{self, File};
+use crate::catalog::rules::{self, Broken};
+use crate::error::{Error, Kind};
+use crate::report::{self, json, screen};
+
+/// What envdoc knows of the world: show it with its sources, hold it to its rules, bring it up to date.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Show(Show),
+    Verify(Verify),
+}
+
+/// Show the catalog's files, the rows of one, or one row with everything that is known and where it was read.
+#[derive(Debug, clap::Args)]
+struct Show {
+    /// A file: torch, drivers, packages/transformers.
+    file: Option<String>,
+
+    /// A row: 2.5.1, 580, "H100 SXM5 80GB".
+    row: Option<String>,
+
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Hold every row to the rules: sources, days, order, references, versions.
+///
+/// Exit code 0: every rule is kept; 1: some are not; 2: there is nothing to verify.
+#[derive(Debug, clap::Args)]
+struct Verify {
+    /// A folder with files of the catalog; without it what is embedded and what is cached.
+    dir: Option<PathBuf>,
+
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+    /// As the files are written.
+    Yaml,
+}
+
+impl Format {
+    fn machine(self, value: &impl Serialize) -> Result<String, Error> {
+        match self {
+            Format::Yaml => serde_yaml::to_string(value)
+                .map_err(|error| Error::new(Kind::File, format!("cannot write YAML: {error}"))),
+            _ => json::text(value),
+        }
+    }
+}
+
+impl Args {
+    /// Does what the subcommand says.
+    pub fn run(self) -> Result<u8, Error> {
+        match self.command {
+            Command::Show(args) => args.run().map(|()| 0),
+            Command::Verify(args) => args.run(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Files {
+    schema: u32,
+    files: Vec<InUse>,
+}
+
+#[derive(Serialize)]
+struct Rows {
+    schema: u32,
+    #[serde(flatten)]
+    file: InUse,
+    /// Named so because `rows` counts them.
+    found: Vec<Shown>,
+}
+
+impl Show {
+    fn run(self) -> Result<(), Error> {
+        let Some(name) = &self.file else {
+            let files = browse::files();
+            return screen::print(&match self.format {
+                Format::Text => report::catalog::files(&files),
+                format => format.machine(&Files { schema: 1, files })?,
+            });
+        };
+        let file = named(name)?;
+        let (about, rows) = (browse::in_use(&file), browse::rows(&file));
+        let found = match &self.row {
+            None => rows,
+            Some(key) => self.find(&file, &rows, key)?,
+        };
+        screen::print(&match (self.format, &self.row) {
+            (Format::Text, None) => report::catalog::rows(&about, &found, screen::width()),
+            (Format::Text, Some(_)) => {
+                let rows = found.iter().map(|row| report::catalog::row(&about, row, screen::width()));
+                rows.collect::<Vec<_>>().join("\n")
+            }
+            (format, _) => format.machine(&Rows { schema: 1, file: about, found })?,
+        })
+    }
+
+    fn find(&self, file: &File, rows: &[Shown], key: &str) -> Result<Vec<Shown>, Error> {
+        let found = browse::find(rows, key);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let names: Vec<String> = rows.iter().flat_map(browse::names).collect();
+        let error = Error::new(Kind::Usage, format!("{} has no row {key:?}", file.name));
+        let error = match super::nearest(key, names.iter().map(String::as_str)) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error,
+        };
+        let name = file.name.trim_end_matches(".yaml");
+        Err(error.hint(format!("`envdoc catalog show {name}` lists them all")))
+    }
+}
+
+/// The file that is meant, or which it could be.
+fn named(name: &str) -> Result<File, Error> {
+    browse::file(name).ok_or_else(|| {
+        let error = Error::new(Kind::Usage, format!("the catalog has no file {name:?}"));
+        let names: Vec<String> =
+            embedded::all().map(|file| file.name.trim_end_matches(".yaml").to_owned()).collect();
+        let error = match super::nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error,
+        };
+        error.hint("`envdoc catalog show` lists them all")
+    })
+}
+
+#[derive(Serialize)]
+struct Verified {
+    schema: u32,
+    files: usize,
+    rows: usize,
+    broken: Vec<Broken>,
+}
+
+impl Verify {
+    fn run(self) -> Result<u8, Error> {
+        let verified = match &self.dir {
+            Some(dir) => folder(dir)?,
+            None => in_use()?,
+        };
+        screen::print(&match self.format {
+            Format::Text => report::catalog::verified(verified.files, verified.rows, &verified.broken),
+            format => format.machine(&verified)?,
+        })?;
+        Ok(u8::from(!verified.broken.is_empty()))
+    }
+}
+
+fn embedded_text(name: &str) -> Option<Cow<'static, str>> {
+    embedded::file_named(name).map(|file| file.text.into())
+}
+
+/// The embedded files, and those in the cache, newer or not.
+fn in_use() -> Result<Verified, Error> {
+    let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
+    for file in embedded::all() {
+        verified.add(&file.name, file.text, &embedded_text);
+    }
+    if let Some(dir) = cache::dir() {
+        for name in cache::names(dir) {
+            verified.add_file(dir, &name)?;
+        }
+    }
+    Ok(verified)
+}
+
+fn folder(dir: &Path) -> Result<Verified, Error> {
+    let names = cache::names(dir);
+    if names.is_empty() {
+        return Err(Error::new(Kind::File, format!("there is no file of the catalog in {}", dir.display()))
+            .hint("files are named as `envdoc catalog show` lists them"));
+    }
+    let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
+    for name in &names {
+        verified.add_file(dir, name)?;
+    }
+    Ok(verified)
+}
+
+impl Verified {
+    fn add_file(&mut self, dir: &Path, name: &str) -> Result<(), Error> {
+        let text = cache::read(&dir.join(name)).map_err(|why| {
+            Error::new(Kind::File, format!("cannot read {}: {why}", dir.join(name).display()))
+        })?;
+        // What a file names may stand beside it, or in the embedded catalog.
+        self.add(name, &text, &|other| {
+            cache::read(&dir.join(other)).ok().map(Cow::Owned).or_else(|| embedded_text(other))
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, text: &str, others: rules::Others<'_>) {
+        self.files += 1;
+        self.rows += rules::count(name, text);
+        self.broken.extend(rules::broken(name, text, others));
+    }
+}
+
+/// Where newer files of the catalog are kept: `$ENVDOC_CATALOG_DIR` (empty: nowhere), else `envdoc/catalog` in the user's cache.
+pub(super) fn directory() -> Option<PathBuf> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "where envdoc keeps its own files is no fact of the machine"
+    )]
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    if let Some(dir) = variable("ENVDOC_CATALOG_DIR") {
+        return (!dir.as_os_str().is_empty()).then_some(dir);
+    }
+    let cache = variable("XDG_CACHE_HOME").filter(|dir| dir.is_absolute());
+    let cache = cache.or_else(|| Some(variable("HOME").filter(|dir| dir.is_absolute())?.join(".cache")))?;
+    Some(cache.join("envdoc/catalog"))
+}
+
+/// The version, and which catalog is used.
+pub(super) fn version(verbose: bool) -> String {
+    let mut text = format!("envdoc {}\n", env!("CARGO_PKG_VERSION"));
+    if verbose {
+        let newest =
+            embedded::all().filter_map(|file| cache::newest_day(file.text)).max().unwrap_or_default();
+        text.push_str(&format!("catalog: embedded, of {newest}\n"));
+        for file in embedded::all() {
+            if let (Some(newer), Some(dir)) = (cache::cached(&file.name, file.text), cache::dir()) {
+                let day = cache::newest_day(newer).unwrap_or_default();
+                text.push_str(&format!("catalog: {}, of {day}\n", dir.join(&*file.name).display()));
+            }
+        }
+    }
+    text
+}
