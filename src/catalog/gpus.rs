@@ -33,7 +33,8 @@ pub struct Gpu {
     pub nvlink: Option<bool>,
     /// The generation of its NVLink (4 on Hopper); `None` where it has none or it is not known.
     pub nvlink_generation: Option<u8>,
-    /// Memory of one GPU in GiB, as the product is sold; `None` where it differs by board or is not known.
+    /// Memory of one GPU in GiB as the product is sold (80 for "80GB"); what the driver reports is up to 2 % less. `None` where
+    /// boards of the same name differ, or where it is not known.
     pub memory_gib: Option<f32>,
     /// Whether only NVIDIA's open kernel module drives it; `None` where it is not known.
     pub open_module_only: Option<bool>,
@@ -239,6 +240,16 @@ mod tests {
         assert_eq!(by_pci(0x2bb4).unwrap().name, "RTX PRO 6000 Blackwell Max-Q Workstation Edition");
         assert_eq!(by_pci(0x1eb8).unwrap().name, "Tesla T4");
         assert_eq!(by_pci(0x1b06).unwrap().name, "GTX 1080 Ti");
+    }
+
+    #[test]
+    fn memory_and_links() {
+        let of = |alias: &str| by_alias(alias).map(|gpu| (gpu.memory_gib, gpu.nvlink_generation)).unwrap();
+        assert_eq!(of("h100"), (Some(80.0), Some(4)));
+        assert_eq!(of("b200"), (Some(180.0), Some(5)));
+        assert_eq!(of("rtx 4090"), (Some(24.0), None));
+        assert_eq!(of("v100").1, Some(2));
+        assert_eq!(of("gtx 1060").0, None, "3, 5 and 6 GB boards share the name");
     }
 
     #[test]
