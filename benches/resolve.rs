@@ -1,0 +1,48 @@
+//! Ten thousand resolutions in one process: `cargo bench --bench resolve`.
+
+use std::time::Instant;
+
+use envdoc::resolve::request::{Request, Want, Wish};
+use envdoc::resolve::{resolve, world::World};
+
+fn request(number: usize) -> Request {
+    let pick = |list: &[&'static str], place: usize| list[number / place % list.len()];
+    let mut wishes = Vec::new();
+    let mut add = |part: &str, text: &str| {
+        let versions = text.parse().expect("a version");
+        let want = match part {
+            "cuda" => Want::Cuda(versions),
+            "python" => Want::Python(versions),
+            "torch" => Want::Torch(versions),
+            name => Want::Package(name.to_owned(), versions),
+        };
+        wishes.push(Wish { says: format!("--{part} {text}"), want });
+    };
+    add("python", pick(&["3.10", "3.11", "3.12", "3.13", ">=3.9"], 1));
+    add("cuda", pick(&["12.1", "12.4", "12.6", ">=12", "11.8", "13.0", "12.8"], 5));
+    match pick(&["", "deepspeed", "transformers", "trl"], 35) {
+        "" => {}
+        name => add(name, ""),
+    }
+    match pick(&["", ">=2.4", "<2.7"], 140) {
+        "" => {}
+        versions => add("torch", versions),
+    }
+    Request { wishes, today: "2026-11-21".into(), ..Request::default() }
+}
+
+fn main() {
+    let start = Instant::now();
+    resolve(World::get(), &request(0));
+    let first = start.elapsed();
+    let start = Instant::now();
+    let found = (0..10_000)
+        .filter(|number| matches!(resolve(World::get(), &request(*number)), envdoc::resolve::answer::Answer::Found(_)))
+        .count();
+    let all = start.elapsed();
+    #[expect(clippy::print_stdout, reason = "the result of the benchmark")]
+    {
+        println!("first resolution, catalog read: {:.1} ms", first.as_secs_f64() * 1e3);
+        println!("10000 resolutions: {:.2} s, {found} with a stack", all.as_secs_f64());
+    }
+}
