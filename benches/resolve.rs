@@ -37,7 +37,9 @@ fn main() {
     let first = start.elapsed();
     let start = Instant::now();
     let found = (0..10_000)
-        .filter(|number| matches!(resolve(World::get(), &request(*number)), envdoc::resolve::answer::Answer::Found(_)))
+        .filter(|number| {
+            matches!(resolve(World::get(), &request(*number)), envdoc::resolve::answer::Answer::Found(_))
+        })
         .count();
     let all = start.elapsed();
     #[expect(clippy::print_stdout, reason = "the result of the benchmark")]

@@ -73,28 +73,30 @@ pub struct Python {
     pub text: String,
     /// The same as a version.
     pub version: Version,
+    first: Version,
+    last: Version,
     /// The day of its end, where it is known.
     pub end_of_life: Option<String>,
 }
 
-/// The patch releases of a series that can be told apart in a set of bits.
-const PATCHES: u64 = 48;
+/// A patch release that no series will reach.
+const LAST: u64 = 99;
 
 impl Python {
-    /// The patch releases of this series (bit n: `3.12.n`) that specifiers allow.
-    pub fn patches(&self, specifiers: &VersionSpecifiers) -> u64 {
-        if specifiers.is_empty() {
-            return (1 << PATCHES) - 1;
-        }
-        let (major, minor) = series(&self.version);
-        (0..PATCHES)
-            .filter(|patch| specifiers.contains(&Version::new([major, minor, *patch])))
-            .fold(0, |set, patch| set | 1 << patch)
-    }
-
     /// Whether specifiers allow any patch release of this series.
     pub fn within(&self, specifiers: &VersionSpecifiers) -> bool {
-        self.patches(specifiers) != 0
+        // The first and the last one tell, but where a specifier names a patch release itself.
+        if specifiers.contains(&self.last) || specifiers.contains(&self.first) {
+            return true;
+        }
+        let (major, minor) = series(&self.version);
+        let named = specifiers.iter().filter_map(|one| match one.version().release() {
+            [here, there, patch, ..] if (*here, *there) == (major, minor) => Some(*patch),
+            _ => None,
+        });
+        named
+            .flat_map(|patch| [patch.saturating_sub(1), patch, patch + 1])
+            .any(|patch| specifiers.contains(&Version::new([major, minor, patch])))
     }
 }
 
@@ -224,9 +226,13 @@ fn builds() -> Vec<Build> {
 
 fn pythons() -> Vec<Python> {
     let of = |row: &systems::Python| {
+        let number = version(&row.python)?;
+        let (major, minor) = series(&number);
         Some(Python {
             text: row.python.clone(),
-            version: version(&row.python)?,
+            first: Version::new([major, minor, 0]),
+            last: Version::new([major, minor, LAST]),
+            version: number,
             end_of_life: row.end_of_life.clone(),
         })
     };
