@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, nccl, packages, systems,
-    toolkit, torch, variables, xids,
+    cuda, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, nccl, packages, presets,
+    systems, toolkit, torch, variables, xids,
 };
 
 /// One file of the catalog.
@@ -116,6 +116,11 @@ static FILES: &[File] = &[
         include_str!("../../catalog/nccl.yaml"),
         &[by(&["version"], Versions)],
     ),
+    file::<file::Table<presets::Preset>>(
+        "presets.yaml",
+        include_str!("../../catalog/presets.yaml"),
+        &[by(&["name"], Alphabet)],
+    ),
     file::<systems::File>(
         "systems.yaml",
         include_str!("../../catalog/systems.yaml"),
@@ -149,7 +154,8 @@ static FILES: &[File] = &[
 ];
 
 /// A row of a package names several releases; see [`super::packages`].
-const PACKAGE: &[Table] = &[by(&["releases"], Free), named("incompatible", &["with", "versions"], Free)];
+const PACKAGE: &[Table] =
+    &[by(&["releases"], Free), named("incompatible", &["releases", "with", "versions"], Free)];
 
 /// Every file of the catalog, packages last.
 pub fn all() -> impl Iterator<Item = File> {

@@ -18,6 +18,7 @@ pub mod gpus;
 pub mod images;
 pub mod nccl;
 pub mod packages;
+pub mod presets;
 pub mod rules;
 pub mod systems;
 pub mod toolkit;

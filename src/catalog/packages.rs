@@ -96,6 +96,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("accelerate", include_str!("../../catalog/packages/accelerate.yaml")),
     ("bitsandbytes", include_str!("../../catalog/packages/bitsandbytes.yaml")),
     ("datasets", include_str!("../../catalog/packages/datasets.yaml")),
+    ("flash-attn", include_str!("../../catalog/packages/flash-attn.yaml")),
     ("gymnasium", include_str!("../../catalog/packages/gymnasium.yaml")),
     ("huggingface-hub", include_str!("../../catalog/packages/huggingface-hub.yaml")),
     ("numpy", include_str!("../../catalog/packages/numpy.yaml")),
@@ -106,6 +107,8 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("tokenizers", include_str!("../../catalog/packages/tokenizers.yaml")),
     ("transformers", include_str!("../../catalog/packages/transformers.yaml")),
     ("triton", include_str!("../../catalog/packages/triton.yaml")),
+    ("trl", include_str!("../../catalog/packages/trl.yaml")),
+    ("vllm", include_str!("../../catalog/packages/vllm.yaml")),
     ("xformers", include_str!("../../catalog/packages/xformers.yaml")),
 ];
 

@@ -187,15 +187,18 @@ fn without_nulls(value: &Value) -> Option<String> {
 }
 
 fn without_placeholders(value: &Value) -> Option<String> {
-    // "none" is a word of its own: an interface without anything. An empty text is a value in two places only.
+    // "none" is a word of its own: an interface without anything. An empty text is a value in three places only:
+    // a day, and the specifier of a requirement or of a preset's DeepSpeed.
     const WORDS: &[&str] = &["null", "unknown", "n/a", "?", "tbd"];
     let releases = &value["releases"];
     let requires = &value["requires"];
+    let any_deepspeed = &value["deepspeed"];
     let may_be_empty = |value: &Value| {
         [releases, requires]
             .iter()
             .filter_map(|map| map.as_mapping())
             .any(|map| map.values().any(|v| std::ptr::eq(v, value)))
+            || std::ptr::eq(any_deepspeed, value)
     };
     first_wrong(value, |name, value| {
         let text = value.as_str()?.trim().to_lowercase();
