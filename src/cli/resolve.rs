@@ -1,13 +1,20 @@
 //! `envdoc resolve`.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use clap::ValueEnum;
 
 use crate::error::{Error, Kind};
+use crate::facts::{Expected, gather};
+use crate::host::snapshot::Snapshot;
 use crate::report::resolve::Report;
 use crate::report::{self, json, screen};
 use crate::resolve::answer::Answer;
+use crate::resolve::machine::{self, Machine, Questions};
 use crate::resolve::parse::{self, Mistake, Typed};
-use crate::resolve::request::{Prefer, Request};
+use crate::resolve::request::{Base, Prefer, Request, Want, Wish};
 use crate::resolve::world::World;
 
 /// Find versions of driver, CUDA, Python, torch and the packages around it that go together, and say why.
@@ -48,6 +55,18 @@ pub struct Args {
     /// The driver that it must run on: 550.54.14. A branch alone (550) is read as its oldest release.
     #[arg(long, value_name = "V")]
     driver: Option<String>,
+
+    /// Recorded machines (made with `envdoc snapshot`) that it must run on: their oldest driver and all their GPUs count.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<PathBuf>,
+
+    /// This machine is one that it must run on.
+    #[arg(long)]
+    here: bool,
+
+    /// Seconds that looking at this machine may take in all.
+    #[arg(long, value_name = "SECONDS", default_value = "2", requires = "here", value_parser = super::seconds)]
+    timeout: Duration,
 
     /// System of the image: ubuntu22.04, 'Ubuntu 22.04', jammy, debian12.
     #[arg(long, value_name = "SYSTEM")]
@@ -106,9 +125,21 @@ impl Args {
     /// Resolves and reports.
     pub fn run(self) -> Result<u8, Error> {
         let world = World::get();
-        let understood = parse::wishes(world, &self.typed())?;
+        let mut understood = parse::wishes(world, &self.typed())?;
+        let machines = self.machines(&understood.wishes)?;
+        let mut notes = Vec::new();
+        let mut installed = BTreeMap::new();
+        for machine in machines {
+            understood.wishes.extend(machine.wishes);
+            understood.warnings.extend(machine.warnings);
+            notes.extend(machine.notes);
+            for (name, version) in machine.installed {
+                installed.entry(name).or_insert(version);
+            }
+        }
         let request = Request {
             wishes: understood.wishes,
+            installed,
             prefer: match self.prefer {
                 Preference::Newest => Prefer::Newest,
                 Preference::Stable => Prefer::Stable,
@@ -118,10 +149,43 @@ impl Args {
             ..Request::default()
         };
         let answer = crate::resolve::resolve(world, &request);
-        let report =
-            Report { wishes: &request.wishes, answer: &answer, warnings: &understood.warnings, notes: &[] };
+        let report = Report {
+            wishes: &request.wishes,
+            answer: &answer,
+            warnings: &understood.warnings,
+            notes: &notes,
+        };
         screen::print(&self.report(&report)?)?;
         Ok(u8::from(matches!(answer, Answer::None(_))))
+    }
+
+    /// What the machines ask for that were named.
+    fn machines(&self, wishes: &[Wish]) -> Result<Vec<Machine>, Error> {
+        let questions = Questions {
+            bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
+            installed: self.prefer == Preference::Installed,
+        };
+        if questions.installed && self.from.is_empty() && !self.here {
+            return Err(Error::new(Kind::Usage, "--prefer installed: on which machine?")
+                .hint("add --here, or --from with a snapshot of the machine"));
+        }
+        let mut machines = Vec::new();
+        for file in &self.from {
+            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
+            machines.push(machine::of(&self.name(file), &facts, questions));
+        }
+        if self.here {
+            let (_, facts) = super::look(None, self.timeout, Expected::default())?;
+            machines.push(machine::of("this machine", &facts, questions));
+        }
+        Ok(machines)
+    }
+
+    /// The file's name, with its path where two have one name.
+    fn name(&self, file: &Path) -> String {
+        let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let alone = self.from.iter().filter(|other| name(other) == name(file)).count() == 1;
+        name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
     }
 
     fn typed(&self) -> Typed {
