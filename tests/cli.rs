@@ -219,3 +219,71 @@ fn a_stack_ends_with_0_and_a_conflict_with_1() {
     let report: serde_json::Value = serde_json::from_slice(&none.stdout).unwrap();
     assert!(report["stack"].is_null() && report["conflict"].is_object() && report["nearest"].is_array());
 }
+
+#[test]
+fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let output = envdoc(&[&["resolve", "--format", "json"], arguments].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    let report =
+        json(&["--from", "tests/servers/healthy-l40s.json", "tests/servers/healthy-t4-cloud-vm.json"]);
+    let wishes = report["wishes"].to_string();
+    for says in ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
+    {
+        assert!(wishes.contains(says), "{wishes}");
+    }
+    let report = json(&["--from", &quiet(dir.path())]);
+    assert_eq!(report["wishes"], serde_json::json!([]));
+    assert!(report["warnings"].to_string().contains("not in this snapshot"), "{report}");
+    let report = json(&["--from", "tests/servers/healthy-cpu-build-host.json"]);
+    assert!(report["notes"].to_string().contains("build host"), "{report}");
+    let (code, error) = refused(&["resolve", "--prefer", "installed"]);
+    assert!(code == 2 && error.contains("--here"), "{error}");
+}
+
+#[test]
+fn a_lock_is_written_once_and_then_held_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("stack.json").to_string_lossy().into_owned();
+    let first = envdoc(&["resolve", "--cuda", "12.1", "--lock", &file]);
+    assert!(first.status.success() && text(&first.stderr).contains("was written"), "{}", text(&first.stderr));
+    let kept = fs::read_to_string(&file).unwrap();
+    let again = envdoc(&["resolve", "--lock", &file, "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    let lock: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(report["stack"], lock["stack"]);
+    assert!(report["notes"].to_string().contains("holds"), "{report}");
+    let broken = envdoc(&["resolve", "--lock", &file, "--torch", "2.6"]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&file).unwrap(), kept, "a lock that does not hold stays");
+    let replaced = envdoc(&["resolve", "--lock", &file, "--torch", "2.6", "--force"]);
+    assert!(replaced.status.success());
+    assert_ne!(fs::read_to_string(&file).unwrap(), kept);
+    fs::write(&file, "somebody's notes").unwrap();
+    let (code, error) = refused(&["resolve", "--lock", &file]);
+    assert!(code == 2 && error.contains("not a lock") && error.contains("--force"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "somebody's notes");
+}
+
+#[test]
+fn a_file_for_pip_holds_requirements_or_nothing() {
+    let found = envdoc(&["resolve", "--cuda", "12.1", "--format", "requirements"]);
+    let file = text(&found.stdout);
+    assert!(file.contains("\n--find-links https://download.pytorch.org/whl/cu121/torch/\n"), "{file}");
+    assert!(file.contains("\ntorch==2.5.1+cu121\n"), "{file}");
+    let none = envdoc(&["resolve", "--torch", "2.6.1", "--format", "toml"]);
+    assert_eq!((none.status.code(), text(&none.stdout).as_str()), (Some(1), ""));
+    assert!(!text(&none.stderr).is_empty());
+}
+
+#[test]
+fn why_says_whether_a_thing_exists_and_goes_together_with_the_rest() {
+    let alone = envdoc(&["resolve", "--why", "torch=2.6.0"]);
+    assert!(alone.status.success() && text(&alone.stdout).contains("torch 2.6.0"));
+    let with = |cuda: &str| envdoc(&["resolve", "--cuda", cuda, "--why", "torch==2.6.0"]);
+    assert_eq!(with("12.1").status.code(), Some(1));
+    assert!(text(&with("12.4").stdout).contains("Together with --cuda 12.4: yes"));
+    assert!(refused(&["resolve", "--why", "toaster"]).1.contains("nothing is known"));
+}

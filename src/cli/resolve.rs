@@ -1,6 +1,5 @@
 //! `envdoc resolve`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,12 +9,14 @@ use crate::error::{Error, Kind};
 use crate::facts::{Expected, gather};
 use crate::host::snapshot::Snapshot;
 use crate::report::resolve::Report;
-use crate::report::{self, json, screen};
-use crate::resolve::answer::Answer;
+use crate::report::{self, explain, file, json, screen};
+use crate::resolve::answer::{Answer, Warning};
+use crate::resolve::lock::{Lock, LockError};
 use crate::resolve::machine::{self, Machine, Questions};
 use crate::resolve::parse::{self, Mistake, Typed};
 use crate::resolve::request::{Base, Prefer, Request, Want, Wish};
 use crate::resolve::world::World;
+use crate::resolve::{self, exists};
 
 /// Find versions of driver, CUDA, Python, torch and the packages around it that go together, and say why.
 ///
@@ -92,6 +93,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
+    /// Keep the stack in FILE. Where FILE holds one already, that stack is asked for, exactly, beside the options: it is given
+    /// again as long as it holds (exit code 0, FILE is left as it is); else what no longer holds is said (exit code 1).
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+
+    /// With --lock: resolve anew and replace FILE, whatever it holds.
+    #[arg(long, requires = "lock")]
+    force: bool,
+
+    /// Say whether a thing exists and what does instead, and whether it goes together with the other options: torch==2.6.0.
+    #[arg(long, value_name = "NAME[==V]", conflicts_with_all = ["lock", "format"])]
+    why: Option<String>,
+
     /// Show every alternative that was not taken, all reasons and their sources.
     #[arg(long, short)]
     verbose: bool,
@@ -113,6 +127,10 @@ enum Format {
     Text,
     /// For machines; stable keys, schema in docs/schemas/resolve.json.
     Json,
+    /// A requirements file, for `pip install -r` and `uv pip install -r`.
+    Requirements,
+    /// A pyproject.toml with the index of the torch build, for `uv lock` and `uv sync`.
+    Toml,
 }
 
 impl From<Mistake> for Error {
@@ -125,38 +143,79 @@ impl Args {
     /// Resolves and reports.
     pub fn run(self) -> Result<u8, Error> {
         let world = World::get();
-        let mut understood = parse::wishes(world, &self.typed())?;
+        let Asked { request, warnings, mut notes } = self.asked(world)?;
+        if let Some(thing) = &self.why {
+            return why(world, &request, thing);
+        }
+        let kept = self.kept()?;
+        let mut whole = request.clone();
+        if let Some((lock, name)) = &kept {
+            let error = |error: LockError| Error::new(Kind::File, format!("{name}: {error}"));
+            whole.wishes.extend(lock.wishes(name).map_err(error)?);
+        }
+        let answer = resolve::resolve(world, &whole);
+        if let (Some((lock, name)), Answer::Found(resolution)) = (&kept, &answer) {
+            notes.push(format!("the stack of {name} holds"));
+            let differences = lock.differences(&resolution.stack);
+            notes.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
+        }
+        let report = Report { wishes: &whole.wishes, answer: &answer, warnings: &warnings, notes: &notes };
+        let Answer::Found(resolution) = &answer else {
+            match self.format {
+                Format::Text | Format::Json => screen::print(&self.report(&report)?)?,
+                // A file that others read gets no sentence.
+                Format::Requirements | Format::Toml => screen::note(self.text(&report).trim_end()),
+            }
+            return Ok(1);
+        };
+        if let (Some(path), None) = (&self.lock, &kept) {
+            let text = json::text(&Lock::of(&resolution.stack, &request.wishes))?;
+            file::write(path, &text, self.force)?;
+            screen::note(&format!("the stack was written to {}", path.display()));
+        }
+        screen::print(&self.report(&report)?)?;
+        Ok(0)
+    }
+
+    /// The request in the options, of the machines that they name too.
+    fn asked(&self, world: &World) -> Result<Asked, Error> {
+        let understood = parse::wishes(world, &self.typed())?;
         let machines = self.machines(&understood.wishes)?;
-        let mut notes = Vec::new();
-        let mut installed = BTreeMap::new();
+        let mut asked = Asked {
+            request: Request {
+                wishes: understood.wishes,
+                prefer: match self.prefer {
+                    Preference::Newest => Prefer::Newest,
+                    Preference::Stable => Prefer::Stable,
+                    Preference::Installed => Prefer::Installed,
+                },
+                today: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+                ..Request::default()
+            },
+            warnings: understood.warnings,
+            notes: Vec::new(),
+        };
         for machine in machines {
-            understood.wishes.extend(machine.wishes);
-            understood.warnings.extend(machine.warnings);
-            notes.extend(machine.notes);
+            asked.request.wishes.extend(machine.wishes);
+            asked.warnings.extend(machine.warnings);
+            asked.notes.extend(machine.notes);
             for (name, version) in machine.installed {
-                installed.entry(name).or_insert(version);
+                asked.request.installed.entry(name).or_insert(version);
             }
         }
-        let request = Request {
-            wishes: understood.wishes,
-            installed,
-            prefer: match self.prefer {
-                Preference::Newest => Prefer::Newest,
-                Preference::Stable => Prefer::Stable,
-                Preference::Installed => Prefer::Installed,
-            },
-            today: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-            ..Request::default()
-        };
-        let answer = crate::resolve::resolve(world, &request);
-        let report = Report {
-            wishes: &request.wishes,
-            answer: &answer,
-            warnings: &understood.warnings,
-            notes: &notes,
-        };
-        screen::print(&self.report(&report)?)?;
-        Ok(u8::from(matches!(answer, Answer::None(_))))
+        Ok(asked)
+    }
+
+    /// The lock that is there already, and how it is called.
+    fn kept(&self) -> Result<Option<(Lock, String)>, Error> {
+        let Some(path) = self.lock.as_ref().filter(|_| !self.force) else { return Ok(None) };
+        let name = path.display().to_string();
+        let Some(text) = file::read(path)? else { return Ok(None) };
+        let lock = Lock::parse(&text).map_err(|error| {
+            Error::new(Kind::File, format!("{name}: {error}"))
+                .hint("use --force to replace it, or another name")
+        })?;
+        Ok(Some((lock, name)))
     }
 
     /// What the machines ask for that were named.
@@ -207,16 +266,69 @@ impl Args {
 
     fn report(&self, report: &Report) -> Result<String, Error> {
         match self.format {
-            Format::Text => {
-                let layout = report::text::Layout {
-                    width: screen::width(),
-                    unicode: screen::unicode(),
-                    verbose: self.verbose,
-                    root: false,
-                };
-                Ok(report::resolve::text::report(report, layout))
-            }
+            Format::Text => Ok(self.text(report)),
             Format::Json => json::text(&report::resolve::json::report(report)),
+            Format::Requirements | Format::Toml => Ok(match (report.answer, self.format) {
+                (Answer::None(_), _) => String::new(),
+                (Answer::Found(found), Format::Toml) => report::resolve::project::file(report, &found.stack),
+                (Answer::Found(found), _) => report::resolve::requirements::file(report, &found.stack),
+            }),
         }
     }
+
+    fn text(&self, report: &Report) -> String {
+        let layout = report::text::Layout {
+            width: screen::width(),
+            unicode: screen::unicode(),
+            verbose: self.verbose,
+            root: false,
+        };
+        report::resolve::text::report(report, layout)
+    }
+}
+
+/// What the options and the machines ask for.
+struct Asked {
+    request: Request,
+    warnings: Vec<Warning>,
+    notes: Vec<String>,
+}
+
+/// Whether a thing exists, and whether it goes together with the other wishes.
+fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
+    // `torch=2.6.0` is conda's way to write it.
+    let thing = match thing.split_once('=') {
+        Some((name, version)) => format!("{name}=={}", version.trim_start_matches('=')),
+        None => thing.to_owned(),
+    };
+    let Some(explanation) = exists::thing(world, &thing) else {
+        let error = Error::new(Kind::Usage, format!("--why: nothing is known of {thing:?}"));
+        return Err(match super::nearest(&thing, exists::names(world)) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error,
+        });
+    };
+    screen::print(&explain::thing(&explanation, screen::width()))?;
+    let (name, version) = thing.split_once("==").map_or((thing.as_str(), ""), |parts| parts);
+    let own = match name {
+        "cuda" => Typed { cuda: Some(version.into()), ..Typed::default() },
+        "python" => Typed { python: Some(version.into()), ..Typed::default() },
+        "torch" => Typed { torch: Some(version.into()), ..Typed::default() },
+        _ => Typed { with: vec![thing.clone()], ..Typed::default() },
+    };
+    let Ok(own) = parse::wishes(world, &own) else { return Ok(0) };
+    if request.wishes.is_empty() {
+        return Ok(0);
+    }
+    let says: Vec<String> = request.wishes.iter().map(|wish| wish.says.clone()).collect();
+    let mut whole = request.clone();
+    whole.wishes.extend(own.wishes.into_iter().map(|wish| Wish { says: thing.clone(), ..wish }));
+    let answer = resolve::resolve(world, &whole);
+    let words = match &answer {
+        Answer::Found(found) => format!("yes, as {}", report::resolve::text::headline(&found.stack)),
+        Answer::None(conflict) => format!("no: {}", conflict.says),
+    };
+    let text = format!("Together with {}: {words}", says.join(", "));
+    screen::print(&format!("\n{}\n", textwrap::fill(&text, screen::width())))?;
+    Ok(u8::from(matches!(answer, Answer::None(_))))
 }

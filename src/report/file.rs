@@ -1,5 +1,5 @@
 //! Files: written whole or not at all, and never over somebody else's.
-#![expect(clippy::disallowed_methods, reason = "the one place that writes files")]
+#![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
 use std::fs;
 use std::io::Write;
@@ -20,6 +20,15 @@ pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
         let _ = fs::remove_file(&beside);
         Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))
     })
+}
+
+/// The text of a file; `None` where there is none.
+pub fn read(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
+    }
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -47,7 +47,7 @@ fn installer(stack: &Stack) -> &'static str {
 
 /// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same version that is there
 /// already would do.
-fn torch_pin(stack: &Stack) -> String {
+pub(crate) fn torch_pin(stack: &Stack) -> String {
     match &stack.index_url {
         Some(_) => format!("torch=={}+{}", stack.torch, stack.torch_build),
         None => format!("torch=={}", stack.torch),
@@ -58,7 +58,7 @@ fn torch_pin(stack: &Stack) -> String {
 ///
 /// torchaudio ended with 2.11.0: later releases of torch use that one. It was built for the CUDA versions of torch 2.11.0, and is
 /// on their indexes only; PyPI's is made for CUDA 13 (it loads libcudart.so.13), so it does for other builds of that major.
-fn partners(stack: &Stack) -> (Vec<String>, Vec<String>) {
+pub(crate) fn partners(stack: &Stack) -> (Vec<String>, Vec<String>) {
     let (mut with_torch, mut apart) = (Vec::new(), Vec::new());
     if let Some(version) = &stack.torchvision {
         with_torch.push(format!("torchvision=={version}"));
@@ -110,7 +110,7 @@ fn older(torchaudio: &str, torch: &str) -> bool {
 }
 
 /// DeepSpeed and the packages, without flash-attn.
-fn others(stack: &Stack) -> Vec<String> {
+pub(crate) fn others(stack: &Stack) -> Vec<String> {
     let pin = |(name, version): (&str, &String)| format!("{name}=={version}");
     let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
     let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
@@ -130,7 +130,7 @@ fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
 }
 
 /// The address of the wheel of flash-attn, where the catalog knows that there is one.
-fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
+pub(crate) fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
     let number = Version::from_str(version).ok()?;
     if number.release() < FLASH_ATTN_NAMES_SINCE.as_slice() {
         return None;

@@ -9,6 +9,7 @@ pub mod constraint;
 pub mod constraints;
 pub mod exists;
 pub mod install;
+pub mod lock;
 pub mod machine;
 pub mod parse;
 pub mod rank;

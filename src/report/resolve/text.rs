@@ -63,7 +63,7 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
 }
 
 /// The choices that matter most, in one line.
-fn headline(stack: &Stack) -> String {
+pub fn headline(stack: &Stack) -> String {
     let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
     parts.push(format!("Python {}", stack.python));
     parts.push(format!("CUDA {}", stack.cuda));
@@ -95,10 +95,10 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     add("CUDA", stack.cuda.clone());
     add("in torch", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
     add("Python", format!("{}, {}", stack.python, python_from(stack)));
+    add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
     for (name, version) in &stack.packages {
         add(name, version.clone());
     }
-    add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
     add("driver", stack.driver_min.as_ref().map_or("not known".into(), |min| format!("{min} or newer")));
@@ -142,12 +142,21 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
     }
     heading(text, "Not taken");
     let shown = if layout.verbose { usize::MAX } else { REJECTED };
-    for rejected in resolution.rejected.iter().take(shown) {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for rejected in &resolution.rejected {
         let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.says.as_str()).collect();
         let reasons = if layout.verbose { &reasons[..] } else { &reasons[..reasons.len().min(1)] };
-        wrapped(text, &format!("{}: {}", rejected.candidate, reasons.join("; ")), "  ", "    ", layout);
+        let reasons = reasons.join("; ");
+        // What stands one after the other for one reason is one line.
+        match groups.last_mut() {
+            Some((candidates, same)) if *same == reasons => candidates.push(&rejected.candidate),
+            _ => groups.push((vec![&rejected.candidate], reasons)),
+        }
     }
-    let more = resolution.rejected.len().saturating_sub(shown);
+    for (candidates, reasons) in groups.iter().take(shown) {
+        wrapped(text, &format!("{}: {reasons}", candidates.join(", ")), "  ", "    ", layout);
+    }
+    let more: usize = groups.iter().skip(shown).map(|(candidates, _)| candidates.len()).sum();
     if more > 0 {
         let dim = Style::new().dimmed();
         let _ = writeln!(text, "  {dim}and {more} more: --verbose{dim:#}");
