@@ -111,6 +111,21 @@ static FILES: &[File] = &[
         include_str!("../../catalog/images/cuda.yaml"),
         &[by(&["cuda", "systems", "flavours"], Free), named("absent", &["reference"], Free)],
     ),
+    file::<images::ngc::File>(
+        "images/ngc.yaml",
+        include_str!("../../catalog/images/ngc.yaml"),
+        &[by(&["release"], Versions)],
+    ),
+    file::<images::python::File>(
+        "images/python.yaml",
+        include_str!("../../catalog/images/python.yaml"),
+        &[by(&["python", "suite"], Free)],
+    ),
+    file::<images::pytorch::File>(
+        "images/pytorch.yaml",
+        include_str!("../../catalog/images/pytorch.yaml"),
+        &[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)],
+    ),
     file::<file::Table<nccl::Release>>(
         "nccl.yaml",
         include_str!("../../catalog/nccl.yaml"),
@@ -127,7 +142,7 @@ static FILES: &[File] = &[
         &[
             named("systems", &["id"], Free),
             named("pythons", &["python"], Versions),
-            named("python_sources", &["system", "python"], Free),
+            named("python_sources", &["system"], Free),
             named("compilers", &["cuda_from", "cuda_to"], Free),
         ],
     ),

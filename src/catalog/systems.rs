@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::file::{self, Sources};
+use super::version;
 
 /// A release of a distribution.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,6 +19,12 @@ pub struct System {
     pub codename: Option<String>,
     /// The image of the bare system: `ubuntu:22.04`.
     pub image: Option<String>,
+    /// Other tags of that image, parted by spaces: `jammy`.
+    #[serde(default)]
+    pub aliases: String,
+    /// The last day on which a list named the image; empty where none is known.
+    #[serde(default)]
+    pub image_seen: String,
     /// Its default gcc.
     pub gcc: Option<String>,
     /// Its default Python: `3.10`.
@@ -40,19 +47,55 @@ pub struct System {
 }
 
 /// Where a system gets a Python from; what is not known is `None`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct PythonSource {
     /// `ubuntu22.04`.
     pub system: String,
     /// `3.12`.
     pub python: String,
-    /// The distribution's own package.
+    /// The distribution's own package of a final release.
     pub distribution: Option<bool>,
     /// The deadsnakes archive.
     pub deadsnakes: Option<bool>,
     /// `uv python install`.
     pub uv: Option<bool>,
+    /// What else is to know of the system's Pythons.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    pub checked: String,
+}
+
+/// The Pythons of one system: lists parted by spaces, `all` for every series; what is in no list is not known.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PythonLists {
+    system: String,
+    #[serde(default)]
+    distribution: String,
+    #[serde(default)]
+    not_distribution: String,
+    #[serde(default)]
+    deadsnakes: String,
+    #[serde(default)]
+    not_deadsnakes: String,
+    note: Option<String>,
+    source: String,
+    #[serde(default)]
+    checked: String,
+}
+
+/// The Pythons that `uv python install` brings: builds of python-build-standalone for Linux with glibc (x86_64 and aarch64).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Uv {
+    /// The series, parted by spaces.
+    pub pythons: String,
+    /// The newest release of each.
+    pub newest: String,
+    /// The oldest glibc on which they run.
+    pub glibc: String,
     /// Where this was read.
     pub source: String,
     /// When.
@@ -98,7 +141,7 @@ pub struct Compilers {
     pub checked: String,
 }
 
-file::rows!(System, PythonSource, Python, Compilers);
+file::rows!(System, PythonLists, Python, Compilers, Uv);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,7 +150,8 @@ pub(super) struct File {
     sources: Sources,
     systems: Vec<System>,
     pythons: Vec<Python>,
-    python_sources: Vec<PythonSource>,
+    uv: Uv,
+    python_sources: Vec<PythonLists>,
     compilers: Vec<Compilers>,
 }
 
@@ -117,9 +161,34 @@ fn file() -> &'static File {
         let mut file: File = file::parse("systems.yaml", include_str!("../../catalog/systems.yaml"));
         file::complete(&mut file.systems, &file.checked, &file.sources);
         file::complete(&mut file.pythons, &file.checked, &file.sources);
+        file::complete(std::slice::from_mut(&mut file.uv), &file.checked, &file.sources);
         file::complete(&mut file.python_sources, &file.checked, &file.sources);
         file::complete(&mut file.compilers, &file.checked, &file.sources);
         file
+    })
+}
+
+fn has(list: &str, word: &str) -> bool {
+    list == "all" || list.split(' ').any(|one| one == word)
+}
+
+fn expand(lists: &PythonLists) -> impl Iterator<Item = PythonSource> + '_ {
+    let told = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let glibc = system(&lists.system).and_then(|system| system.glibc.as_deref());
+    let fits = glibc.and_then(|glibc| version::compare(glibc, &uv().glibc)).map(|order| order.is_ge());
+    pythons().iter().map(move |series| PythonSource {
+        system: lists.system.clone(),
+        python: series.python.clone(),
+        distribution: told(&series.python, &lists.distribution, &lists.not_distribution),
+        deadsnakes: told(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
+        uv: fits.filter(|fits| !fits || has(&uv().pythons, &series.python)),
+        note: lists.note.clone(),
+        source: format!("{}; {}", lists.source, uv().source),
+        checked: lists.checked.clone(),
     })
 }
 
@@ -133,9 +202,15 @@ pub fn pythons() -> &'static [Python] {
     &file().pythons
 }
 
-/// Where systems get their Pythons from.
+/// Where systems get their Pythons from: every system with every Python.
 pub fn python_sources() -> &'static [PythonSource] {
-    &file().python_sources
+    static SOURCES: OnceLock<Vec<PythonSource>> = OnceLock::new();
+    SOURCES.get_or_init(|| file().python_sources.iter().flat_map(expand).collect())
+}
+
+/// What `uv python install` brings.
+pub fn uv() -> &'static Uv {
+    &file().uv
 }
 
 /// Which compilers nvcc accepts, oldest CUDA first.
@@ -156,4 +231,12 @@ pub fn python(series: &str) -> Option<&'static Python> {
 /// Where a system gets a Python from; `None` where it is not known.
 pub fn python_source(system: &str, python: &str) -> Option<&'static PythonSource> {
     python_sources().iter().find(|row| row.system == system && row.python == python)
+}
+
+/// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None` where it is not known.
+pub fn gcc_range(cuda: &str) -> Option<&'static Compilers> {
+    compilers().iter().find(|row| {
+        let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());
+        from && version::compare(cuda, &row.cuda_to).is_some_and(|order| order.is_le())
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::file::Row;
 use super::version::{Version, compare};
-use super::{cuda, deepspeed, drivers, gpus, images, nccl, toolkit, torch, variables, xids};
+use super::{cuda, deepspeed, drivers, gpus, images, nccl, systems, toolkit, torch, variables, xids};
 
 fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
@@ -135,6 +135,87 @@ fn a_drivers_cuda_matches_the_toolkit_that_came_with_it() {
         let branch = u32::try_from(Version::parse(driver).unwrap().number(0)).unwrap();
         let reported = drivers::branch(branch).unwrap().cuda.as_deref().unwrap();
         assert_eq!(Version::parse(reported).unwrap().minor(), Version::parse(&row.toolkit).unwrap().minor());
+    }
+}
+
+#[test]
+fn systems_are_whole() {
+    provenance(systems::all());
+    provenance(systems::pythons());
+    provenance(systems::compilers());
+    ascending(systems::pythons().iter().map(|row| row.python.as_str()));
+    let ids: BTreeSet<&str> = systems::all().iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(ids.len(), systems::all().len());
+    for row in systems::all() {
+        for day in [&row.released, &row.end_of_life].into_iter().flatten() {
+            assert!(date(day), "{}: {day}", row.id);
+        }
+        assert!(row.image_seen.is_empty() || date(&row.image_seen), "{}", row.id);
+        for number in [&row.glibc, &row.gcc, &row.python].into_iter().flatten() {
+            assert!(Version::parse(number).is_some(), "{}: {number}", row.id);
+        }
+    }
+    // By family, oldest first.
+    let family = |id: &str| id.trim_end_matches(|end: char| end.is_ascii_digit() || end == '.').to_owned();
+    for pair in systems::all().windows(2) {
+        let same = family(&pair[0].id) == family(&pair[1].id);
+        assert!(!same || pair[0].released < pair[1].released, "{}", pair[1].id);
+    }
+}
+
+#[test]
+fn pythons_come_from_somewhere() {
+    let rows = systems::python_sources();
+    assert_eq!(rows.len(), systems::all().len() * systems::pythons().len());
+    for row in rows {
+        let system = systems::system(&row.system).unwrap();
+        // A system has its own default Python, wherever its packages are known at all.
+        if system.python.as_deref() == Some(&row.python) {
+            assert_ne!(row.distribution, Some(false), "{row:?}");
+        }
+        assert!(!(row.distribution == Some(true) && row.deadsnakes == Some(true)), "{row:?}");
+        assert!(row.deadsnakes != Some(true) || row.system.starts_with("ubuntu"), "{row:?}");
+        assert!(date(&row.checked) && row.source.len() > 10, "{row:?}");
+    }
+    let of = |system, python| systems::python_source(system, python).unwrap();
+    // Ubuntu 22.04 has a release candidate of 3.11, which is no final release.
+    assert_eq!(of("ubuntu22.04", "3.11").distribution, Some(false));
+    assert_eq!(of("ubuntu22.04", "3.12").uv, Some(true));
+    assert_eq!(of("ubuntu26.04", "3.14").distribution, Some(true));
+    assert_eq!(of("rockylinux9", "3.13").distribution, None);
+}
+
+#[test]
+fn every_cuda_has_its_compilers() {
+    for pair in systems::compilers().windows(2) {
+        assert!(compare(&pair[0].cuda_to, &pair[1].cuda_from).unwrap().is_lt(), "{:?}", pair[1]);
+    }
+    for row in systems::compilers() {
+        assert!(compare(&row.cuda_from, &row.cuda_to).unwrap().is_le(), "{row:?}");
+        let newest = row.gcc_max.as_deref().unwrap();
+        assert!(
+            row.gcc_min.as_deref().is_none_or(|oldest| compare(oldest, newest).unwrap().is_lt()),
+            "{row:?}"
+        );
+    }
+    // No gaps; of releases after the last range nothing was read.
+    let last = &systems::compilers().last().unwrap().cuda_to;
+    for row in cuda::all() {
+        let read = compare(&row.toolkit, last).unwrap().is_le();
+        assert_eq!(systems::gcc_range(&row.toolkit).is_some(), read, "CUDA {}", row.toolkit);
+    }
+    assert!(compare(last, "13.5.0").unwrap().is_ge());
+    assert_eq!(systems::gcc_range("12.1").unwrap().gcc_max.as_deref(), Some("12"));
+    assert!(systems::gcc_range("10.2").is_none() && systems::gcc_range("14.0").is_none());
+}
+
+#[test]
+fn the_system_of_an_image_is_in_the_catalog() {
+    for repository in images::REPOSITORIES {
+        for image in images::of(repository) {
+            let system = image.system.as_deref();
+            assert!(system.is_none_or(|id| systems::system(id).is_some()), "{}", image.reference());
+        }
     }
 }
 

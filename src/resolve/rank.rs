@@ -81,6 +81,8 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted) {
                 ended(python.end_of_life.as_deref()),
                 ended(system.and_then(|system| system.end_of_life.as_deref())),
             ),
+            // A family that everybody knows before a Python that needs no further step.
+            system_place(base).0,
             !own_python(python, base),
             // cuDNN comes with torch.
             base.image.is_some_and(|image| image.cudnn.is_some() || image.tag.contains("cudnn")),

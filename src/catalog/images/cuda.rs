@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::super::file::{self, Sources};
 use super::super::version::Version;
 use super::existence::Existence;
-use super::image::{AbsentTag, Flavour, Image, Repository};
+use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
 
 /// Some flavours of one CUDA release on some systems.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,6 +26,9 @@ struct Row {
     source: String,
     #[serde(default)]
     checked: String,
+    /// Left out where a list has it.
+    #[serde(default = "listed_evidence")]
+    evidence: Evidence,
     /// True where NVIDIA's lists have the release.
     #[serde(skip)]
     listed: bool,
@@ -42,6 +45,10 @@ enum Aarch64 {
 }
 
 file::rows!(Row);
+
+fn listed_evidence() -> Evidence {
+    Evidence::Listed
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,24 +141,19 @@ fn image(row: &Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
         Aarch64::None => false,
     });
     Image {
-        repository: "nvidia/cuda",
-        tag,
-        flavour,
         system: Some(system.to_owned()),
         cuda: Some(row.cuda.clone()),
         has_cudnn: Some(with_cudnn),
         cudnn: cudnn.map(str::to_owned),
         cudnn_known: !with_cudnn || cudnn.is_some(),
         nccl: row.nccl.clone().filter(|_| flavour != Flavour::Base),
-        python: None,
-        torch: None,
-        driver_min: None,
         architectures: aarch64.map(|aarch64| match aarch64 {
             true => vec!["x86_64".to_owned(), "aarch64".to_owned()],
             false => vec!["x86_64".to_owned()],
         }),
+        evidence: row.evidence,
         seen: seen.clone(),
-        source: row.source.clone(),
+        ..Image::new("nvidia/cuda", tag, flavour, &row.source)
     }
 }
 

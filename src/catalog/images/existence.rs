@@ -37,10 +37,13 @@ pub fn exists(reference: &str) -> Existence {
     }
     match repository {
         "nvidia/cuda" => super::cuda::missing(tag),
-        _ => match super::repository(repository) {
-            Some(_) => Existence::Unknown { why: "none of the lists that were read has it".to_owned() },
-            None => Existence::Unknown { why: format!("{repository} is not in the catalog") },
-        },
+        "pytorch/pytorch" => super::pytorch::missing(tag),
+        "nvcr.io/nvidia/pytorch" => super::ngc::missing(tag),
+        "python" => super::python::missing(tag),
+        _ if super::REPOSITORIES.contains(&repository) => {
+            Existence::Unknown { why: "none of the lists that were read has it".to_owned() }
+        }
+        _ => Existence::Unknown { why: format!("{repository} is not in the catalog") },
     }
 }
 

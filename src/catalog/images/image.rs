@@ -15,6 +15,20 @@ pub enum Flavour {
     Plain,
 }
 
+/// What says that an image exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Its publisher's list, or one read from the registry.
+    Listed,
+    /// A public lock file with its digest.
+    Digest,
+    /// Files of others that use it.
+    Used,
+    /// The workflow that makes it; nobody was seen to use it.
+    Workflow,
+}
+
 /// One tag.
 #[derive(Debug, Clone)]
 pub struct Image {
@@ -38,12 +52,18 @@ pub struct Image {
     pub nccl: Option<String>,
     /// The Python in it (`3.12`), where it has one of its own and it is known.
     pub python: Option<String>,
+    /// Whether pip refuses to install into that Python (PEP 668), or into the system's where it has no other.
+    pub externally_managed: Option<bool>,
     /// The torch in it: `2.5.1`, or NGC's `2.9.0a0+145a3a7bda`.
     pub torch: Option<String>,
     /// The oldest driver that its documentation names.
     pub driver_min: Option<String>,
     /// Architectures for which it exists: `x86_64`, `aarch64`; `None` where nobody looked.
     pub architectures: Option<Vec<String>>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// What says that it exists.
+    pub evidence: Evidence,
     /// The last day on which a list or a lock file named it; empty where none is known.
     pub seen: String,
     /// Where this was read.
@@ -51,6 +71,30 @@ pub struct Image {
 }
 
 impl Image {
+    /// An image of which nothing else is known.
+    pub(super) fn new(repository: &'static str, tag: String, flavour: Flavour, source: &str) -> Image {
+        Image {
+            repository,
+            tag,
+            flavour,
+            system: None,
+            cuda: None,
+            has_cudnn: None,
+            cudnn: None,
+            cudnn_known: false,
+            nccl: None,
+            python: None,
+            externally_managed: None,
+            torch: None,
+            driver_min: None,
+            architectures: None,
+            note: None,
+            evidence: Evidence::Listed,
+            seen: String::new(),
+            source: source.to_owned(),
+        }
+    }
+
     /// `nvidia/cuda:12.1.1-base-ubuntu22.04`.
     pub fn reference(&self) -> String {
         format!("{}:{}", self.repository, self.tag)
@@ -65,11 +109,11 @@ pub struct Repository {
     pub name: String,
     /// How its tags are made, for people.
     pub scheme: String,
-    /// The first release of which the lists that were read have every tag.
+    /// The first CUDA release of which the lists that were read have every tag.
     pub complete_from: Option<String>,
     /// The last one.
     pub complete_to: Option<String>,
-    /// The day until which absence from the lists is proof, for releases from `complete_from` to `complete_to`.
+    /// The day until which absence from the lists is proof; of nvidia/cuda for releases from `complete_from` to `complete_to`.
     pub complete_until: Option<String>,
     /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist. Parted by spaces.
     #[serde(default)]

@@ -7,19 +7,28 @@ pub(super) mod cuda;
 mod existence;
 mod image;
 mod nearest;
+pub(super) mod ngc;
+mod plain;
+pub(super) mod python;
+pub(super) mod pytorch;
 
 pub use existence::{Existence, exists};
-pub use image::{AbsentTag, Flavour, Image, Repository};
+pub use image::{AbsentTag, Evidence, Flavour, Image, Repository};
 pub use nearest::nearest;
 
 /// The repositories in the catalog.
-pub const REPOSITORIES: &[&str] = &["nvidia/cuda"];
+pub const REPOSITORIES: &[&str] =
+    &["nvidia/cuda", "pytorch/pytorch", "nvcr.io/nvidia/pytorch", "python", "ubuntu", "debian", "rockylinux"];
 
-/// All images of one repository, oldest CUDA first; empty for a repository that is not in the catalog. Parsed when first asked for.
+/// All images of one repository, oldest CUDA, torch or system first; empty for a repository that is not in the catalog. Parsed when
+/// first asked for.
 pub fn of(repository: &str) -> &'static [Image] {
     match repository {
         "nvidia/cuda" => cuda::all(),
-        _ => &[],
+        "pytorch/pytorch" => pytorch::all(),
+        "nvcr.io/nvidia/pytorch" => ngc::all(),
+        "python" => python::all(),
+        _ => plain::of(repository),
     }
 }
 
@@ -27,7 +36,10 @@ pub fn of(repository: &str) -> &'static [Image] {
 pub fn repository(name: &str) -> Option<&'static Repository> {
     match name {
         "nvidia/cuda" => Some(cuda::repository()),
-        _ => None,
+        "pytorch/pytorch" => Some(pytorch::repository()),
+        "nvcr.io/nvidia/pytorch" => Some(ngc::repository()),
+        "python" => Some(python::repository()),
+        _ => plain::repository(name),
     }
 }
 

@@ -8,15 +8,16 @@ use crate::catalog::version::Version;
 /// (another patch, another system, another CUDA, …), then whatever is near. Empty for a repository that is not in the catalog.
 pub fn nearest(reference: &str) -> Vec<&'static Image> {
     let (repository, tag) = split(reference.trim());
-    let images = super::of(repository);
-    let wish = Wish::read(tag);
-    let versions = Ladder::of(images.iter().filter_map(|image| image.cuda.as_deref()));
-    let torches = Ladder::of(images.iter().filter_map(|image| image.torch.as_deref()));
+    let wish = Words::read(tag);
+    let images: Vec<(Words, &Image)> =
+        super::of(repository).iter().map(|image| (Words::read(&image.tag), image)).collect();
+    let versions = Ladder::of(images.iter().filter_map(|(words, _)| words.version.as_ref()));
+    let torches = Ladder::of(images.iter().filter_map(|(words, _)| words.torch.as_ref()));
     let mut found: Vec<(Difference, &Image)> =
-        images.iter().map(|image| (wish.difference(image, &versions, &torches), image)).collect();
+        images.iter().map(|(words, image)| (wish.difference(words, &versions, &torches), *image)).collect();
     // Later rows are newer: among equals the newest comes first.
     found.reverse();
-    found.sort_by_key(|(difference, image)| (image.tag != tag, difference.total()));
+    found.sort_by_key(|(difference, image)| (image.tag != tag, difference.total(), difference.numbers));
     let mut chosen: Vec<(Difference, &Image)> = Vec::new();
     for (difference, image) in &found {
         if chosen.len() < 3 && !chosen.iter().any(|(earlier, _)| difference.includes(earlier)) {
@@ -34,56 +35,67 @@ pub fn nearest(reference: &str) -> Vec<&'static Image> {
     chosen
 }
 
-/// What a tag asks for, as far as its words tell.
-struct Wish {
+/// What a tag says, word by word; the version is of CUDA, of Python or of the system, as the repository has it.
+struct Words {
     torch: Option<Version>,
-    cuda: Option<Version>,
+    version: Option<Version>,
     cudnn: Option<String>,
     flavour: Option<Flavour>,
+    slim: bool,
     system: Option<String>,
 }
 
-impl Wish {
-    fn read(tag: &str) -> Wish {
-        let mut wish = Wish { torch: None, cuda: None, cudnn: None, flavour: None, system: None };
+impl Words {
+    fn read(tag: &str) -> Words {
+        let mut words =
+            Words { torch: None, version: None, cudnn: None, flavour: None, slim: false, system: None };
         for word in tag.split('-') {
             match word {
-                "base" => wish.flavour = Some(Flavour::Base),
-                "runtime" => wish.flavour = Some(Flavour::Runtime),
-                "devel" => wish.flavour = Some(Flavour::Devel),
-                _ if word.starts_with("cudnn") => wish.cudnn = Some(word.to_owned()),
+                "base" => words.flavour = Some(Flavour::Base),
+                "runtime" => words.flavour = Some(Flavour::Runtime),
+                "devel" => words.flavour = Some(Flavour::Devel),
+                "slim" => words.slim = true,
+                _ if word.starts_with("cudnn") => words.cudnn = Some(word.to_owned()),
                 _ if word.starts_with("cuda") => {
-                    wish.torch = wish.cuda.take();
-                    wish.cuda = Version::parse(&word["cuda".len()..]);
+                    words.torch = words.version.take();
+                    words.version = Version::parse(&word["cuda".len()..]);
                 }
                 _ => match Version::parse(word) {
-                    Some(version) => wish.cuda = Some(version),
-                    None => wish.system = Some(word.to_owned()),
+                    Some(version) => words.version = Some(version),
+                    None => words.system = Some(word.to_owned()),
                 },
             }
         }
-        wish
+        words
     }
 
-    fn difference(&self, image: &Image, versions: &Ladder, torches: &Ladder) -> Difference {
-        let version = |wish: &Option<Version>, has: &Option<String>, ladder: &Ladder| match (wish, has) {
+    fn difference(&self, has: &Words, versions: &Ladder, torches: &Ladder) -> Difference {
+        let version = |wish: &Option<Version>, has: &Option<Version>, ladder: &Ladder| match (wish, has) {
             (Some(wish), Some(has)) => ladder.distance(wish, has),
+            (Some(_), None) => 6,
             _ => 0,
         };
-        Difference([
-            version(&self.torch, &image.torch, torches),
-            version(&self.cuda, &image.cuda, versions),
-            self.system.as_deref().map_or(u32::from(!image.tag.contains("ubuntu")), |system| {
-                image.system.as_deref().map_or(0, |has| system_distance(system, has))
-            }),
-            if self.flavour.is_none_or(|flavour| flavour == image.flavour) { 0 } else { 5 },
-            self.cudnn_distance(image),
-        ])
+        let system = match (&self.system, &has.system) {
+            (Some(wish), Some(has)) => system_distance(wish, has),
+            (Some(_), None) => 4,
+            (None, Some(has)) => u32::from(!has.starts_with("ubuntu")),
+            (None, None) => 0,
+        };
+        let flavour = self.flavour.is_none() || self.flavour == has.flavour;
+        let parts = [
+            version(&self.torch, &has.torch, torches),
+            version(&self.version, &has.version, versions),
+            system,
+            if flavour { 0 } else { 5 },
+            self.cudnn_distance(has),
+            if self.slim == has.slim { 0 } else { 3 },
+        ];
+        let numbers = |words: &Words| words.version.as_ref().map(|version| version.numbers().len());
+        Difference { parts, numbers: self.version.is_some() && numbers(self) != numbers(has) }
     }
 
-    fn cudnn_distance(&self, image: &Image) -> u32 {
-        let name = image.tag.split('-').find(|word| word.starts_with("cudnn"));
-        match (self.cudnn.as_deref(), name) {
+    fn cudnn_distance(&self, has: &Words) -> u32 {
+        match (&self.cudnn, &has.cudnn) {
             (Some(wish), Some(name)) if wish == name => 0,
             (Some(_), Some(_)) => 2,
             (None, None) => 0,
@@ -92,22 +104,26 @@ impl Wish {
     }
 }
 
-/// How far apart in torch, CUDA, system, flavour and cuDNN; zero is the same.
+/// How far apart in torch, version, system, flavour, cuDNN and size; zero is the same.
 #[derive(Clone, Copy)]
-struct Difference([u32; 5]);
+struct Difference {
+    parts: [u32; 6],
+    /// Whether the version is written with more or fewer numbers (3.12.14 for 3.12): that is none, but comes later.
+    numbers: bool,
+}
 
 impl Difference {
     fn total(&self) -> u32 {
-        self.0.iter().sum()
+        self.parts.iter().sum()
     }
 
     fn kinds(&self) -> usize {
-        self.0.iter().filter(|part| **part > 0).count()
+        self.parts.iter().filter(|part| **part > 0).count()
     }
 
     /// True where everything that differs in the other differs here too.
     fn includes(&self, other: &Difference) -> bool {
-        self.0.iter().zip(other.0).all(|(mine, theirs)| *mine > 0 || theirs == 0)
+        self.parts.iter().zip(other.parts).all(|(mine, theirs)| *mine > 0 || theirs == 0)
     }
 }
 
@@ -115,16 +131,14 @@ impl Difference {
 struct Ladder(Vec<(u64, u64)>);
 
 impl Ladder {
-    fn of<'a>(versions: impl Iterator<Item = &'a str>) -> Ladder {
-        let mut minors: Vec<(u64, u64)> =
-            versions.filter_map(Version::parse).map(|version| version.minor()).collect();
+    fn of<'a>(versions: impl Iterator<Item = &'a Version>) -> Ladder {
+        let mut minors: Vec<(u64, u64)> = versions.map(Version::minor).collect();
         minors.sort_unstable();
         minors.dedup();
         Ladder(minors)
     }
 
-    fn distance(&self, wish: &Version, has: &str) -> u32 {
-        let Some(has) = Version::parse(has) else { return 20 };
+    fn distance(&self, wish: &Version, has: &Version) -> u32 {
         if has.numbers().starts_with(wish.numbers()) {
             return 0;
         }
@@ -142,7 +156,7 @@ impl Ladder {
     }
 }
 
-/// Releases of one family are near, families are far; a word that is no system is a typo of one.
+/// Releases of one family are near, families are far; a letter or two of difference is a typo.
 fn system_distance(wish: &str, has: &str) -> u32 {
     if wish == has {
         return 0;
@@ -152,11 +166,12 @@ fn system_distance(wish: &str, has: &str) -> u32 {
         (text[..digits].to_owned(), text[digits..].parse::<f64>().unwrap_or_default())
     };
     let ((family, release), (other, number)) = (parts(wish), parts(has));
+    let letters = u32::try_from(strsim::levenshtein(&family, &other).min(20)).unwrap_or(20);
     // Two years lie between two releases of Ubuntu, one number between those of the others.
-    let years = (release - number).abs().ceil();
-    let apart = if family.starts_with("ubuntu") { years / 2.0 } else { years };
-    match family == other {
-        true => 2 * (apart.clamp(1.0, 10.0).round() as u32),
-        false => 6 + u32::try_from(strsim::levenshtein(&family, &other).min(20)).unwrap_or(20),
+    let apart = (release - number).abs().ceil() / if family.starts_with("ubuntu") { 2.0 } else { 1.0 };
+    match letters {
+        0 => 2 * (apart.clamp(1.0, 10.0).round() as u32),
+        1 | 2 => letters + 2 * (apart.clamp(0.0, 10.0).round() as u32),
+        _ => 6 + letters,
     }
 }

@@ -1,6 +1,10 @@
 use std::collections::BTreeSet;
 
-use super::{Existence, exists, nearest, of, repository};
+use super::{Evidence, Existence, exists, nearest, of, repository};
+
+fn date(text: &str) -> bool {
+    text.parse::<jiff::civil::Date>().is_ok()
+}
 
 fn answer(reference: &str) -> &'static str {
     match exists(reference) {
@@ -27,6 +31,31 @@ fn cuda_rows_come_to_exactly_the_tags_that_were_read() {
     assert_eq!(tags.len(), 1209);
     tags.sort_unstable();
     assert_eq!(tags, expected);
+}
+
+#[test]
+fn pytorch_rows_come_to_exactly_the_tags_that_were_read() {
+    let expected: Vec<&str> = include_str!("../../../tests/catalog/pytorch-tags.txt").lines().collect();
+    let mut tags: Vec<&str> = of("pytorch/pytorch").iter().map(|image| image.tag.as_str()).collect();
+    tags.extend(super::pytorch::unconfirmed().iter().filter_map(|row| row.reference.split(':').nth(1)));
+    assert_eq!(tags.len(), 136);
+    tags.sort_unstable();
+    assert_eq!(tags, expected);
+}
+
+#[test]
+fn the_other_repositories_have_their_images() {
+    assert_eq!(of("nvcr.io/nvidia/pytorch").len(), 42);
+    let Existence::Yes(image) = exists("nvcr.io/nvidia/pytorch:25.10-py3") else { panic!() };
+    assert_eq!(
+        (image.torch.as_deref(), image.driver_min.as_deref()),
+        (Some("2.9.0a0+145a3a7bda"), Some("580.95.05"))
+    );
+    let Existence::Yes(image) = exists("docker.io/library/python:3.12-slim") else { panic!() };
+    assert_eq!((image.system.as_deref(), image.python.as_deref()), (Some("debian13"), Some("3.12")));
+    let Existence::Yes(image) = exists("pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel") else { panic!() };
+    assert_eq!((image.python.as_deref(), image.externally_managed), (Some("3.12"), Some(true)));
+    assert_eq!(image.evidence, Evidence::Digest);
 }
 
 #[test]
@@ -92,6 +121,30 @@ fn what_does_not_exist_is_told_from_what_is_not_known() {
         ("nvidia/cuda:10.2-base-ubuntu18.04", "unknown"),
         ("nvidia/cuda:devel", "unknown"),
         ("nvidia/cuda@sha256:0123", "unknown"),
+        ("pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel", "yes"),
+        ("pytorch/pytorch:2.6.0-cuda12.1-cudnn9-runtime", "no"),
+        ("pytorch/pytorch:2.3.1-cuda12.4-cudnn9-devel", "no"),
+        ("pytorch/pytorch:2.8.0-cuda12.4-cudnn9-devel", "no"),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn8-devel", "no"),
+        ("pytorch/pytorch:2.0.1-cuda11.8-cudnn8-devel", "unknown"),
+        ("pytorch/pytorch:2.14.1-cuda13.0-cudnn9-devel", "unknown"),
+        ("pytorch/pytorch:2.15.0-cuda13.2-cudnn9-devel", "unknown"),
+        ("pytorch/pytorch:2.6.0-runtime", "unknown"),
+        ("pytorch/pytorch", "unknown"),
+        ("nvcr.io/nvidia/pytorch:24.05-py3", "yes"),
+        ("nvcr.io/nvidia/pytorch:24.13-py3", "no"),
+        ("nvcr.io/nvidia/pytorch:23.07-py3", "unknown"),
+        ("python:3.12-slim-bookworm", "yes"),
+        ("python:3.12.14-slim", "yes"),
+        ("python:3.14-slim-bullseye", "no"),
+        ("python:3.12.3-slim", "unknown"),
+        ("python:3.12-alpine", "unknown"),
+        ("python:3.15-slim", "unknown"),
+        ("ubuntu:22.04", "yes"),
+        ("ubuntu:jammy", "yes"),
+        ("debian:bookworm-slim", "yes"),
+        ("rockylinux:9", "yes"),
+        ("ubuntu:21.13", "unknown"),
         ("localhost:5000/nvidia/cuda", "unknown"),
         ("", "unknown"),
     ] {
@@ -122,6 +175,14 @@ fn the_nearest_differ_least() {
     assert_eq!(near("nvidia/cuda:12.1.1-devel-ubunto22.04")[0], "12.1.1-devel-ubuntu22.04");
     assert_eq!(near("nvidia/cuda:12.7.0-devel-ubuntu22.04")[0], "12.8.1-devel-ubuntu22.04");
     assert_eq!(near("nvidia/cuda").len(), 3);
+    assert_eq!(
+        near("pytorch/pytorch:2.6.0-cuda12.1-cudnn9-runtime")[..2],
+        ["2.6.0-cuda12.4-cudnn9-runtime", "2.5.1-cuda12.1-cudnn9-runtime"]
+    );
+    assert_eq!(near("python:3.12-slim-bulseye")[0], "3.12-slim-bullseye");
+    assert_eq!(near("python:3.14-slim-bullseye")[..2], ["3.13-slim-bullseye", "3.14-slim"]);
+    assert_eq!(near("ubuntu:22.10")[0], "22.04");
+    assert_eq!(near("nvcr.io/nvidia/pytorch:25.13-py3").len(), 3);
     assert!(near("nobody/nothing:1").is_empty());
 }
 
@@ -139,7 +200,8 @@ fn repositories_are_whole() {
     for name in super::REPOSITORIES {
         let images = of(name);
         assert!(!images.is_empty(), "{name}");
-        assert_eq!(repository(name).unwrap().name, *name);
+        let row = repository(name).unwrap();
+        assert!(row.name == *name && date(&row.checked) && row.source.len() > 10, "{name}");
         let tags: BTreeSet<&str> = images.iter().map(|image| image.tag.as_str()).collect();
         assert_eq!(tags.len(), images.len(), "{name}: a tag twice");
         for image in images {

@@ -208,8 +208,17 @@ fn without_placeholders(value: &Value) -> Option<String> {
 }
 
 /// Fields that hold a day.
-const DAYS: &[&str] =
-    &["checked", "released", "first_release", "end_of_life", "latest_date", "latest_as_of", "seen"];
+const DAYS: &[&str] = &[
+    "checked",
+    "released",
+    "first_release",
+    "end_of_life",
+    "latest_date",
+    "latest_as_of",
+    "seen",
+    "image_seen",
+    "hub",
+];
 
 fn days_are_days(row: &Value) -> Option<String> {
     let field = first_wrong(row, |name, value| {

@@ -3,11 +3,11 @@
 use super::Explanation;
 use crate::catalog::images::{self, Existence, Flavour, Image};
 
-/// Whether a text names an image: a repository of the catalog, or anything with a path and a tag.
+/// Whether a text names an image: a repository of the catalog, or anything with a path and a tag. `python` alone is the language.
 pub(super) fn is_reference(text: &str) -> bool {
     let repository = text.rsplit_once(':').map_or(text, |(repository, _)| repository);
     let known = images::REPOSITORIES.contains(&repository);
-    !text.contains(char::is_whitespace) && (text.contains('/') || (text.contains(':') && known))
+    !text.contains(char::is_whitespace) && (text.contains('/') || (known && text != "python"))
 }
 
 pub(super) fn explain(reference: &str) -> Explanation {
