@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::file::{self, Sources};
-use super::version::{Version, compare};
+use super::version::{self, Version, compare};
 
 /// One toolkit release.
 #[derive(Debug, Clone, Deserialize)]
@@ -162,17 +162,14 @@ pub fn major_driver_min(major: u32) -> Option<&'static str> {
 }
 
 /// What is known of a compute capability.
-pub fn architecture((major, minor): (u32, u32)) -> Option<&'static Architecture> {
-    let wanted = format!("{major}.{minor}");
-    architectures().iter().find(|row| row.compute_capability == wanted)
+pub fn architecture(capability: (u32, u32)) -> Option<&'static Architecture> {
+    architectures().iter().find(|row| version::minor(&row.compute_capability) == Some(capability))
 }
 
 /// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not known.
 pub fn forward(toolkit: &str) -> Option<&'static ForwardCompatibility> {
-    let wanted = Version::parse(toolkit)?.minor();
-    forward_compatibilities()
-        .iter()
-        .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted))
+    let wanted = version::minor(toolkit)?;
+    forward_compatibilities().iter().find(|row| version::minor(&row.toolkit) == Some(wanted))
 }
 
 #[cfg(test)]

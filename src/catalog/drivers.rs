@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file;
+use super::{file, version};
 
 /// One driver branch, named by the first number of its releases.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,6 +52,12 @@ pub fn branch(number: u32) -> Option<&'static Branch> {
     all().iter().find(|row| row.branch == number)
 }
 
+/// The CUDA (`(12, 4)`) that a branch supports at least: its own, or that of the newest older branch of which it is known.
+pub fn cuda_at_least(number: u32) -> Option<(u32, u32)> {
+    let known = |row: &Branch| row.cuda.as_deref().and_then(version::minor);
+    all().iter().rev().filter(|row| row.branch <= number).find_map(known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +73,12 @@ mod tests {
         assert_eq!(branch(610).unwrap().end_of_life_disputed.as_deref(), Some("2026-08"));
         assert_eq!(branch(615).unwrap().end_of_life, None);
         assert!(branch(551).is_none());
+    }
+
+    #[test]
+    fn cuda_of_branches() {
+        assert_eq!(cuda_at_least(550), Some((12, 4)));
+        assert_eq!(cuda_at_least(551), Some((12, 4)), "what is newer knows no less");
+        assert_eq!(cuda_at_least(418), None);
     }
 }

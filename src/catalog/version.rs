@@ -72,6 +72,13 @@ impl PartialEq for Version {
 
 impl Eq for Version {}
 
+/// Major and minor number of a dotted version (`12.4.1`), zero where none is written; makes no copy.
+pub fn minor(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split('.');
+    let major = numbers.next()?.parse().ok()?;
+    Some((major, numbers.next().map_or(Some(0), |number| number.parse().ok())?))
+}
+
 /// Compares two dotted versions; `None` when one of them is none.
 pub fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(Version::parse(one)?.cmp(&Version::parse(other)?))

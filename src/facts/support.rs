@@ -159,12 +159,25 @@ pub(crate) fn has_code(
     ptx: Option<&[String]>,
     capability: (u32, u32),
 ) -> Fact<bool> {
-    const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
+    code_for(&capabilities(architectures), ptx.map(capabilities).as_deref(), capability)
+}
+
+/// Compute capabilities as numbers: `9.0`.
+pub(crate) fn capabilities(texts: &[String]) -> Vec<(u32, u32)> {
     let parse = |text: &String| {
         let (major, minor) = text.split_once('.')?;
         Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
     };
-    let compiled: Vec<(u32, u32)> = architectures.iter().filter_map(parse).collect();
+    texts.iter().filter_map(parse).collect()
+}
+
+/// The same as [`has_code`], of numbers.
+pub(crate) fn code_for(
+    compiled: &[(u32, u32)],
+    ptx: Option<&[(u32, u32)]>,
+    capability: (u32, u32),
+) -> Fact<bool> {
+    const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
     if compiled.contains(&capability) {
         return Fact::Known(true);
     }
@@ -177,7 +190,7 @@ pub(crate) fn has_code(
         return Fact::Known(true);
     }
     match ptx {
-        Some(ptx) => Fact::Known(ptx.iter().filter_map(parse).any(|one| one <= capability)),
+        Some(ptx) => Fact::Known(ptx.iter().any(|one| *one <= capability)),
         // PTX is for the newest of the list, if there is any: it does not help an older GPU.
         None if compiled.iter().all(|one| *one > capability) => Fact::Known(false),
         None => Fact::Unknown("whether this build of PyTorch carries PTX is not known".into()),

@@ -23,8 +23,10 @@ pub enum Judge {
     Build(fn(&Wanted, &Build) -> Judgement),
     /// A Python against the wishes and the build.
     Python(fn(&Wanted, &Build, &Python) -> Judgement),
-    /// A base image against the wishes, the build and the Python.
-    Base(fn(&Wanted, &Build, &Python, &Base) -> Judgement),
+    /// A base image against the wishes and the build.
+    Base(fn(&Wanted, &Build, &Base) -> Judgement),
+    /// A Python together with a base image.
+    Place(fn(&Wanted, &Place) -> Judgement),
     /// A release of a package against the wishes.
     Package(fn(&Wanted, &Release) -> Judgement),
     /// A release of a package against the torch build.
@@ -65,6 +67,25 @@ impl Judgement {
     /// Fails with this reason unless it holds.
     pub fn unless(holds: bool, why: impl FnOnce() -> String) -> Judgement {
         if holds { Judgement::Holds } else { Judgement::Fails(why()) }
+    }
+
+    /// Both must hold: the worse of the two, the first of two as bad.
+    pub fn and(self, other: Judgement) -> Judgement {
+        if other.rank() > self.rank() { other } else { self }
+    }
+
+    /// One of them is enough: the better of the two, the first of two as good.
+    pub fn or(self, other: Judgement) -> Judgement {
+        if other.rank() < self.rank() { other } else { self }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Judgement::Holds => 0,
+            Judgement::Costs(_) => 1,
+            Judgement::Unknown(_) => 2,
+            Judgement::Fails(_) => 3,
+        }
     }
 }
 

@@ -124,7 +124,7 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
     }
     let place = |choice: &Choice<'static>| (choice.place.python, choice.place.base);
     let mut places = [place(one), place(two)];
-    rank::sort_places(&mut places, &wanted);
+    rank::sort_places(&mut places, &wanted, one.place.build);
     let is = |choice: &Choice| {
         std::ptr::eq(places[0].0, choice.place.python) && std::ptr::eq(places[0].1, choice.place.base)
     };

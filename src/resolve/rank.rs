@@ -2,7 +2,7 @@
 //!
 //! First what is known and costs nothing (the search's tolerance). Then the torch build: nearest to the version that could not be
 //! had, else what is installed, else the newest release; among the builds of a release the one whose CUDA the driver knows in
-//! full, then PyPI's, then the newest CUDA. Then Python and base image together: not past its end of life, the system's own
+//! full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, the system's own
 //! Python, the leanest image that does, the newest system. Then the packages, newest first.
 
 use std::cmp::Reverse;
@@ -12,8 +12,8 @@ use pep440_rs::Version;
 use super::request::{self, Prefer};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World, series};
-use crate::catalog::images::Flavour;
-use crate::catalog::{drivers, systems};
+use crate::catalog::images::{self, Flavour};
+use crate::catalog::systems;
 
 /// The builds, best first.
 pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
@@ -31,7 +31,7 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
                 && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             wanted.prefer == Prefer::Stable && first_of_newest,
             Reverse(build.version.clone()),
-            wanted.oldest_driver().is_some_and(|driver| !covered(driver.branch, &build.cuda)),
+            wanted.oldest_driver().is_some_and(|driver| !build.known_to(driver)),
             !build.pypi,
             Reverse(build.cuda.clone()),
         )
@@ -39,38 +39,79 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
     builds
 }
 
-/// Whether the driver branch is as new as a CUDA; false where the branch's CUDA is not known.
-pub fn covered(branch: u32, cuda: &Version) -> bool {
-    let known = drivers::branch(branch).and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok());
-    known.is_some_and(|known| series(&known) >= series(cuda))
+/// How near at hand base images are; the next tier is only looked at where nothing of the one before can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// The images that were asked for; where none were, nvidia/cuda of the build's CUDA.
+    First,
+    /// Bare systems: torch's wheels bring CUDA's libraries along.
+    Bare,
+    /// All others.
+    Rest,
 }
 
-/// The base images that come into question for a build.
-pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build) -> Vec<&'w Base> {
-    let same_cuda = |base: &&Base| base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
+/// All tiers, the first first.
+pub const TIERS: [Tier; 3] = [Tier::First, Tier::Bare, Tier::Rest];
+
+/// The base images of a tier that come into question for a build.
+pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -> Vec<&'w Base> {
+    if !wanted.bases.is_empty() {
+        return if tier == Tier::First { wished(world, wanted) } else { Vec::new() };
+    }
+    let repositories: Vec<&str> = match tier {
+        Tier::First => vec![CUDA],
+        Tier::Bare => images::REPOSITORIES.iter().copied().filter(|name| bare(name)).collect(),
+        Tier::Rest => images::REPOSITORIES.iter().copied().filter(|name| !bare(name)).collect(),
+    };
+    let all = repositories.into_iter().flat_map(|name| world.bases(name));
+    all.filter(|base| tier_of(wanted, build, base) == tier).collect()
+}
+
+const CUDA: &str = "nvidia/cuda";
+
+/// Whether a repository has bare systems.
+fn bare(repository: &str) -> bool {
+    !repository.contains('/') && repository != "python"
+}
+
+/// The tier of a base image for a build.
+pub fn tier_of(wanted: &Wanted, build: &Build, base: &Base) -> Tier {
+    let repository = base.image.map(|image| image.repository);
+    let same_cuda = base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
+    match repository {
+        _ if !wanted.bases.is_empty() => Tier::First,
+        Some(CUDA) if same_cuda => Tier::First,
+        Some(name) if bare(name) => Tier::Bare,
+        _ => Tier::Rest,
+    }
+}
+
+/// The images among which one was asked for, or the machine.
+fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
     let mut bases: Vec<&Base> = Vec::new();
     for wish in &wanted.bases {
         match wish {
             request::Base::Repository(repository) => bases.extend(world.bases(repository)),
             request::Base::Image(reference) => {
-                let repository = reference.split(':').next().unwrap_or(reference);
+                let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
                 bases.extend(world.bases(repository));
             }
-            request::Base::None => {}
+            // Of a machine nobody chooses the system: it is the one that was told, or not known.
+            request::Base::None => bases.extend(world.machines().iter().filter(|machine| {
+                machine.system.map(|system| system.id.as_str()) == wanted.systems.first().copied()
+            })),
         }
-    }
-    if wanted.bases.is_empty() {
-        bases.extend(world.bases("nvidia/cuda").iter().filter(same_cuda));
     }
     bases
 }
 
 /// Sorts Pythons with base images, best first.
-pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted) {
+pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Build) {
     let ended = |day: Option<&str>| day.is_some_and(|day| day < wanted.today);
     places.sort_by_cached_key(|(python, base)| {
         let system = base.system;
         (
+            tier_of(wanted, build, base),
             distance(wanted, "python", &python.version),
             (
                 wanted.prefer == Prefer::Installed
@@ -85,7 +126,7 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted) {
             system_place(base).0,
             !own_python(python, base),
             // cuDNN comes with torch.
-            base.image.is_some_and(|image| image.cudnn.is_some() || image.tag.contains("cudnn")),
+            base.image.is_some_and(|image| image.has_cudnn != Some(false)),
             flavour(base, wanted),
             system_place(base),
             Reverse(python.version.clone()),
@@ -97,7 +138,8 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted) {
 /// Whether the image or its system brings this Python.
 pub fn own_python(python: &Python, base: &Base) -> bool {
     let in_image = base.image.and_then(|image| image.python.as_deref());
-    in_image == Some(&python.text)
+    let of_system = base.system.and_then(|system| system.python.as_deref());
+    [in_image, of_system].contains(&Some(python.text.as_str()))
         || base
             .system
             .and_then(|system| systems::python_source(&system.id, &python.text))
@@ -106,9 +148,8 @@ pub fn own_python(python: &Python, base: &Base) -> bool {
 
 /// The leanest flavour that does: with nvcc where something is compiled.
 fn flavour(base: &Base, wanted: &Wanted) -> u8 {
-    let compiles = wanted.compile || wanted.packages.contains_key("deepspeed");
     match base.flavour {
-        Flavour::Devel if compiles => 0,
+        Flavour::Devel if wanted.uses_nvcc() => 0,
         Flavour::Base => 1,
         Flavour::Runtime => 2,
         Flavour::Devel => 3,

@@ -96,7 +96,8 @@ pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement
         match constraint.judge {
             Judge::Build(judge) => add(judge(&wanted, place.build)),
             Judge::Python(judge) => add(judge(&wanted, place.build, place.python)),
-            Judge::Base(judge) => add(judge(&wanted, place.build, place.python, place.base)),
+            Judge::Base(judge) => add(judge(&wanted, place.build, place.base)),
+            Judge::Place(judge) => add(judge(&wanted, &place)),
             Judge::Package(judge) => packages.iter().for_each(|one| add(judge(&wanted, one))),
             Judge::PackageBuild(judge) => {
                 packages.iter().for_each(|one| add(judge(&wanted, place.build, one)))
@@ -152,22 +153,23 @@ impl<'w> Search<'w, '_> {
     /// The best stack with this build.
     fn complete(&mut self, build: &'w Build) -> Result<Choice<'w>, Blame> {
         let mut blame = BUILD;
-        let places = self.places(build);
         let mut dead: Vec<&Python> = Vec::new();
-        for (python, base) in places {
-            if dead.iter().any(|one| std::ptr::eq(*one, python)) {
-                continue;
-            }
-            let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
-            let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
-            needed.push("numpy");
-            match self.packages(&mut choice, &needed) {
-                Ok(()) => return Ok(choice),
-                Err(cause) if cause & (PYTHON | BASE) == 0 => return Err(cause),
-                Err(cause) => {
-                    blame |= cause;
-                    if cause & BASE == 0 {
-                        dead.push(python);
+        for tier in rank::TIERS {
+            for (python, base) in self.places(build, tier) {
+                if dead.iter().any(|one| std::ptr::eq(*one, python)) {
+                    continue;
+                }
+                let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
+                let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
+                needed.push("numpy");
+                match self.packages(&mut choice, &needed) {
+                    Ok(()) => return Ok(choice),
+                    Err(cause) if cause & (PYTHON | BASE) == 0 => return Err(cause),
+                    Err(cause) => {
+                        blame |= cause;
+                        if cause & BASE == 0 {
+                            dead.push(python);
+                        }
                     }
                 }
             }
@@ -175,11 +177,21 @@ impl<'w> Search<'w, '_> {
         Err(blame)
     }
 
-    /// Python and base image, best first.
-    fn places(&mut self, build: &'w Build) -> Vec<(&'w Python, &'w Base)> {
+    /// Python and base image of a tier, best first.
+    fn places(&mut self, build: &'w Build, tier: rank::Tier) -> Vec<(&'w Python, &'w Base)> {
         let wanted = self.wanted;
         let mut places = Vec::new();
-        let bases = rank::bases(self.world, wanted, build);
+        let mut bases = rank::bases(self.world, wanted, build, tier);
+        bases.retain(|base| {
+            let judge = |constraint: &Constraint| match constraint.judge {
+                Judge::Base(judge) => Some(judge(wanted, build, base)),
+                _ => None,
+            };
+            self.passes(judge, || format!("{} with {}", base.name(), build.name()))
+        });
+        if bases.is_empty() {
+            return places;
+        }
         for python in &self.world.pythons {
             let judge = |constraint: &Constraint| match constraint.judge {
                 Judge::Python(judge) => Some(judge(wanted, build, python)),
@@ -190,7 +202,7 @@ impl<'w> Search<'w, '_> {
             }
             for &base in &bases {
                 let judge = |constraint: &Constraint| match constraint.judge {
-                    Judge::Base(judge) => Some(judge(wanted, build, python, base)),
+                    Judge::Place(judge) => Some(judge(wanted, &Place { build, python, base })),
                     _ => None,
                 };
                 if self.passes(judge, || format!("{} with python {}", base.name(), python.text)) {
@@ -198,7 +210,7 @@ impl<'w> Search<'w, '_> {
                 }
             }
         }
-        rank::sort_places(&mut places, wanted);
+        rank::sort_places(&mut places, wanted, build);
         places
     }
 
@@ -248,7 +260,7 @@ impl<'w> Search<'w, '_> {
                 }
             };
             match constraint.judge {
-                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) => {}
+                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Place(_) => {}
                 Judge::Package(judge) => add(judge(wanted, release), 0),
                 Judge::PackageBuild(judge) => add(judge(wanted, place.build, release), BUILD),
                 Judge::PackagePython(judge) => add(judge(wanted, place.python, release), PYTHON),

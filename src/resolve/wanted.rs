@@ -30,6 +30,8 @@ pub struct Wanted<'r> {
     pub bases: Vec<&'r Base>,
     /// Whether CUDA code is compiled in the image.
     pub compile: bool,
+    /// Whether DeepSpeed was asked for.
+    pub deepspeed: bool,
     /// What is preferred.
     pub prefer: Prefer,
     /// What is installed.
@@ -55,6 +57,7 @@ impl<'r> Wanted<'r> {
             architectures: vec![],
             bases: vec![],
             compile: false,
+            deepspeed: false,
             prefer: request.prefer,
             installed: request.installed.iter().filter_map(parse).collect(),
             near: &request.near,
@@ -74,6 +77,7 @@ impl<'r> Wanted<'r> {
                 Want::Compile => wanted.compile = true,
             }
         }
+        wanted.deepspeed = wanted.packages.contains_key("deepspeed");
         wanted
     }
 
@@ -87,9 +91,9 @@ impl<'r> Wanted<'r> {
         self.architectures.first().copied().unwrap_or("x86_64")
     }
 
-    /// Whether nvcc is needed in the image.
-    pub fn needs_nvcc(&self) -> bool {
-        self.compile
+    /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they are first used.
+    pub fn uses_nvcc(&self) -> bool {
+        self.compile || self.deepspeed
     }
 
     /// What is wished of a package; empty where it was not asked for or in any version.

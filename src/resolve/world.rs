@@ -8,7 +8,10 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use crate::catalog::images::{self, Flavour, Image};
 use crate::catalog::systems::{self, System};
-use crate::catalog::{deepspeed, packages, torch};
+use crate::catalog::version::minor;
+use crate::catalog::{cuda, deepspeed, drivers, flash_attn, packages, torch};
+use crate::facts::driver::DriverVersion;
+use crate::facts::support::capabilities;
 
 /// Everything that a stack can be put together from.
 #[derive(Debug)]
@@ -18,13 +21,14 @@ pub struct World {
     /// The Python series, oldest first.
     pub pythons: Vec<Python>,
     bases: [OnceLock<Vec<Base>>; BASES.len()],
+    machines: OnceLock<Vec<Base>>,
     packages: BTreeMap<&'static str, OnceLock<Package>>,
 }
 
 const BASES: &[&str] = images::REPOSITORIES;
 
 /// One CUDA build of a torch release.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Build {
     /// The release.
     pub release: &'static torch::Release,
@@ -34,14 +38,40 @@ pub struct Build {
     pub version: Version,
     /// Its CUDA: `12.1`.
     pub cuda: Version,
+    /// The same as numbers.
+    pub cuda_minor: (u32, u32),
+    /// The releases of that CUDA: `12.1.0`, `12.1.1`.
+    pub toolkits: Vec<Version>,
     /// Whether it is the one that PyPI serves.
     pub pypi: bool,
+    /// The compute capabilities that it has machine code for; `None`: not known.
+    pub compiled: Option<Vec<(u32, u32)>>,
+    /// The compute capabilities that it has PTX for; `None`: not known.
+    pub ptx: Option<Vec<(u32, u32)>>,
+    /// The driver that its CUDA came with, where it is known.
+    pub driver_full: Option<DriverVersion>,
+    /// The oldest driver of its CUDA major, as the catalog writes it, and as a number; `None`: not known.
+    pub driver_floor: Option<(&'static str, DriverVersion)>,
+    /// The torchvision of the release.
+    pub torchvision: Option<Version>,
+    /// The torchaudio of the release.
+    pub torchaudio: Option<Version>,
+    /// What it requires of triton.
+    pub triton: Option<VersionSpecifiers>,
+    /// The NCCL that it requires or carries.
+    pub nccl: Option<Version>,
 }
 
 impl Build {
     /// `torch 2.5.1+cu121`.
     pub fn name(&self) -> String {
         format!("torch {}+{}", self.release.version, self.build.build)
+    }
+
+    /// Whether a driver is as new as its CUDA, which then works in full; false where that is not known.
+    pub fn known_to(&self, driver: DriverVersion) -> bool {
+        drivers::cuda_at_least(driver.branch).is_some_and(|cuda| cuda >= self.cuda_minor)
+            || self.driver_full.is_some_and(|full| driver >= full)
     }
 
     /// Major and minor number of the release.
@@ -56,7 +86,7 @@ impl Build {
 
     /// The major of its CUDA.
     pub fn cuda_major(&self) -> u32 {
-        u32::try_from(series(&self.cuda).0).unwrap_or(u32::MAX)
+        self.cuda_minor.0
     }
 }
 
@@ -116,12 +146,21 @@ pub struct Base {
 impl Base {
     /// `nvidia/cuda:12.1.1-base-ubuntu22.04`, or `this machine`.
     pub fn name(&self) -> String {
-        self.image.map_or_else(|| "no image".to_owned(), Image::reference)
+        match (self.image, self.system) {
+            (Some(image), _) => image.reference(),
+            (None, Some(system)) => format!("a machine with {}", system.name),
+            (None, None) => "the machine itself".to_owned(),
+        }
     }
 
-    /// Whether it has nvcc.
-    pub fn has_nvcc(&self) -> bool {
-        self.flavour == Flavour::Devel
+    /// Whether it has nvcc; of a machine that is not known.
+    pub fn has_nvcc(&self) -> Option<bool> {
+        self.image.map(|_| self.flavour == Flavour::Devel)
+    }
+
+    /// The CUDA of its toolkit as the catalog writes it: `12.1.1`.
+    pub fn cuda_text(&self) -> Option<&'static str> {
+        self.image.and_then(|image| image.cuda.as_deref())
     }
 }
 
@@ -135,7 +174,7 @@ pub struct Package {
 }
 
 /// A release of a Python package.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Release {
     /// The package.
     pub package: &'static str,
@@ -157,6 +196,10 @@ pub struct Release {
     pub source_only: bool,
     /// Package → which versions of it.
     pub requires: Vec<(&'static str, VersionSpecifiers)>,
+    /// DeepSpeed's own row, of a release of it.
+    pub deepspeed: Option<&'static deepspeed::Release>,
+    /// The prebuilt wheels of a release of flash-attn, where they are known.
+    pub flash_attn: Option<&'static flash_attn::Release>,
     /// Where this was read.
     pub source: &'static str,
 }
@@ -181,6 +224,7 @@ impl World {
             builds: builds(),
             pythons: pythons(),
             bases: [const { OnceLock::new() }; BASES.len()],
+            machines: OnceLock::new(),
             packages: packages::names().chain(["deepspeed"]).map(|name| (name, OnceLock::new())).collect(),
         })
     }
@@ -189,6 +233,14 @@ impl World {
     pub fn bases(&self, repository: &str) -> &[Base] {
         let Some(place) = BASES.iter().position(|known| *known == repository) else { return &[] };
         self.bases[place].get_or_init(|| images::of(repository).iter().map(base).collect())
+    }
+
+    /// Machines without an image: one of an unknown system first, then one of every system.
+    pub fn machines(&self) -> &[Base] {
+        self.machines.get_or_init(|| {
+            let machine = |system| Base { image: None, system, cuda: None, flavour: Flavour::Plain };
+            std::iter::once(None).chain(systems::all().iter().map(Some)).map(machine).collect()
+        })
     }
 
     /// The package with this normalised name.
@@ -209,19 +261,54 @@ fn version(text: &str) -> Option<Version> {
 }
 
 fn builds() -> Vec<Build> {
-    let of = |release: &'static torch::Release| {
-        let number = version(&release.version);
-        release.builds.iter().filter_map(move |build| {
-            Some(Build {
-                release,
-                build,
-                version: number.clone()?,
-                cuda: version(build.cuda.as_deref()?)?,
-                pypi: release.pypi_build.as_deref() == Some(&build.build),
-            })
-        })
-    };
+    let of =
+        |release: &'static torch::Release| release.builds.iter().filter_map(move |row| build(release, row));
     torch::all().iter().flat_map(of).collect()
+}
+
+fn build(release: &'static torch::Release, build: &'static torch::Build) -> Option<Build> {
+    let text = build.cuda.as_deref()?;
+    let number = version(text)?;
+    let partner = |text: &Option<String>| text.as_deref().and_then(version);
+    let parsed = |list: &Option<Vec<String>>| list.as_deref().map(capabilities);
+    Some(Build {
+        version: version(&release.version)?,
+        toolkits: toolkits(series(&number)),
+        pypi: release.pypi_build.as_deref() == Some(&build.build),
+        compiled: parsed(&build.architectures),
+        ptx: parsed(&build.ptx),
+        driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
+        driver_floor: driver_floor(minor(text)?.0),
+        torchvision: partner(&release.torchvision),
+        torchaudio: partner(&release.torchaudio),
+        triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
+        nccl: partner(&build.nccl),
+        cuda: number,
+        cuda_minor: minor(text)?,
+        release,
+        build,
+    })
+}
+
+/// The releases of a CUDA minor.
+fn toolkits(minor: (u64, u64)) -> Vec<Version> {
+    cuda::all().iter().filter_map(|row| version(&row.toolkit)).filter(|full| series(full) == minor).collect()
+}
+
+/// The oldest driver of a CUDA major; a branch alone (`580`) means its first release.
+fn driver_floor(major: u32) -> Option<(&'static str, DriverVersion)> {
+    let text = cuda::major_driver_min(major)?;
+    let whole = text
+        .parse()
+        .ok()
+        .or_else(|| text.parse().ok().map(|branch| DriverVersion { branch, minor: 0, patch: None }));
+    Some((text, whole?))
+}
+
+/// A requirement of the catalog: a version, or specifiers.
+fn required(text: &str) -> Option<VersionSpecifiers> {
+    let pinned = text.starts_with(|first: char| first.is_ascii_digit());
+    VersionSpecifiers::from_str(&if pinned { format!("=={text}") } else { text.to_owned() }).ok()
 }
 
 fn pythons() -> Vec<Python> {
@@ -272,6 +359,8 @@ fn releases(name: &'static str) -> Package {
                             Some((name.as_str(), VersionSpecifiers::from_str(text).ok()?))
                         })
                         .collect(),
+                    deepspeed: None,
+                    flash_attn: (name == "flash-attn").then(|| flash_attn::release(text)).flatten(),
                     source: &row.source,
                 })
             })
@@ -300,6 +389,8 @@ fn deepspeeds() -> Package {
                 .into_iter()
                 .filter_map(|(name, text)| Some((name, VersionSpecifiers::from_str(text?).ok()?)))
                 .collect(),
+            deepspeed: Some(row),
+            flash_attn: None,
             source: &row.source,
         })
     };

@@ -1,8 +1,5 @@
 //! What the user asked for by version or name.
 
-use pep440_rs::Version;
-
-use crate::catalog::cuda;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::request::{Base as Wished, Versions};
 use crate::resolve::wanted::Wanted;
@@ -50,7 +47,7 @@ fn build(wanted: &Wanted, build: &Build) -> Judgement {
     if let Some(wish) = wanted.torch.iter().find(other) {
         return Judgement::Fails(format!("torch {} was asked for", wish.text));
     }
-    match wanted.cuda.iter().find(|wish| !cuda_within(wish, &build.cuda)) {
+    match wanted.cuda.iter().find(|wish| !cuda_within(wish, build)) {
         Some(wish) => {
             Judgement::Fails(format!("it was made for CUDA {}; CUDA {} was asked for", build.cuda, wish.text))
         }
@@ -58,10 +55,9 @@ fn build(wanted: &Wanted, build: &Build) -> Judgement {
     }
 }
 
-/// Whether a CUDA minor (`12.1`), or a patch release of it, is among the wished ones.
-fn cuda_within(wish: &Versions, minor: &Version) -> bool {
-    let patches = || cuda::all().iter().filter_map(|row| row.toolkit.parse::<Version>().ok());
-    wish.contain(minor) || patches().any(|full| series(&full) == series(minor) && wish.contain(&full))
+/// Whether the build's CUDA minor (`12.1`), or a patch release of it, is among the wished ones.
+fn cuda_within(wish: &Versions, build: &Build) -> bool {
+    wish.contain(&build.cuda) || build.toolkits.iter().any(|full| wish.contain(full))
 }
 
 fn python(wanted: &Wanted, _build: &Build, python: &Python) -> Judgement {
@@ -69,7 +65,7 @@ fn python(wanted: &Wanted, _build: &Build, python: &Python) -> Judgement {
     refused.map_or(Judgement::Holds, |wish| Judgement::Fails(format!("python {} was asked for", wish.text)))
 }
 
-fn base(wanted: &Wanted, _build: &Build, _python: &Python, base: &Base) -> Judgement {
+fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     let id = base.system.map(|system| system.id.as_str());
     if let Some(wish) = wanted.systems.iter().find(|wish| Some(**wish) != id) {
         return Judgement::Fails(format!("{wish} was asked for"));
@@ -77,7 +73,10 @@ fn base(wanted: &Wanted, _build: &Build, _python: &Python, base: &Base) -> Judge
     for wish in &wanted.bases {
         let fits = match wish {
             Wished::Repository(name) => base.image.is_some_and(|image| image.repository == name),
-            Wished::Image(reference) => base.image.is_some_and(|image| image.reference() == *reference),
+            Wished::Image(reference) => base.image.is_some_and(|image| {
+                reference.strip_prefix(image.repository).and_then(|rest| rest.strip_prefix(':'))
+                    == Some(&image.tag)
+            }),
             Wished::None => base.image.is_none(),
         };
         if !fits {
@@ -85,10 +84,11 @@ fn base(wanted: &Wanted, _build: &Build, _python: &Python, base: &Base) -> Judge
         }
     }
     // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
-    let other =
-        |cuda: &Version| wanted.cuda.iter().find(|wish| !wish.contain(cuda) && !cuda_within(wish, cuda));
-    match base.cuda.as_ref().and_then(other) {
-        Some(wish) => Judgement::Fails(format!("CUDA {} was asked for", wish.text)),
+    let Some(cuda) = &base.cuda else { return Judgement::Holds };
+    let same_minor = series(cuda) == series(&build.cuda);
+    let other = |wish: &&&Versions| !(wish.contain(cuda) || same_minor && wish.contain(&build.cuda));
+    match wanted.cuda.iter().find(other) {
+        Some(wish) => Judgement::Fails(format!("it has CUDA {cuda}; CUDA {} was asked for", wish.text)),
         None => Judgement::Holds,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
-use crate::resolve::world::{Base, Build, Python, series};
+use crate::resolve::world::{Base, Build, series};
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -12,13 +12,39 @@ pub const CONSTRAINT: Constraint = Constraint {
     judge: Judge::Base(judge),
 };
 
-fn judge(_wanted: &Wanted, build: &Build, _python: &Python, base: &Base) -> Judgement {
-    match &base.cuda {
-        Some(cuda) if series(cuda).0 != series(&build.cuda).0 => Judgement::Fails(format!(
-            "it has CUDA {cuda}, {} was made with CUDA {}",
-            build.name(),
-            build.cuda
+fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    let Some(cuda) = &base.cuda else { return Judgement::Holds };
+    let (own, of_torch) = (series(cuda), series(&build.cuda));
+    if own == of_torch {
+        return Judgement::Holds;
+    }
+    let says =
+        || format!("{} has CUDA {cuda}, {} was made with CUDA {}", base.name(), build.name(), build.cuda);
+    if own.0 != of_torch.0 {
+        return Judgement::Fails(says());
+    }
+    match wanted.uses_nvcc() || base.has_nvcc() == Some(true) {
+        true => Judgement::Costs(format!(
+            "{}: what is compiled in the image is compiled by another minor",
+            says()
         )),
-        _ => Judgement::Holds,
+        false => Judgement::Holds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::constraints::testing::{base, build, judged_base, python};
+
+    #[test]
+    fn another_minor_costs_another_major_fails() {
+        let on =
+            |image: &str| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base(image));
+        assert_eq!(on("nvidia/cuda:12.1.1-devel-ubuntu22.04"), Judgement::Holds);
+        assert_eq!(on("nvidia/cuda:12.4.1-base-ubuntu22.04"), Judgement::Holds);
+        assert!(matches!(on("nvidia/cuda:12.4.1-devel-ubuntu22.04"), Judgement::Costs(_)));
+        assert!(matches!(on("nvidia/cuda:11.8.0-base-ubuntu22.04"), Judgement::Fails(_)));
+        assert_eq!(on(""), Judgement::Holds);
     }
 }

@@ -3,7 +3,7 @@
 use crate::catalog::version::at_least;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
-use crate::resolve::world::{Base, Build, Python};
+use crate::resolve::world::{Base, Build};
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -13,7 +13,7 @@ pub const CONSTRAINT: Constraint = Constraint {
     judge: Judge::Base(judge),
 };
 
-fn judge(_wanted: &Wanted, build: &Build, _python: &Python, base: &Base) -> Judgement {
+fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     let Some(system) = base.system else {
         return Judgement::Unknown(format!("the system of {}", base.name()));
     };

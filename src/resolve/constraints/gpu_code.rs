@@ -1,7 +1,7 @@
 //! torch has code for every GPU.
 
 use crate::facts::Fact;
-use crate::facts::support::has_code;
+use crate::facts::support::code_for;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::Build;
@@ -16,16 +16,16 @@ pub const CONSTRAINT: Constraint = Constraint {
 
 fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     for gpu in &wanted.gpus {
-        let Some(compiled) = &build.build.architectures else {
+        let Some(compiled) = &build.compiled else {
             return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
         };
         let (major, minor) = gpu.capability;
-        match has_code(compiled, build.build.ptx.as_deref(), gpu.capability) {
+        match code_for(compiled, build.ptx.as_deref(), gpu.capability) {
             Fact::Known(true) => {}
             Fact::Unknown(why) => return Judgement::Unknown(why),
             Fact::Known(false) | Fact::Absent => {
                 let list: Vec<String> =
-                    compiled.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect();
+                    compiled.iter().map(|(major, minor)| format!("sm_{major}{minor}")).collect();
                 return Judgement::Fails(format!(
                     "it has no code for the {} (sm_{major}{minor}), only for {}",
                     gpu.name,

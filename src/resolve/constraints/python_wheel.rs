@@ -23,11 +23,15 @@ pub const PACKAGE: Constraint = Constraint {
 };
 
 fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
-    let Some(pythons) = &build.release.pythons else {
-        return Judgement::Unknown(format!(
-            "for which Pythons torch {} has wheels is not known",
-            build.release.version
-        ));
+    let Some(pythons) = &build.build.pythons else {
+        // Of a build that was only seen: at most the Pythons of the release.
+        let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
+        return match never {
+            true => Judgement::Fails(format!("{} has no wheel for Python {}", build.name(), python.text)),
+            false => {
+                Judgement::Unknown(format!("for which Pythons {} has wheels is not known", build.name()))
+            }
+        };
     };
     Judgement::unless(pythons.contains(&python.text), || {
         let plain: Vec<&str> = pythons.iter().map(String::as_str).filter(|one| !one.ends_with('t')).collect();
@@ -36,7 +40,7 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
             [one] => one.to_owned(),
             [first, .., last] => format!("{first} to {last}"),
         };
-        format!("torch {} has no wheel for Python {}, only for {range}", build.release.version, python.text)
+        format!("{} has no wheel for Python {}, only for {range}", build.name(), python.text)
     })
 }
 
@@ -47,4 +51,38 @@ fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
     Judgement::unless(release.pythons.is_none_or(|list| list.contains(&python.text)), || {
         format!("{} has no wheel for Python {}", release.name(), python.text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::constraints::testing::{
+        build, judged_package, judged_python, place, python, release,
+    };
+
+    #[test]
+    fn wheels_of_torch() {
+        let on = |torch: (&str, &str), of: &str| {
+            judged_python(&CONSTRAINT, &[], build(torch.0, torch.1), python(of))
+        };
+        assert_eq!(on(("2.2.0", "cu121"), "3.12"), Judgement::Holds);
+        let Judgement::Fails(says) = on(("2.1.2", "cu121"), "3.12") else { panic!() };
+        assert!(says.contains("2.1.2") && says.contains("3.8 to 3.11"), "{says}");
+        // PyPI's build has a wheel for 3.13, the others have none.
+        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu121"), "3.13"), Judgement::Fails(_)));
+        assert!(matches!(on(("2.13.0", "cu129"), "3.12"), Judgement::Unknown(_)));
+        assert!(matches!(on(("2.13.0", "cu129"), "3.8"), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn wheels_of_packages() {
+        let on = |of: &str, version: &str| {
+            let place = place(("2.5.1", "cu124"), of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
+            judged_package(&PACKAGE, &[], &place, release("numpy", version))
+        };
+        assert_eq!(on("3.12", "1.26.4"), Judgement::Holds);
+        assert!(matches!(on("3.13", "1.26.4"), Judgement::Fails(_)));
+        assert!(matches!(on("3.8", "1.26.4"), Judgement::Fails(_)));
+    }
 }

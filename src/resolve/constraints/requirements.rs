@@ -1,6 +1,6 @@
 //! What packages require of each other and of torch.
 
-use pep440_rs::{Version, VersionSpecifiers};
+use pep440_rs::VersionSpecifiers;
 
 use crate::resolve::constraint::{Constraint, Judge, Judgement, Place};
 use crate::resolve::wanted::Wanted;
@@ -28,12 +28,9 @@ fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
     if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
         return Judgement::Fails(format!("{} requires torch {wants}", release.name()));
     }
-    for (name, partner) in
-        [("torchvision", &build.release.torchvision), ("torchaudio", &build.release.torchaudio)]
-    {
-        let Some(wants) = release.requires(name) else { continue };
-        let version = partner.as_deref().and_then(|text| text.parse::<Version>().ok());
-        if version.is_some_and(|version| !wants.contains(&version)) {
+    for (name, partner) in [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)] {
+        let Some(partner) = partner else { continue };
+        if let Some(wants) = release.requires(name).filter(|wants| !wants.contains(partner)) {
             return Judgement::Fails(format!("{} requires {name} {wants}", release.name()));
         }
     }

@@ -1,0 +1,87 @@
+//! Image, torch and packages exist for the processor.
+
+use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::wanted::Wanted;
+use crate::resolve::world::{Base, Build, Release};
+
+/// The base image.
+pub const BASE: Constraint = Constraint {
+    id: "base-architecture",
+    says: "The base image exists for the processor.",
+    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):dist; see the catalog's images",
+    judge: Judge::Base(base),
+};
+
+/// Packages.
+pub const PACKAGE: Constraint = Constraint {
+    id: "package-architecture",
+    says: "A package has a wheel for the processor, or is compiled when it is installed on every processor.",
+    source: "wheel tags on PyPI, see the catalog's rows",
+    judge: Judge::Package(package),
+};
+
+/// The processor for which all rows were made.
+const USUAL: &str = "x86_64";
+
+fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    let wish = wanted.architecture();
+    match base.image.map(|image| &image.architectures) {
+        None => Judgement::Holds,
+        Some(Some(list)) => Judgement::unless(list.iter().any(|one| one == wish), || {
+            format!("{} exists for {} only", base.name(), list.join(", "))
+        }),
+        // The lists of tags that were read are those of x86-64.
+        Some(None) if wish == USUAL => Judgement::Holds,
+        Some(None) => Judgement::Unknown(format!("whether {} exists for {wish} is not known", base.name())),
+    }
+}
+
+fn package(wanted: &Wanted, release: &Release) -> Judgement {
+    let wish = wanted.architecture();
+    if wish == USUAL || release.source_only {
+        return Judgement::Holds;
+    }
+    match release.aarch64.filter(|_| wish == "aarch64") {
+        Some(true) => Judgement::Holds,
+        Some(false) => Judgement::Fails(format!("{} has no wheel for {wish}", release.name())),
+        None => Judgement::Unknown(format!("whether {} has a wheel for {wish} is not known", release.name())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::constraints::testing::{
+        architecture, base as image, build, judged_base, judged_package, place, python, release,
+    };
+    use crate::resolve::request::Wish;
+
+    #[test]
+    fn base_images() {
+        let on = |wishes: &[Wish], name: &str| {
+            judged_base(&BASE, wishes, build("2.5.1", "cu121"), python("3.11"), image(name))
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(&arm, "nvidia/cuda:12.1.1-base-ubuntu22.04"), Judgement::Holds);
+        assert!(matches!(on(&arm, "nvidia/cuda:11.0.3-base-ubuntu20.04"), Judgement::Fails(_)));
+        assert!(matches!(on(&arm, "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Unknown(_)));
+        assert_eq!(on(&[], "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Holds);
+        assert_eq!(on(&arm, ""), Judgement::Holds);
+    }
+
+    #[test]
+    fn packages() {
+        let place = place(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
+        let on = |wishes: &[Wish], aarch64: Option<bool>| {
+            let mut numpy = release("numpy", "1.26.4").clone();
+            numpy.aarch64 = aarch64;
+            judged_package(&PACKAGE, wishes, &place, &numpy)
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(&arm, Some(true)), Judgement::Holds);
+        assert!(matches!(on(&arm, Some(false)), Judgement::Fails(_)));
+        assert!(matches!(on(&arm, None), Judgement::Unknown(_)));
+        assert_eq!(on(&[], None), Judgement::Holds);
+        assert_eq!(judged_package(&PACKAGE, &arm, &place, release("deepspeed", "0.16.4")), Judgement::Holds);
+    }
+}

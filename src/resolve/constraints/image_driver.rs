@@ -1,0 +1,94 @@
+//! The container toolkit starts the image on every driver.
+
+use crate::catalog::version::minor;
+use crate::catalog::{cuda, drivers};
+use crate::facts::driver::DriverVersion;
+use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::wanted::Wanted;
+use crate::resolve::world::{Base, Build};
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "image-driver",
+    says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a requirement \
+           (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of those that the \
+           cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's legacy mode enforces \
+           it; whether its CDI mode does is not known.",
+    source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
+             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046",
+    judge: Judge::Base(judge),
+};
+
+fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    let Some(image) = base.image.filter(|image| image.repository == "nvidia/cuda") else {
+        return Judgement::Holds;
+    };
+    let Some(needs) = image.cuda.as_deref().and_then(minor) else { return Judgement::Holds };
+    let mut all = Judgement::Holds;
+    for &driver in &wanted.drivers {
+        if drivers::cuda_at_least(driver.branch) < Some(needs) {
+            all = all.and(older(wanted, base, driver));
+        }
+    }
+    all
+}
+
+fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
+    let name = base.name();
+    let Some(text) = base.cuda_text() else { return Judgement::Holds };
+    let Some(own) = drivers::branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
+        return Judgement::Unknown(format!(
+            "the CUDA of driver {driver}, which {name} asks for, is not known"
+        ));
+    };
+    let Some(row) = cuda::forward(text) else {
+        return Judgement::Unknown(format!(
+            "on which drivers older than CUDA {text} {name} starts is not known"
+        ));
+    };
+    if !row.driver_branches.contains(&driver.branch) {
+        return Judgement::Costs(format!(
+            "driver {driver} knows CUDA {own} and {name} asks for CUDA {} (NVIDIA_REQUIRE_CUDA): in its legacy mode NVIDIA's \
+             container toolkit starts it only with NVIDIA_DISABLE_REQUIRE=true",
+            row.toolkit
+        ));
+    }
+    if !wanted.gpus.is_empty() && wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
+        return Judgement::Holds;
+    }
+    Judgement::Unknown(format!(
+        "whether NVIDIA's container toolkit starts {name} on driver {driver} (CUDA {own}): it asks for CUDA {}, or for certain \
+         brands of GPUs on this driver branch, data-centre GPUs among them",
+        row.toolkit
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::constraints::testing::{base, build, card, driver, judged_base, python};
+    use crate::resolve::request::Wish;
+
+    fn on(wishes: &[Wish], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, wishes, build("2.7.1", "cu126"), python("3.12"), base(image))
+    }
+
+    #[test]
+    fn what_the_label_accepts() {
+        let image = "nvidia/cuda:12.6.3-base-ubuntu24.04";
+        assert_eq!(on(&[], image), Judgement::Holds);
+        assert_eq!(on(&[driver("560.35.03")], image), Judgement::Holds);
+        assert_eq!(on(&[driver("550.54.14"), card("h100")], image), Judgement::Holds);
+        assert!(matches!(on(&[driver("550.54.14"), card("rtx-4090")], image), Judgement::Unknown(_)));
+        assert!(matches!(on(&[driver("550.54.14")], image), Judgement::Unknown(_)));
+        let Judgement::Costs(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
+        assert!(says.contains("NVIDIA_DISABLE_REQUIRE") && says.contains("CUDA 12.3"), "{says}");
+    }
+
+    #[test]
+    fn an_image_whose_label_nobody_read() {
+        let image = "nvidia/cuda:13.3.0-devel-ubuntu26.04";
+        assert!(matches!(on(&[driver("580.65.06"), card("h100")], image), Judgement::Unknown(_)));
+        assert_eq!(on(&[driver("610.43.02"), card("h100")], image), Judgement::Holds);
+    }
+}
