@@ -68,6 +68,7 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["resolve", "--arch", "ppc64le"], "aarch64 (arm64)"),
         (&["resolve", "--base", "nvidia/cuda:12.1-base"], "nearest are nvidia/cuda:12.1.1-base-ubuntu22.04"),
         (&["resolve", "--base", "nvidia/cdua"], "did you mean nvidia/cuda?"),
+        (&["matrix", "--python", "312"], "did you mean 3.12?"),
         (&["resolve", "--preset", "rll"], "did you mean rl?"),
     ];
     for (arguments, says) in cases {
@@ -286,4 +287,12 @@ fn why_says_whether_a_thing_exists_and_goes_together_with_the_rest() {
     assert_eq!(with("12.1").status.code(), Some(1));
     assert!(text(&with("12.4").stdout).contains("Together with --cuda 12.4: yes"));
     assert!(refused(&["resolve", "--why", "toaster"]).1.contains("nothing is known"));
+}
+
+#[test]
+fn the_matrix_is_text_markdown_or_a_page() {
+    let matrix = |format: &str| text(&envdoc(&["matrix", "--python", "3.12", "--format", format]).stdout);
+    assert!(matrix("text").contains("\n2.5.1 "));
+    assert!(matrix("markdown").contains("| 2.5.1 |"));
+    assert!(matrix("html").starts_with("<!DOCTYPE html>"));
 }

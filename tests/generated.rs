@@ -11,6 +11,9 @@ use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
 use envdoc::report::{self, explain, json, resolve};
+use envdoc::resolve::parse::{self, Typed};
+use envdoc::resolve::request::Request;
+use envdoc::resolve::world::World;
 
 fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -83,26 +86,48 @@ fn exit_codes() {
 fn schemas() {
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
 }
 
-/// The README's transcript is what envdoc says of a recorded server.
+/// The README's transcripts are what envdoc says of a recorded server, and to a request.
 #[test]
 fn readme() {
-    let (begin, end) = ("<!-- transcript: made by tests/generated.rs -->\n", "<!-- /transcript -->\n");
-    let server = "tests/servers/broken-driver-library-mismatch.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let facts = gather::recorded(&Snapshot::open(&path.join(server)).unwrap().host(), Expected::default());
-    let layout = report::text::Layout { width: 96, unicode: true, verbose: false, root: true };
-    let results = checks::judge(CHECKS, &facts);
-    let shown = report::text::report(&report::machine::lines(&facts), &results, layout);
-    let shown = anstream::adapter::strip_str(&shown).to_string();
     let readme = fs::read_to_string(path.join("README.md")).unwrap();
-    let (before, rest) = readme.split_once(begin).unwrap();
-    let (_, after) = rest.split_once(end).unwrap();
-    let transcript = format!(
-        "```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n"
-    );
-    same("README.md", &format!("{before}{begin}{transcript}{end}{after}"));
+    let readme = replaced(&readme, "transcript", &check_transcript(path));
+    same("README.md", &replaced(&readme, "resolve", &resolve_transcript()));
+}
+
+/// A text with what stands between two marks replaced.
+fn replaced(text: &str, mark: &str, transcript: &str) -> String {
+    let (begin, end) =
+        (format!("<!-- {mark}: made by tests/generated.rs -->\n"), format!("<!-- /{mark} -->\n"));
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{begin}{transcript}{end}{after}")
+}
+
+const LAYOUT: report::text::Layout =
+    report::text::Layout { width: 96, unicode: true, verbose: false, root: true };
+
+fn check_transcript(path: &Path) -> String {
+    let server = "tests/servers/broken-driver-library-mismatch.json";
+    let facts = gather::recorded(&Snapshot::open(&path.join(server)).unwrap().host(), Expected::default());
+    let results = checks::judge(CHECKS, &facts);
+    let shown = report::text::report(&report::machine::lines(&facts), &results, LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!("```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n")
+}
+
+fn resolve_transcript() -> String {
+    let typed = Typed { cuda: Some("12.1".into()), python: Some("3.12".into()), ..Typed::default() };
+    let wishes = parse::wishes(World::get(), &typed).unwrap().wishes;
+    let request = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let answer = envdoc::resolve::resolve(World::get(), &request);
+    let report = resolve::Report { wishes: &request.wishes, answer: &answer, warnings: &[], notes: &[] };
+    let shown = resolve::text::report(&report, LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!("```console\n$ envdoc resolve --cuda 12.1 --python 3.12\n\n{shown}```\n")
 }

@@ -4,6 +4,7 @@ mod catalog;
 mod check;
 mod checks;
 mod explain;
+mod matrix;
 mod resolve;
 mod snapshot;
 
@@ -44,6 +45,7 @@ pub struct Cli {
 enum Command {
     Check(check::Args),
     Resolve(Box<resolve::Args>),
+    Matrix(matrix::Args),
     Snapshot(snapshot::Args),
     Explain(explain::Args),
     Checks(checks::Args),
@@ -62,6 +64,7 @@ impl Cli {
         match command {
             Command::Check(args) => args.run(),
             Command::Resolve(args) => args.run(),
+            Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME[SPEC],…")]
     with: Vec<String>,
 
-    /// Packages that are often wanted together: torch, deepspeed, rl, llm-finetune.
+    /// Packages that are often wanted together: torch, train, finetune, pretrain, rl, serve.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     preset: Vec<String>,
 

@@ -8,6 +8,7 @@ pub mod json;
 pub mod junit;
 pub mod machine;
 pub mod markdown;
+pub mod matrix;
 pub mod resolve;
 pub mod screen;
 pub mod text;

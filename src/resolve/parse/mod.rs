@@ -9,7 +9,6 @@ mod with;
 
 pub use gpu::{capability, of_model};
 pub use place::system;
-pub use preset::PRESETS;
 pub use with::package_names;
 
 use pep440_rs::Version;
@@ -116,7 +115,7 @@ pub fn wishes(world: &World, typed: &Typed) -> Result<Understood, Mistake> {
         }
     }
     for name in &typed.preset {
-        for wish in preset::wishes(name)? {
+        for wish in preset::wishes(world, name)? {
             add(wish.says, wish.want);
         }
     }

@@ -1,47 +1,38 @@
-//! Presets: packages that are often wanted together, under one name.
+//! `--preset`: packages of the catalog under one name.
 
-use super::Mistake;
-use crate::resolve::request::{Versions, Want, Wish};
-
-/// Packages under one name.
-#[derive(Debug)]
-pub struct Preset {
-    /// What goes after `--preset`.
-    pub name: &'static str,
-    /// What it is for.
-    pub says: &'static str,
-    /// The packages, in any version.
-    pub packages: &'static [&'static str],
-}
-
-/// All presets.
-pub const PRESETS: &[Preset] = &[
-    Preset { name: "torch", says: "torch alone", packages: &["torchvision", "torchaudio"] },
-    Preset { name: "deepspeed", says: "training on several GPUs", packages: &["deepspeed"] },
-    Preset { name: "rl", says: "reinforcement learning", packages: &["stable-baselines3", "gymnasium"] },
-    Preset {
-        name: "llm-finetune",
-        says: "fine-tuning of language models",
-        packages: &["transformers", "datasets", "accelerate", "peft", "trl"],
-    },
-];
+use super::{Mistake, versions, with};
+use crate::catalog::presets::{self, Preset};
+use crate::resolve::request::{Want, Wish};
+use crate::resolve::world::World;
 
 /// The wishes of a preset.
-pub(super) fn wishes(name: &str) -> Result<Vec<Wish>, Mistake> {
+pub(super) fn wishes(world: &World, name: &str) -> Result<Vec<Wish>, Mistake> {
     let name = name.trim();
-    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
-        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        let score = |known: &&str| strsim::jaro_winkler(name, known);
-        let near = names.iter().copied().max_by(|one, other| score(one).total_cmp(&score(other)));
-        return Err(Mistake::new(format!("--preset: there is no preset {name:?}"))
-            .near(near.filter(|near| score(near) > 0.7))
-            .hint(format!("there are {}", names.join(", "))));
-    };
-    let wish = |package: &&str| Wish {
-        says: format!("--preset {name} ({package})"),
-        want: Want::Package((*package).to_owned(), Versions::any()),
-    };
-    Ok(preset.packages.iter().map(wish).collect())
+    let Some(preset) = presets::preset(name) else { return Err(no_such(name)) };
+    let says = |what: &str| format!("--preset {name} ({what})");
+    let mut wishes = Vec::new();
+    if let Some(text) = &preset.deepspeed {
+        let versions = versions::versions("--deepspeed", text, &Vec::new)?;
+        let what = format!("deepspeed{text}");
+        wishes.push(Wish { says: says(&what), want: Want::Package("deepspeed".into(), versions) });
+    }
+    for text in &preset.with {
+        let packages = with::wishes(world, text)?;
+        wishes.extend(packages.into_iter().map(|wish| Wish { says: says(text), ..wish }));
+    }
+    if preset.compile {
+        wishes.push(Wish { says: says("compiles CUDA code"), want: Want::Compile });
+    }
+    Ok(wishes)
+}
+
+fn no_such(name: &str) -> Mistake {
+    let score = |preset: &&Preset| strsim::jaro_winkler(name, &preset.name);
+    let near = presets::all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let names: Vec<&str> = presets::all().iter().map(|preset| preset.name.as_str()).collect();
+    Mistake::new(format!("--preset: there is no preset {name:?}"))
+        .near(near.filter(|near| score(near) > 0.7).map(|near| near.name.as_str()))
+        .hint(format!("there are {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -49,8 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
-        assert_eq!(wishes("deepspeed").unwrap()[0].says, "--preset deepspeed (deepspeed)");
-        assert_eq!(wishes("llm-finetun").unwrap_err().hints[0], "did you mean llm-finetune?");
+    fn every_preset_is_understood() {
+        for preset in presets::all() {
+            assert!(!wishes(World::get(), &preset.name).unwrap().is_empty(), "{}", preset.name);
+        }
+        assert_eq!(wishes(World::get(), "train").unwrap()[0].says, "--preset train (deepspeed)");
+        assert_eq!(wishes(World::get(), "finetun").unwrap_err().hints[0], "did you mean finetune?");
     }
 }

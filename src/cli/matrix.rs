@@ -1,0 +1,54 @@
+//! `envdoc matrix`.
+
+use clap::ValueEnum;
+
+use crate::error::Error;
+use crate::report::{matrix, screen};
+use crate::resolve::parse::{self, Typed};
+use crate::resolve::request::Want;
+use crate::resolve::world::World;
+
+/// Show which CUDA builds every torch release has, for which Pythons and GPUs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only releases and builds with wheels for this Python: 3.12.
+    #[arg(long, value_name = "V")]
+    python: Option<String>,
+
+    /// How the table is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For an issue or a wiki.
+    Markdown,
+    /// A page that needs nothing beside it.
+    Html,
+}
+
+impl Args {
+    /// Prints the table.
+    pub fn run(self) -> Result<u8, Error> {
+        let world = World::get();
+        let typed = Typed { python: self.python.clone(), ..Typed::default() };
+        let wishes = parse::wishes(world, &typed)?.wishes;
+        let wanted = wishes.iter().find_map(|wish| match &wish.want {
+            Want::Python(versions) => Some(versions),
+            _ => None,
+        });
+        let pythons = wanted.map(|wanted| {
+            world.pythons.iter().filter(|python| python.within(&wanted.specifiers)).collect::<Vec<_>>()
+        });
+        let matrix = matrix::Matrix::of(self.python.as_deref().map(str::trim), pythons.as_deref());
+        let text = match self.format {
+            Format::Text => matrix::text::report(&matrix, screen::width()),
+            Format::Markdown => matrix::markdown::report(&matrix),
+            Format::Html => matrix::html::report(&matrix),
+        };
+        screen::print(&text).map(|()| 0)
+    }
+}
