@@ -325,7 +325,11 @@ fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
     whole.wishes.extend(own.wishes.into_iter().map(|wish| Wish { says: thing.clone(), ..wish }));
     let answer = resolve::resolve(world, &whole);
     let words = match &answer {
-        Answer::Found(found) => format!("yes, as {}", report::resolve::text::headline(&found.stack)),
+        Answer::Found(found) => {
+            let place = exists::why(world, request, &thing)
+                .map_or(String::new(), |place| format!(". {}", place.says));
+            format!("yes, as {}{place}", report::resolve::text::headline(&found.stack))
+        }
         Answer::None(conflict) => format!("no: {}", conflict.says),
     };
     let text = format!("Together with {}: {words}", says.join(", "));

@@ -8,6 +8,7 @@ pub mod assemble;
 pub mod constraint;
 pub mod constraints;
 pub mod exists;
+pub mod explain;
 pub mod install;
 pub mod lock;
 pub mod machine;
@@ -28,12 +29,13 @@ use world::World;
 pub fn resolve(world: &World, request: &Request) -> Answer {
     let mut trace = search::Trace::default();
     match search::best(world, request, Some(&mut trace)) {
-        Some((choice, _)) => Answer::Found(Box::new(Resolution {
-            stack: assemble::stack(&Wanted::of(request), &choice),
-            because: Vec::new(),
-            rejected: Vec::new(),
-            warnings: Vec::new(),
-        })),
+        Some((choice, tolerance)) => {
+            let stack = assemble::stack(&Wanted::of(request), &choice);
+            let wanted = Wanted::of(request);
+            let answered = explain::Answered { request, wanted, choice: &choice, tolerance, trace: &trace };
+            let (because, rejected, warnings) = answered.explain(world);
+            Answer::Found(Box::new(Resolution { stack, because, rejected, warnings }))
+        }
         None => Answer::None(Box::new(Conflict {
             says: String::new(),
             wishes: Vec::new(),

@@ -11,6 +11,7 @@ use super::rank;
 use super::request::Request;
 use super::wanted::Wanted;
 use super::world::{Base, Build, Python, Release, World};
+use crate::catalog::torch;
 
 /// The order in which packages are chosen: what requires others comes before them, so that the newest of it decides.
 pub const ORDER: &[&str] = &[
@@ -55,6 +56,10 @@ impl<'w> Choice<'w> {
 pub struct Rejected {
     /// `torch 2.6.0+cu124`, `python 3.14`, `numpy 2.3.5`.
     pub candidate: String,
+    /// The torch build with which it was looked at.
+    pub build: Option<&'static torch::Build>,
+    /// The package, where it is a release of one.
+    pub package: Option<&'static str>,
     /// Why.
     pub reasons: Vec<Reason>,
 }
@@ -77,7 +82,8 @@ pub fn best<'w>(
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
         }
-        let mut search = Search { world, wanted: &wanted, tolerance, trace: trace.as_deref_mut() };
+        let mut search =
+            Search { world, wanted: &wanted, tolerance, build: None, trace: trace.as_deref_mut() };
         search.run().map(|choice| (choice, tolerance))
     })
 }
@@ -126,6 +132,8 @@ struct Search<'w, 's> {
     world: &'w World,
     wanted: &'s Wanted<'s>,
     tolerance: Tolerance,
+    /// The build that is looked at, for the trace.
+    build: Option<&'static torch::Build>,
     trace: Option<&'s mut Trace>,
 }
 
@@ -133,6 +141,7 @@ impl<'w> Search<'w, '_> {
     fn run(&mut self) -> Option<Choice<'w>> {
         for build in rank::builds(self.world, self.wanted) {
             let wanted = self.wanted;
+            self.build = Some(build.build);
             let judge = |constraint: &Constraint| match constraint.judge {
                 Judge::Build(judge) => Some(judge(wanted, build)),
                 _ => None,
@@ -281,7 +290,8 @@ impl<'w> Search<'w, '_> {
         }
         if let Some(trace) = self.trace.as_deref_mut().filter(|_| blame.is_some()) {
             let reasons = reasons.into_iter().map(|(_, reason)| reason).collect();
-            trace.rejected.push(Rejected { candidate: release.name(), reasons });
+            let (candidate, package) = (release.name(), Some(release.package));
+            trace.rejected.push(Rejected { candidate, build: self.build, package, reasons });
         }
         blame
     }
@@ -297,7 +307,7 @@ impl<'w> Search<'w, '_> {
         let Some(first) = reasons.next() else { return true };
         if let Some(trace) = self.trace.as_deref_mut() {
             let reasons = std::iter::once(first).chain(reasons).collect();
-            trace.rejected.push(Rejected { candidate: name(), reasons });
+            trace.rejected.push(Rejected { candidate: name(), build: self.build, package: None, reasons });
         }
         false
     }
@@ -307,7 +317,8 @@ fn bit(package: &str) -> Blame {
     ORDER.iter().position(|name| *name == package).map_or(0, |place| 1 << place)
 }
 
-fn refusal(constraint: &Constraint, judgement: &Judgement, tolerance: Tolerance) -> Option<Reason> {
+/// The reason for which a judgement refuses, if it does.
+pub fn refusal(constraint: &Constraint, judgement: &Judgement, tolerance: Tolerance) -> Option<Reason> {
     let says = match judgement {
         _ if tolerance.allows(judgement) => return None,
         Judgement::Holds => return None,

@@ -9,10 +9,13 @@ mod nccl;
 mod package;
 mod python;
 mod torch;
+mod why;
+
+pub use why::{WhyError, why};
 
 use super::constraints::CONSTRAINTS;
 use super::world::World;
-use crate::catalog::{gpus, images, systems};
+use crate::catalog::{gpus, images, presets, systems};
 
 /// What is known of a thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,6 +82,9 @@ pub fn thing(world: &World, text: &str) -> Option<Explanation> {
     if let Some(system) = systems::all().iter().find(|system| system.id == text || system.name == text) {
         return Some(python::system(system));
     }
+    if let Some(preset) = presets::preset(text) {
+        return Some(package::preset(preset));
+    }
     let (name, version) = split(text);
     match name.as_str() {
         "torch" | "pytorch" => Some(torch::explain(world, version)),
@@ -112,6 +118,7 @@ pub fn names(world: &World) -> impl Iterator<Item = &'static str> + '_ {
         .chain(images::REPOSITORIES.iter().copied())
         .chain(constraints)
         .chain(systems)
+        .chain(presets::all().iter().map(|preset| preset.name.as_str()))
         .chain(aliases)
 }
 

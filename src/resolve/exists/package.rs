@@ -5,6 +5,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::Explanation;
+use crate::catalog::presets::Preset;
 use crate::catalog::{deepspeed, packages};
 use crate::resolve::words;
 use crate::resolve::world::{Package, Release};
@@ -17,6 +18,20 @@ pub(super) fn explain(package: &Package, version: &str) -> Explanation {
         Some(release) => one(package, release),
         None => missing(package, version),
     }
+}
+
+/// A preset: packages under one name.
+pub(super) fn preset(preset: &Preset) -> Explanation {
+    let says = format!("A preset of `envdoc resolve --preset`. {}", preset.summary);
+    let mut explanation = Explanation::new(&preset.name, says);
+    explanation.row("packages", preset.with.join(", "));
+    let deepspeed =
+        preset.deepspeed.as_deref().map(|versions| if versions.is_empty() { "any" } else { versions });
+    explanation.row("deepspeed", deepspeed.unwrap_or_default());
+    explanation
+        .row("nvcc", if preset.compile { "needed: a part is compiled unless a wheel fits" } else { "" });
+    explanation.source(&preset.source);
+    explanation
 }
 
 /// True where releases between those in the catalog are left out.
