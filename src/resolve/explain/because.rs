@@ -192,8 +192,11 @@ impl<'w> Answered<'w, '_> {
         let Some(first) = there.iter().filter_map(|one| one.cuda.as_ref()).min() else {
             return String::new();
         };
-        let alike = |one: &&&Base| minor(one) == minor(base) && one.flavour == base.flavour;
-        let Some(one) = there.iter().find(alike) else {
+        let same_cuda: Vec<&&Base> = there.iter().filter(|one| minor(one) == minor(base)).collect();
+        let Some(one) = same_cuda.iter().find(|one| one.flavour == base.flavour) else {
+            if !same_cuda.is_empty() {
+                return String::new();
+            }
             return format!(
                 "There is none for {}, where {} begins with CUDA {first}.",
                 other.name, image.repository

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::resolve::answer::{Answer, Resolution};
 use crate::resolve::request::{Gpu, Request, Want, Wish};
-use crate::resolve::{resolve, world::World};
+use crate::resolve::{resolve, search, world::World};
 
 fn request(words: &[&str]) -> Request {
     let wish = |text: &&str| {
@@ -94,6 +94,29 @@ fn every_choice_has_a_reason_and_a_source() {
         for because in &resolution.because {
             assert!(because.says.ends_with('.') && !because.says.contains(".."), "{because:?}");
             assert!(!because.sources.is_empty(), "{because:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_cannot_be_had_as_well() {
+    for words in [
+        &["cuda 12.1", "python 3.12"][..],
+        &["gpu gtx-1080-ti"],
+        &["python 3.9"],
+        &["driver 550.54.14"],
+        &["xformers 0.0.29"],
+        &["deepspeed 0.9.5", "gpu h100"],
+    ] {
+        let Answer::Found(answer) = resolve(World::get(), &request(words)) else { continue };
+        let (_, tolerance) = search::best(World::get(), &request(words), None).unwrap();
+        let torches = answer.rejected.iter().filter_map(|one| one.candidate.strip_prefix("torch "));
+        for torch in torches {
+            let mut more = words.to_vec();
+            let wish = format!("torch {torch}");
+            more.push(&wish);
+            let found = search::best(World::get(), &request(&more), None);
+            assert!(found.is_none_or(|(_, needed)| needed > tolerance), "{words:?}: torch {torch}");
         }
     }
 }
