@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Answered;
-use super::merge::{Refused, ranges, short};
+use super::merge::{Refused, ranges, said_of, short};
 use crate::catalog::{deepspeed, systems};
 use crate::resolve::answer::Because;
 use crate::resolve::assemble;
@@ -80,7 +80,8 @@ impl<'w> Answered<'w, '_> {
         let pypi = world.builds.iter().find(|other| other.pypi && other.version == build.version);
         let refused = pypi.and_then(|pypi| {
             let reasons = self.whole_build(world, pypi);
-            Some(format!("{name}: PyPI's {} {}.", pypi.build.build, short(reasons.first()?, pypi)))
+            let says = said_of(&pypi.build.build, &short(reasons.first()?, pypi));
+            Some(format!("{name}: PyPI's {says}."))
         });
         match (refused, self.wanted.oldest_driver()) {
             (Some(says), _) => says,

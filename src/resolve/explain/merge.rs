@@ -42,7 +42,7 @@ impl Answered<'_, '_> {
         match &groups[..] {
             [one] => one.says.clone(),
             _ => {
-                let each = |group: &Group| format!("{} {}", words::and(&group.builds), group.says);
+                let each = |group: &Group| group.said();
                 groups.iter().map(each).collect::<Vec<_>>().join("; ")
             }
         }
@@ -92,6 +92,16 @@ pub(super) struct Group {
     pub builds: Vec<String>,
 }
 
+impl Group {
+    /// The builds and their reason.
+    pub(super) fn said(&self) -> String {
+        match &self.builds[..] {
+            [one] => said_of(one, &self.says),
+            several => said_of_all(&words::and(several), &self.says),
+        }
+    }
+}
+
 /// A reason without what can be looked up, and without the name of the build that it is about.
 pub(super) fn short(reason: &Reason, build: &Build) -> String {
     let says = reason.says.replace(&format!("{} ", build.name()), "");
@@ -116,17 +126,33 @@ pub(super) fn ranges(refused: &[&Refused]) -> Vec<String> {
 fn range(alike: &[&Refused]) -> String {
     let versions: Vec<&str> = alike.iter().rev().map(|one| one.version.as_str()).collect();
     let nearest = alike[alike.len() - 1];
-    let named = |one: &Refused| {
-        let verb =
-            ["has ", "was ", "requires ", "asks ", "needs "].iter().any(|verb| one.says.starts_with(verb));
-        format!("{}{} {}", one.version, if verb { "" } else { ":" }, one.says)
-    };
     match alike {
-        [one] => named(one),
+        [one] => said_of(&one.version, &one.says),
         _ if alike.iter().all(|one| one.says == nearest.says) => {
-            format!("{}: {}", words::span(&versions), nearest.says)
+            said_of_all(&words::span(&versions), &nearest.says)
         }
-        _ => format!("{} do not: {}, and the others likewise", words::span(&versions), named(nearest)),
+        _ => {
+            let one = said_of(&nearest.version, &nearest.says);
+            format!("{} do not: {one}, and the others likewise", words::span(&versions))
+        }
+    }
+}
+
+/// Verbs with which reasons begin, of one and of several.
+const VERBS: [(&str, &str); 5] =
+    [("has ", "have "), ("was ", "were "), ("requires ", "require "), ("asks ", "ask "), ("needs ", "need ")];
+
+/// A name and what is said of it: `2.6.0 has no wheel for Python 3.14`, `2.6.0: no build for CUDA 12.1`.
+pub(super) fn said_of(name: &str, says: &str) -> String {
+    let verb = VERBS.iter().any(|(one, _)| says.starts_with(one));
+    format!("{name}{} {says}", if verb { "" } else { ":" })
+}
+
+/// The same of several.
+fn said_of_all(names: &str, says: &str) -> String {
+    match VERBS.iter().find_map(|(one, several)| Some((several, says.strip_prefix(one)?))) {
+        Some((verb, rest)) => format!("{names} {verb}{rest}"),
+        None => format!("{names}: {says}"),
     }
 }
 

@@ -62,9 +62,8 @@ impl Answered<'_, '_> {
             // A release without a build for the CUDA that was asked for: what it has says more.
             let says = match (&group.builds[..], group.says.starts_with("no ")) {
                 (builds, true) => format!("{}, only {}", group.says, words::and(builds)),
-                ([one], false) if groups.len() == 1 => format!("{one} {}", group.says),
-                (_, false) if groups.len() == 1 => group.says.clone(),
-                (builds, false) => format!("{}: {}", words::and(builds), group.says),
+                ([_, _, ..], false) if groups.len() == 1 => group.says.clone(),
+                _ => group.said(),
             };
             Reason { constraint: group.constraint.to_owned(), says }
         };
