@@ -79,6 +79,9 @@ pub struct ForwardCompatibility {
     pub toolkit: String,
     /// The branches that the label of the `nvidia/cuda` images accepts for data-centre cards.
     pub driver_branches: Vec<u32>,
+    /// Those of them that the label accepts with GeForce and Titan cards too, where the package does not work.
+    #[serde(default)]
+    pub geforce_branches: Vec<u32>,
     /// Where this was read.
     pub source: String,
     /// When.
@@ -225,6 +228,10 @@ mod tests {
     fn forward_compatibility() {
         assert_eq!(forward("12.4").unwrap().driver_branches, [470, 525, 535]);
         assert_eq!(forward("12.4.1").unwrap().toolkit, "12.4");
+        assert_eq!(forward("12.1").unwrap().geforce_branches, [470, 525]);
+        for row in forward_compatibilities() {
+            assert!(row.geforce_branches.iter().all(|one| row.driver_branches.contains(one)), "{row:?}");
+        }
         assert!(!forward("13.2").unwrap().driver_branches.contains(&575));
         assert!(forward("13.3").is_none(), "not known is not an empty list");
     }

@@ -33,6 +33,8 @@ pub enum Judge {
     PackageBuild(fn(&Wanted, &Build, &Release) -> Judgement),
     /// A release of a package against the Python.
     PackagePython(fn(&Wanted, &Python, &Release) -> Judgement),
+    /// A release of a package against the torch build and the Python.
+    PackageWheel(fn(&Wanted, &Build, &Python, &Release) -> Judgement),
     /// A release of a package against the torch build, the Python and the base image.
     PackagePlace(fn(&Wanted, &Place, &Release) -> Judgement),
     /// Two packages: called once for each pair, whichever of them was chosen first.

@@ -14,6 +14,7 @@ pub mod lock;
 pub mod machine;
 pub mod parse;
 pub mod rank;
+mod releases;
 pub mod request;
 pub mod search;
 pub mod wanted;

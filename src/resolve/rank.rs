@@ -63,8 +63,37 @@ pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -
         Tier::Bare => images::REPOSITORIES.iter().copied().filter(|name| bare(name)).collect(),
         Tier::Rest => images::REPOSITORIES.iter().copied().filter(|name| !bare(name)).collect(),
     };
-    let all = repositories.into_iter().flat_map(|name| world.bases(name));
+    // An image of another CUDA major never does.
+    let same_major =
+        |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| series(cuda).0 == series(&build.cuda).0);
+    let all = repositories.into_iter().flat_map(|name| world.bases(name)).filter(same_major);
     all.filter(|base| tier_of(wanted, build, base) == tier).collect()
+}
+
+/// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In place.
+pub fn keep_leanest(bases: &mut Vec<&Base>, wanted: &Wanted) {
+    let key = |base: &Base| (has_cudnn(base), flavour(base, wanted), Reverse(base.cuda.clone()));
+    let mut kept: Vec<&Base> = Vec::new();
+    for base in bases.iter().copied() {
+        match kept.iter_mut().find(|other| alike(other, base)) {
+            Some(other) if key(base) < key(other) => *other = base,
+            Some(_) => {}
+            None => kept.push(base),
+        }
+    }
+    *bases = kept;
+}
+
+/// Whether two images differ in nothing that a constraint looks at once a minor of CUDA is chosen.
+fn alike(one: &Base, other: &Base) -> bool {
+    let (Some(a), Some(b)) = (one.image, other.image) else { return false };
+    let minor = |base: &Base| base.cuda.as_ref().map(series);
+    a.repository == b.repository
+        && a.system == b.system
+        && a.python == b.python
+        && a.torch == b.torch
+        && minor(one) == minor(other)
+        && one.has_nvcc() == other.has_nvcc()
 }
 
 const CUDA: &str = "nvidia/cuda";
@@ -126,13 +155,17 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
             system_place(base).0,
             !own_python(python, base),
             // cuDNN comes with torch.
-            base.image.is_some_and(|image| image.has_cudnn != Some(false)),
+            has_cudnn(base),
             flavour(base, wanted),
             system_place(base),
             Reverse(python.version.clone()),
             Reverse(base.cuda.clone()),
         )
     });
+}
+
+fn has_cudnn(base: &Base) -> bool {
+    base.image.is_some_and(|image| image.has_cudnn != Some(false))
 }
 
 /// Whether the image or its system brings this Python.

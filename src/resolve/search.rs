@@ -111,6 +111,9 @@ pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement
             Judge::PackagePython(judge) => {
                 packages.iter().for_each(|one| add(judge(&wanted, place.python, one)))
             }
+            Judge::PackageWheel(judge) => {
+                packages.iter().for_each(|one| add(judge(&wanted, place.build, place.python, one)))
+            }
             Judge::PackagePlace(judge) => packages.iter().for_each(|one| add(judge(&wanted, &place, one))),
             Judge::Packages(judge) => {
                 for (index, one) in packages.iter().enumerate() {
@@ -149,6 +152,11 @@ impl<'w> Search<'w, '_> {
             if !self.passes(judge, || build.name()) {
                 continue;
             }
+            match self.without_release(build) {
+                Some(0) => return None,
+                Some(_) => continue,
+                None => {}
+            }
             match self.complete(build) {
                 Ok(choice) => return Some(choice),
                 // Whatever the build: the packages do not go together.
@@ -157,6 +165,36 @@ impl<'w> Search<'w, '_> {
             }
         }
         None
+    }
+
+    /// Whether there is a package that is needed and has no release for this build, whatever else is chosen; what that depends on.
+    fn without_release(&mut self, build: &'w Build) -> Option<Blame> {
+        let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
+        let reasons = |release: &Release| -> Vec<(Blame, Reason)> {
+            let judge = |constraint: &Constraint| {
+                let (on, judgement) = match constraint.judge {
+                    Judge::Package(judge) => (0, judge(wanted, release)),
+                    Judge::PackageBuild(judge) => (BUILD, judge(wanted, build, release)),
+                    _ => return None,
+                };
+                Some((on, refusal(constraint, &judgement, tolerance)?))
+            };
+            CONSTRAINTS.iter().filter_map(judge).collect()
+        };
+        let needed = wanted.packages.keys().copied().chain(["numpy"]);
+        let mut packages = needed.filter_map(|name| world.package(name));
+        let none = packages.find(|package| package.releases.iter().all(|one| !reasons(one).is_empty()))?;
+        let mut blame = 0;
+        for release in &none.releases {
+            let reasons = reasons(release);
+            blame |= reasons.iter().map(|(on, _)| *on).min().unwrap_or(0);
+            if let Some(trace) = self.trace.as_deref_mut() {
+                let reasons = reasons.into_iter().map(|(_, reason)| reason).collect();
+                let (candidate, package) = (release.name(), Some(release.package));
+                trace.rejected.push(Rejected { candidate, build: Some(build.build), package, reasons });
+            }
+        }
+        Some(blame)
     }
 
     /// The best stack with this build.
@@ -190,6 +228,17 @@ impl<'w> Search<'w, '_> {
     fn places(&mut self, build: &'w Build, tier: rank::Tier) -> Vec<(&'w Python, &'w Base)> {
         let wanted = self.wanted;
         let mut places = Vec::new();
+        let mut pythons: Vec<&Python> = self.world.pythons.iter().collect();
+        pythons.retain(|python| {
+            let judge = |constraint: &Constraint| match constraint.judge {
+                Judge::Python(judge) => Some(judge(wanted, build, python)),
+                _ => None,
+            };
+            self.passes(judge, || format!("python {} with {}", python.text, build.name()))
+        });
+        if pythons.is_empty() {
+            return places;
+        }
         let mut bases = rank::bases(self.world, wanted, build, tier);
         bases.retain(|base| {
             let judge = |constraint: &Constraint| match constraint.judge {
@@ -198,17 +247,8 @@ impl<'w> Search<'w, '_> {
             };
             self.passes(judge, || format!("{} with {}", base.name(), build.name()))
         });
-        if bases.is_empty() {
-            return places;
-        }
-        for python in &self.world.pythons {
-            let judge = |constraint: &Constraint| match constraint.judge {
-                Judge::Python(judge) => Some(judge(wanted, build, python)),
-                _ => None,
-            };
-            if !self.passes(judge, || format!("python {} with {}", python.text, build.name())) {
-                continue;
-            }
+        rank::keep_leanest(&mut bases, wanted);
+        for &python in &pythons {
             for &base in &bases {
                 let judge = |constraint: &Constraint| match constraint.judge {
                     Judge::Place(judge) => Some(judge(wanted, &Place { build, python, base })),
@@ -234,15 +274,22 @@ impl<'w> Search<'w, '_> {
         let mut blame = choice
             .packages
             .iter()
-            .filter(|other| other.requires(package.name).is_some())
+            .filter(|other| {
+                other.requires(package.name).is_some()
+                    || other.beside(choice.place.python).any(|name| name == package.name)
+            })
             .fold(0, |blame, other| blame | bit(other.package));
         for release in rank::releases(package, self.wanted) {
             match self.conflict(choice, release) {
                 Some(cause) => blame |= cause,
                 None => {
                     choice.packages.push(release);
-                    let more = needed.iter().copied().chain(release.requires.iter().map(|(name, _)| *name));
-                    match self.packages(choice, &more.collect::<Vec<_>>()) {
+                    let mut more = needed.to_vec();
+                    more.extend(release.requires.iter().map(|(name, _)| *name));
+                    for name in release.beside(choice.place.python) {
+                        more.push(name);
+                    }
+                    match self.packages(choice, &more) {
                         Ok(()) => return Ok(()),
                         Err(cause) => {
                             choice.packages.pop();
@@ -273,6 +320,9 @@ impl<'w> Search<'w, '_> {
                 Judge::Package(judge) => add(judge(wanted, release), 0),
                 Judge::PackageBuild(judge) => add(judge(wanted, place.build, release), BUILD),
                 Judge::PackagePython(judge) => add(judge(wanted, place.python, release), PYTHON),
+                Judge::PackageWheel(judge) => {
+                    add(judge(wanted, place.build, place.python, release), BUILD | PYTHON)
+                }
                 Judge::PackagePlace(judge) => add(judge(wanted, &place, release), BUILD | PYTHON | BASE),
                 Judge::Packages(judge) => {
                     for other in &choice.packages {

@@ -1,19 +1,38 @@
 //! Whole requests.
 
 use super::answer::{Answer, Stack};
-use super::request::{Request, Want, Wish};
-use super::{resolve, world::World};
+use super::request::{Base, Gpu, Request, Want, Wish};
+use super::{resolve, search, world::World};
+use crate::catalog::gpus;
 
-/// A request from words as on the command line: `cuda 12.1`, `python 3.12`, `torch 2.5`, `numpy <2`.
+fn gpu(alias: &str) -> Gpu {
+    let row = gpus::by_alias(alias).unwrap();
+    let (major, minor) = row.compute_capability.split_once('.').unwrap();
+    Gpu {
+        name: row.name.clone(),
+        capability: (major.parse().unwrap(), minor.parse().unwrap()),
+        data_centre: Some(row.data_centre),
+        driver_branch_min: row.driver_branch_min,
+    }
+}
+
+/// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver 550.54.14`.
 fn request(words: &[&str]) -> Request {
     let wish = |text: &&str| {
-        let (part, versions) = text.split_once(' ').unwrap_or((text, ""));
-        let versions = versions.parse().unwrap();
+        let (part, value) = text.split_once(' ').unwrap_or((text, ""));
+        let versions = || value.parse().unwrap();
         let want = match part {
-            "cuda" => Want::Cuda(versions),
-            "python" => Want::Python(versions),
-            "torch" => Want::Torch(versions),
-            name => Want::Package(name.to_owned(), versions),
+            "gpu" => Want::Gpu(gpu(value)),
+            "driver" => Want::Driver(value.parse().unwrap()),
+            "os" => Want::System(value.to_owned()),
+            "base" if value == "none" => Want::Base(Base::None),
+            "base" if value.contains(':') => Want::Base(Base::Image(value.to_owned())),
+            "base" => Want::Base(Base::Repository(value.to_owned())),
+            "compile" => Want::Compile,
+            "cuda" => Want::Cuda(versions()),
+            "python" => Want::Python(versions()),
+            "torch" => Want::Torch(versions()),
+            name => Want::Package(name.to_owned(), versions()),
         };
         Wish { says: format!("--{text}"), want }
     };
@@ -33,4 +52,106 @@ fn cuda_12_1_with_python_3_12() {
     assert_eq!((stack.torch.as_str(), stack.torch_build.as_str()), ("2.5.1", "cu121"));
     assert_eq!(stack.base_image.as_deref(), Some("nvidia/cuda:12.1.1-base-ubuntu22.04"));
     assert_ne!(stack.python_from, "apt");
+}
+
+/// The stack that was chosen, `torch+build on base`, or why there is none: every reason of the search.
+fn chosen(words: &[&str]) -> Result<String, Vec<String>> {
+    let mut trace = search::Trace::default();
+    match search::best(World::get(), &request(words), Some(&mut trace)) {
+        Some((choice, _)) => {
+            let build = choice.place.build;
+            Ok(format!("{}+{} on {}", build.release.version, build.build.build, choice.place.base.name()))
+        }
+        None => {
+            let reasons = trace.rejected.into_iter().flat_map(|one| one.reasons);
+            Err(reasons.map(|reason| format!("{}: {}", reason.constraint, reason.says)).collect())
+        }
+    }
+}
+
+/// That there is no stack, and that a constraint said so in certain words.
+fn refused(words: &[&str], constraint: &str, with: &str) {
+    let reasons = chosen(words).unwrap_err();
+    let found =
+        reasons.iter().any(|reason| reason.starts_with(&format!("{constraint}: ")) && reason.contains(with));
+    assert!(found, "{words:?}: {:?}", &reasons[..reasons.len().min(20)]);
+}
+
+#[test]
+fn b200_needs_code_that_torch_2_5_lacks() {
+    refused(&["gpu b200", "torch 2.5"], "gpu-has-code", "sm_100");
+    assert!(chosen(&["gpu b200"]).is_ok());
+}
+
+#[test]
+fn the_last_build_for_a_gtx_1080_ti() {
+    assert!(
+        chosen(&["gpu gtx1080ti"]).unwrap().starts_with("2.14.1+cu126"),
+        "{:?}",
+        chosen(&["gpu gtx1080ti"])
+    );
+    refused(&["gpu gtx1080ti", "torch 2.15"], "gpu-has-code", "sm_61");
+    refused(&["gpu gtx1080ti", "driver 590.48.01"], "gpu-driver", "do not go together");
+}
+
+#[test]
+fn an_old_driver() {
+    // CUDA 11.8 ended with torch 2.7.
+    assert!(chosen(&["driver 470.256.02"]).unwrap().starts_with("2.7.1+cu118"));
+    refused(&["driver 470.256.02", "torch 2.15"], "driver-new-enough", "580 or newer");
+    // On data-centre GPUs cuda-compat helps, at its price.
+    assert!(chosen(&["driver 470.256.02", "gpu a100", "torch 2.8"]).unwrap().starts_with("2.8.0+cu128"));
+    refused(
+        &["driver 470.256.02", "gpu rtx3090", "torch 2.8"],
+        "driver-new-enough",
+        "no forward compatibility",
+    );
+}
+
+#[test]
+fn torch_2_1_has_no_wheel_for_python_3_12() {
+    refused(&["torch 2.1", "python 3.12"], "torch-wheel-for-python", "3.8 to 3.11");
+}
+
+#[test]
+fn torch_2_2_wants_numpy_1() {
+    let stack = stack(&["torch 2.2"]);
+    assert!(stack.packages["numpy"].starts_with("1."), "{:?}", stack.packages);
+    refused(&["torch 2.2", "numpy >=2"], "torch-incompatible", "numpy 1");
+}
+
+#[test]
+fn unlike_nodes() {
+    let words = ["gpu h100", "gpu rtx4090", "gpu v100", "driver 550.54.14"];
+    assert!(chosen(&words).unwrap().starts_with("2.14.1+cu126"), "{:?}", chosen(&words));
+    refused(&["gpu h100", "gpu v100", "cuda 13.0"], "gpu-has-code", "sm_70");
+}
+
+#[test]
+fn deepspeed_and_nvcc() {
+    // An image with another CUDA 13 than torch's is refused, or another build is taken.
+    let image = "base nvidia/cuda:13.1.0-devel-ubuntu24.04";
+    refused(&["deepspeed", image], "nvcc-matches-torch", "13.1.0");
+    let free = chosen(&["deepspeed", "torch 2.11"]).unwrap();
+    assert!(free.contains("-devel-"), "{free}");
+    let stack = stack(&["deepspeed 0.16", "python 3.12"]);
+    assert!(stack.packages.contains_key("setuptools"), "{:?}", stack.packages);
+}
+
+#[test]
+fn base_images() {
+    assert_eq!(stack(&["base none", "os ubuntu22.04"]).base_image, None);
+    assert!(
+        chosen(&["base nvidia/cuda:12.1.1-base-ubuntu22.04", "torch 2.5"])
+            .unwrap()
+            .contains("+cu121 on nvidia/cuda:12.1.1")
+    );
+    let hub = chosen(&["base pytorch/pytorch", "torch 2.5.1"]).unwrap();
+    assert!(hub.contains("2.5.1+cu124 on pytorch/pytorch:2.5.1-cuda12.4"), "{hub}");
+    refused(&["base nvcr.io/nvidia/pytorch:25.10-py3"], "image-torch", "no release of PyTorch");
+    // NVIDIA has no image for Debian 12.
+    assert!(chosen(&["os debian12"]).unwrap().contains("on debian:"), "{:?}", chosen(&["os debian12"]));
+    assert!(chosen(&["base python", "python 3.12"]).unwrap().contains("on python:3.12"));
+    refused(&["compile", "base nvidia/cuda:12.1.1-runtime-ubuntu22.04"], "nvcc-needed", "no nvcc");
+    refused(&["torchvision 0.17.0", "torch 2.6"], "partner-asked-for", "0.21.0");
 }

@@ -6,10 +6,11 @@ use std::sync::OnceLock;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+pub use super::releases::{Package, Release};
 use crate::catalog::images::{self, Flavour, Image};
 use crate::catalog::systems::{self, System};
 use crate::catalog::version::minor;
-use crate::catalog::{cuda, deepspeed, drivers, flash_attn, packages, torch};
+use crate::catalog::{cuda, drivers, packages, torch};
 use crate::facts::driver::DriverVersion;
 use crate::facts::support::capabilities;
 
@@ -46,8 +47,14 @@ pub struct Build {
     pub pypi: bool,
     /// The compute capabilities that it has machine code for; `None`: not known.
     pub compiled: Option<Vec<(u32, u32)>>,
+    /// The compute capabilities that its wheels for aarch64 have machine code for; `None`: not known.
+    pub compiled_aarch64: Option<Vec<(u32, u32)>>,
     /// The compute capabilities that it has PTX for; `None`: not known.
     pub ptx: Option<Vec<(u32, u32)>>,
+    /// The glibc that its wheels ask for.
+    pub glibc: Option<&'static str>,
+    /// Whether it uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
     /// The driver that its CUDA came with, where it is known.
     pub driver_full: Option<DriverVersion>,
     /// The oldest driver of its CUDA major, as the catalog writes it, and as a number; `None`: not known.
@@ -77,6 +84,12 @@ impl Build {
     /// Major and minor number of the release.
     pub fn series(&self) -> (u64, u64) {
         series(&self.version)
+    }
+
+    /// Series of the release: `2.5`.
+    pub fn series_text(&self) -> &'static str {
+        let version = self.release.version.as_str();
+        version.rsplit_once('.').map_or(version, |(series, _)| series)
     }
 
     /// `12.1`.
@@ -164,58 +177,6 @@ impl Base {
     }
 }
 
-/// A Python package.
-#[derive(Debug)]
-pub struct Package {
-    /// Its normalised name.
-    pub name: &'static str,
-    /// Its releases, newest first; yanked ones are left out.
-    pub releases: Vec<Release>,
-}
-
-/// A release of a Python package.
-#[derive(Debug, Clone)]
-pub struct Release {
-    /// The package.
-    pub package: &'static str,
-    /// The version as PyPI writes it.
-    pub text: String,
-    /// The version.
-    pub version: Version,
-    /// The day of its upload; empty where it is not known.
-    pub released: String,
-    /// `Requires-Python`.
-    pub python: Option<VersionSpecifiers>,
-    /// The Pythons with wheels; `None`: one wheel serves all, or there is none.
-    pub pythons: Option<&'static [String]>,
-    /// The glibc that its wheels need.
-    pub glibc: Option<&'static str>,
-    /// Whether there are wheels for aarch64.
-    pub aarch64: Option<bool>,
-    /// True where it is compiled when it is installed.
-    pub source_only: bool,
-    /// Package → which versions of it.
-    pub requires: Vec<(&'static str, VersionSpecifiers)>,
-    /// DeepSpeed's own row, of a release of it.
-    pub deepspeed: Option<&'static deepspeed::Release>,
-    /// The prebuilt wheels of a release of flash-attn, where they are known.
-    pub flash_attn: Option<&'static flash_attn::Release>,
-    /// Where this was read.
-    pub source: &'static str,
-}
-
-impl Release {
-    /// `numpy 1.26.4`.
-    pub fn name(&self) -> String {
-        format!("{} {}", self.package, self.text)
-    }
-
-    /// What it requires of a package, if anything.
-    pub fn requires(&self, package: &str) -> Option<&VersionSpecifiers> {
-        self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
-    }
-}
-
 impl World {
     /// The catalog that this program uses.
     pub fn get() -> &'static World {
@@ -246,7 +207,7 @@ impl World {
     /// The package with this normalised name.
     pub fn package(&self, name: &str) -> Option<&Package> {
         let (name, package) = self.packages.get_key_value(name)?;
-        Some(package.get_or_init(|| if *name == "deepspeed" { deepspeeds() } else { releases(name) }))
+        Some(package.get_or_init(|| Package::of(name)))
     }
 
     /// The names of all packages.
@@ -276,7 +237,12 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
         toolkits: toolkits(series(&number)),
         pypi: release.pypi_build.as_deref() == Some(&build.build),
         compiled: parsed(&build.architectures),
+        compiled_aarch64: parsed(&build.aarch64_architectures),
         ptx: parsed(&build.ptx),
+        glibc: build.glibc_min.as_deref().or(release.glibc_min.as_deref()),
+        cxx11_abi: build
+            .cxx11_abi
+            .or(release.cxx11_abi.filter(|_| release.pypi_build.as_ref() == Some(&build.build))),
         driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
         driver_floor: driver_floor(minor(text)?.0),
         torchvision: partner(&release.torchvision),
@@ -333,66 +299,4 @@ fn base(image: &'static Image) -> Base {
         cuda: image.cuda.as_deref().and_then(version),
         flavour: image.flavour,
     }
-}
-
-fn releases(name: &'static str) -> Package {
-    let rows = packages::package(name).map_or(&[][..], |package| &package.rows);
-    let mut releases: Vec<Release> = rows
-        .iter()
-        .filter(|row| !row.yanked)
-        .flat_map(|row| {
-            row.releases.iter().filter_map(move |(text, day)| {
-                Some(Release {
-                    package: name,
-                    text: text.clone(),
-                    version: version(text)?,
-                    released: day.clone(),
-                    python: row.python.as_deref().and_then(|text| VersionSpecifiers::from_str(text).ok()),
-                    pythons: row.pythons.as_deref(),
-                    glibc: row.glibc.as_deref(),
-                    aarch64: row.aarch64,
-                    source_only: row.source_only,
-                    requires: row
-                        .requires
-                        .iter()
-                        .filter_map(|(name, text)| {
-                            Some((name.as_str(), VersionSpecifiers::from_str(text).ok()?))
-                        })
-                        .collect(),
-                    deepspeed: None,
-                    flash_attn: (name == "flash-attn").then(|| flash_attn::release(text)).flatten(),
-                    source: &row.source,
-                })
-            })
-        })
-        .collect();
-    releases.sort_by(|one, other| other.version.cmp(&one.version));
-    Package { name, releases }
-}
-
-/// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
-fn deepspeeds() -> Package {
-    let release = |row: &'static deepspeed::Release| {
-        let requires =
-            [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
-        Some(Release {
-            package: "deepspeed",
-            text: row.version.clone(),
-            version: version(&row.version)?,
-            released: row.released.clone().unwrap_or_default(),
-            python: None,
-            pythons: None,
-            glibc: None,
-            aarch64: None,
-            source_only: true,
-            requires: requires
-                .into_iter()
-                .filter_map(|(name, text)| Some((name, VersionSpecifiers::from_str(text?).ok()?)))
-                .collect(),
-            deepspeed: Some(row),
-            flash_attn: None,
-            source: &row.source,
-        })
-    };
-    Package { name: "deepspeed", releases: deepspeed::all().iter().rev().filter_map(release).collect() }
 }

@@ -2,7 +2,7 @@
 
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
-use crate::resolve::world::{Base, Build, Release};
+use crate::resolve::world::{Base, Build, Python, Release};
 
 /// The base image.
 pub const BASE: Constraint = Constraint {
@@ -10,6 +10,14 @@ pub const BASE: Constraint = Constraint {
     says: "The base image exists for the processor.",
     source: "nvidia/container-images/cuda (mirror pdtgct/cuda):dist; see the catalog's images",
     judge: Judge::Base(base),
+};
+
+/// torch.
+pub const TORCH: Constraint = Constraint {
+    id: "torch-architecture",
+    says: "The torch build has a wheel for the processor and the Python.",
+    source: "wheel tags on PyPI and the release matrix, see the catalog's torch rows",
+    judge: Judge::Python(torch),
 };
 
 /// Packages.
@@ -36,6 +44,25 @@ fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     }
 }
 
+fn torch(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+    let wish = wanted.architecture();
+    if wish == USUAL {
+        return Judgement::Holds;
+    }
+    let release = build.release;
+    if release.aarch64_build.as_ref() == Some(&build.build.build) {
+        let on = release.aarch64_pythons.as_ref().is_some_and(|list| list.contains(&python.text));
+        return Judgement::unless(on, || {
+            format!("{} has no wheel for {wish} and Python {}", build.name(), python.text)
+        });
+    }
+    match build.build.aarch64 {
+        Some(true) => Judgement::Holds,
+        Some(false) => Judgement::Fails(format!("{} does not exist for {wish}", build.name())),
+        None => Judgement::Unknown(format!("whether {} exists for {wish} is not known", build.name())),
+    }
+}
+
 fn package(wanted: &Wanted, release: &Release) -> Judgement {
     let wish = wanted.architecture();
     if wish == USUAL || release.source_only {
@@ -52,7 +79,8 @@ fn package(wanted: &Wanted, release: &Release) -> Judgement {
 mod tests {
     use super::*;
     use crate::resolve::constraints::testing::{
-        architecture, base as image, build, judged_base, judged_package, place, python, release,
+        architecture, base as image, build, judged_base, judged_package, judged_python, place, python,
+        release,
     };
     use crate::resolve::request::Wish;
 
@@ -67,6 +95,17 @@ mod tests {
         assert!(matches!(on(&arm, "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Unknown(_)));
         assert_eq!(on(&[], "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Holds);
         assert_eq!(on(&arm, ""), Judgement::Holds);
+    }
+
+    #[test]
+    fn torch_on_aarch64() {
+        let on = |torch: (&str, &str), of: &str, wishes: &[Wish]| {
+            judged_python(&TORCH, wishes, build(torch.0, torch.1), python(of))
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(("2.15.0", "cu132"), "3.12", &arm), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu121"), "3.12", &arm), Judgement::Unknown(_)));
+        assert_eq!(on(("2.5.1", "cu121"), "3.12", &[]), Judgement::Holds);
     }
 
     #[test]

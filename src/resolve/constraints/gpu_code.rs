@@ -16,7 +16,11 @@ pub const CONSTRAINT: Constraint = Constraint {
 
 fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     for gpu in &wanted.gpus {
-        let Some(compiled) = &build.compiled else {
+        let compiled = match wanted.architecture() {
+            "x86_64" => &build.compiled,
+            _ => &build.compiled_aarch64,
+        };
+        let Some(compiled) = compiled else {
             return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
         };
         let (major, minor) = gpu.capability;
@@ -35,4 +39,23 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
         }
     }
     Judgement::Holds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::constraints::testing::{build, card, gpu, judged};
+
+    #[test]
+    fn gpus_and_builds() {
+        let on =
+            |name: &str, torch: (&str, &str)| judged(&CONSTRAINT, &[card(name)], build(torch.0, torch.1));
+        assert!(matches!(on("b200", ("2.5.1", "cu124")), Judgement::Fails(says) if says.contains("sm_100")));
+        assert_eq!(on("b200", ("2.7.1", "cu128")), Judgement::Holds);
+        assert_eq!(on("gtx-1080-ti", ("2.14.1", "cu126")), Judgement::Holds, "sm_60 runs on sm_61");
+        assert!(matches!(on("gtx-1080-ti", ("2.14.1", "cu130")), Judgement::Fails(_)));
+        assert_eq!(judged(&CONSTRAINT, &[], build("2.14.1", "cu130")), Judgement::Holds);
+        let tegra = [gpu("Orin", (8, 7), None)];
+        assert!(matches!(judged(&CONSTRAINT, &tegra, build("2.5.1", "cu124")), Judgement::Unknown(_)));
+    }
 }

@@ -53,7 +53,8 @@ fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
             row.toolkit
         ));
     }
-    if !wanted.gpus.is_empty() && wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
+    let every_brand = row.geforce_branches.contains(&driver.branch);
+    if every_brand || wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
         return Judgement::Holds;
     }
     Judgement::Unknown(format!(
@@ -80,7 +81,10 @@ mod tests {
         assert_eq!(on(&[driver("560.35.03")], image), Judgement::Holds);
         assert_eq!(on(&[driver("550.54.14"), card("h100")], image), Judgement::Holds);
         assert!(matches!(on(&[driver("550.54.14"), card("rtx-4090")], image), Judgement::Unknown(_)));
-        assert!(matches!(on(&[driver("550.54.14")], image), Judgement::Unknown(_)));
+        assert_eq!(on(&[driver("550.54.14")], image), Judgement::Holds);
+        // Up to CUDA 12.4 the label names every brand.
+        let older = "nvidia/cuda:12.4.1-base-ubuntu22.04";
+        assert_eq!(on(&[driver("535.54.03"), card("rtx-4090")], older), Judgement::Holds);
         let Judgement::Costs(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
         assert!(says.contains("NVIDIA_DISABLE_REQUIRE") && says.contains("CUDA 12.3"), "{says}");
     }

@@ -4,13 +4,16 @@ mod architecture;
 mod asked_for;
 mod base_cuda;
 mod compiler;
+mod deepspeed_nvcc;
 mod driver;
+mod flash_attn;
 mod glibc;
 mod gpu_code;
 mod gpu_compilable;
 mod gpu_driver;
 mod image_driver;
 mod image_torch;
+mod incompatible;
 mod nvcc;
 mod partners;
 mod python_obtainable;
@@ -30,6 +33,8 @@ pub const CONSTRAINTS: &[Constraint] = &[
     partners::CONSTRAINT,
     asked_for::PYTHON,
     python_wheel::CONSTRAINT,
+    python_wheel::PARTNERS,
+    architecture::TORCH,
     asked_for::BASE,
     base_cuda::CONSTRAINT,
     architecture::BASE,
@@ -43,6 +48,30 @@ pub const CONSTRAINTS: &[Constraint] = &[
     asked_for::PACKAGE,
     python_wheel::PACKAGE,
     architecture::PACKAGE,
+    flash_attn::TORCH,
+    flash_attn::PYTHON,
+    glibc::PACKAGE,
+    incompatible::TORCH,
+    incompatible::PYTHON,
+    deepspeed_nvcc::CONSTRAINT,
     requirements::TORCH,
     requirements::PACKAGES,
+    incompatible::PACKAGES,
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_constraint_is_whole() {
+        let ids: BTreeSet<&str> = CONSTRAINTS.iter().map(|one| one.id).collect();
+        assert_eq!(ids.len(), CONSTRAINTS.len());
+        for one in CONSTRAINTS {
+            assert!(one.id.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-'), "{}", one.id);
+            assert!(one.says.ends_with('.') && !one.source.is_empty(), "{}", one.id);
+        }
+    }
+}

@@ -14,6 +14,14 @@ pub const CONSTRAINT: Constraint = Constraint {
     judge: Judge::Python(torch),
 };
 
+/// Wheels of torchvision and torchaudio.
+pub const PARTNERS: Constraint = Constraint {
+    id: "partner-wheel-for-python",
+    says: "The torchvision and torchaudio that were asked for have a wheel for the Python.",
+    source: SOURCE,
+    judge: Judge::Python(partners),
+};
+
 /// Wheels of packages.
 pub const PACKAGE: Constraint = Constraint {
     id: "package-wheel-for-python",
@@ -44,6 +52,28 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
     })
 }
 
+fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+    let release = build.release;
+    for (name, lacks, version) in [
+        ("torchvision", &release.torchvision_lacks, &release.torchvision),
+        ("torchaudio", &release.torchaudio_lacks, &release.torchaudio),
+    ] {
+        if !lacks.contains(&python.text) || !wanted.packages.contains_key(name) {
+            continue;
+        }
+        let version = version.as_deref().unwrap_or_default();
+        return match build.pypi {
+            true => Judgement::Fails(format!("{name} {version} has no wheel for Python {}", python.text)),
+            false => Judgement::Unknown(format!(
+                "PyPI has no wheel of {name} {version} for Python {}; whether the index of {} has is not known",
+                python.text,
+                build.name()
+            )),
+        };
+    }
+    Judgement::Holds
+}
+
 fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
     if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
         return Judgement::Fails(format!("{} asks for Python {allowed}", release.name()));
@@ -57,7 +87,7 @@ fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
 mod tests {
     use super::*;
     use crate::resolve::constraints::testing::{
-        build, judged_package, judged_python, place, python, release,
+        build, judged_package, judged_python, place, python, release, with,
     };
 
     #[test]
@@ -73,6 +103,16 @@ mod tests {
         assert!(matches!(on(("2.5.1", "cu121"), "3.13"), Judgement::Fails(_)));
         assert!(matches!(on(("2.13.0", "cu129"), "3.12"), Judgement::Unknown(_)));
         assert!(matches!(on(("2.13.0", "cu129"), "3.8"), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn wheels_of_partners() {
+        let on = |wishes: &[crate::resolve::request::Wish], of: &str| {
+            judged_python(&PARTNERS, wishes, build("2.5.1", "cu124"), python(of))
+        };
+        assert!(matches!(on(&[with("torchvision", "")], "3.13"), Judgement::Fails(_)));
+        assert_eq!(on(&[with("torchvision", "")], "3.12"), Judgement::Holds);
+        assert_eq!(on(&[], "3.13"), Judgement::Holds);
     }
 
     #[test]

@@ -120,7 +120,15 @@ pub fn judged_package(
         Judge::Package(judge) => judge(&wanted, release),
         Judge::PackageBuild(judge) => judge(&wanted, place.build, release),
         Judge::PackagePython(judge) => judge(&wanted, place.python, release),
+        Judge::PackageWheel(judge) => judge(&wanted, place.build, place.python, release),
         Judge::PackagePlace(judge) => judge(&wanted, place, release),
         _ => panic!("{} does not look at one package", constraint.id),
     }
+}
+
+/// What a constraint on two packages says.
+pub fn judged_pair(constraint: &Constraint, place: &Place, one: &Release, two: &Release) -> Judgement {
+    let request = Request::default();
+    let Judge::Packages(judge) = constraint.judge else { panic!("{} does not look at two", constraint.id) };
+    judge(&Wanted::of(&request), place, one, two)
 }

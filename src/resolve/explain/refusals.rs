@@ -55,6 +55,7 @@ impl Answered<'_, '_> {
                 Judge::Package(judge) => add(judge(wanted, release)),
                 Judge::PackageBuild(judge) => add(judge(wanted, place.build, release)),
                 Judge::PackagePython(judge) => add(judge(wanted, place.python, release)),
+                Judge::PackageWheel(judge) => add(judge(wanted, place.build, place.python, release)),
                 Judge::PackagePlace(judge) => add(judge(wanted, place, release)),
                 Judge::Packages(judge) => {
                     others.iter().for_each(|other| add(judge(wanted, place, release, other)));
