@@ -105,7 +105,7 @@ const FLAVOURS: &[(&str, bool, Flavour)] = &[
     ("cudnn-devel", true, Flavour::Devel),
 ];
 
-fn expand(row: &Row, images: &mut Vec<Image>) {
+fn expand(row: &'static Row, images: &mut Vec<Image>) {
     for system in row.systems.split(' ') {
         for &(name, with_cudnn, flavour) in FLAVOURS {
             let present = match &row.flavours {
@@ -119,7 +119,7 @@ fn expand(row: &Row, images: &mut Vec<Image>) {
     }
 }
 
-fn image(row: &Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
+fn image(row: &'static Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
     let size = match flavour {
         Flavour::Base => "base",
         Flavour::Runtime => "runtime",
@@ -148,8 +148,8 @@ fn image(row: &Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
         cudnn_known: !with_cudnn || cudnn.is_some(),
         nccl: row.nccl.clone().filter(|_| flavour != Flavour::Base),
         architectures: aarch64.map(|aarch64| match aarch64 {
-            true => vec!["x86_64".to_owned(), "aarch64".to_owned()],
-            false => vec!["x86_64".to_owned()],
+            true => &["x86_64", "aarch64"][..],
+            false => &["x86_64"],
         }),
         evidence: row.evidence,
         seen: seen.clone(),

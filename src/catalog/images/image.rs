@@ -59,7 +59,7 @@ pub struct Image {
     /// The oldest driver that its documentation names.
     pub driver_min: Option<String>,
     /// Architectures for which it exists: `x86_64`, `aarch64`; `None` where nobody looked.
-    pub architectures: Option<Vec<String>>,
+    pub architectures: Option<&'static [&'static str]>,
     /// What else is to know.
     pub note: Option<String>,
     /// What says that it exists.
@@ -67,12 +67,17 @@ pub struct Image {
     /// The last day on which a list or a lock file named it; empty where none is known.
     pub seen: String,
     /// Where this was read.
-    pub source: String,
+    pub source: &'static str,
 }
 
 impl Image {
     /// An image of which nothing else is known.
-    pub(super) fn new(repository: &'static str, tag: String, flavour: Flavour, source: &str) -> Image {
+    pub(super) fn new(
+        repository: &'static str,
+        tag: String,
+        flavour: Flavour,
+        source: &'static str,
+    ) -> Image {
         Image {
             repository,
             tag,
@@ -91,7 +96,7 @@ impl Image {
             note: None,
             evidence: Evidence::Listed,
             seen: String::new(),
-            source: source.to_owned(),
+            source,
         }
     }
 

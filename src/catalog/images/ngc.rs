@@ -58,7 +58,7 @@ pub(super) fn repository() -> &'static Repository {
     &file().repository
 }
 
-fn image(row: &Row) -> Image {
+fn image(row: &'static Row) -> Image {
     let tag = format!("{}-py3", row.release);
     Image {
         system: row.system.clone(),

@@ -41,7 +41,7 @@ pub(super) fn of(repository: &str) -> &'static [Image] {
 }
 
 fn images(repository: &'static str) -> Vec<Image> {
-    let image = |system: &System, tag: &str| Image {
+    let image = |system: &'static System, tag: &str| Image {
         system: Some(system.id.clone()),
         has_cudnn: Some(false),
         cudnn_known: true,

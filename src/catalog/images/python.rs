@@ -56,7 +56,7 @@ pub(super) fn repository() -> &'static Repository {
     &file().repository
 }
 
-fn images(row: &Row) -> impl Iterator<Item = Image> + '_ {
+fn images(row: &'static Row) -> impl Iterator<Item = Image> {
     let suite = &row.suite;
     let tags = [&row.python, &row.release].into_iter().flat_map(move |version| {
         let bare = [version.clone(), format!("{version}-slim")];
@@ -68,7 +68,7 @@ fn images(row: &Row) -> impl Iterator<Item = Image> + '_ {
         has_cudnn: Some(false),
         cudnn_known: true,
         python: Some(row.python.clone()),
-        architectures: Some(vec!["x86_64".to_owned(), "aarch64".to_owned()]),
+        architectures: Some(&["x86_64", "aarch64"]),
         seen: row.seen.clone(),
         ..Image::new("python", tag, Flavour::Plain, &row.source)
     })

@@ -77,7 +77,7 @@ pub(super) fn unconfirmed() -> &'static [AbsentTag] {
     &file().unconfirmed
 }
 
-fn image(row: &Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
+fn image(row: &'static Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
     let in_list = |list: &str| list.split(' ').any(|one| one == cuda);
     let tag = format!("{}-cuda{cuda}-cudnn{}-{size}", row.torch, row.cudnn);
     Image {

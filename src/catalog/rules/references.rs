@@ -17,6 +17,8 @@ pub(super) fn broken(file: &File, value: &Value, others: Others<'_>) -> Vec<Brok
         "deepspeed.yaml" => deepspeed(value),
         "gpus.yaml" => gpus(value, &read("cuda.yaml"), &read("drivers.yaml")),
         "cuda.yaml" => cuda(value, &read("drivers.yaml")),
+        "systems.yaml" => systems(value),
+        _ if file.name.starts_with("images/") => image(value, &read("systems.yaml"), &read("cuda.yaml")),
         _ if file.name.starts_with("packages/") => package(file, value),
         _ => Vec::new(),
     };
@@ -123,6 +125,40 @@ fn cuda(file: &Value, drivers: &Value) -> Wrong {
                         .push((key, format!("driver {driver}: there is no branch {branch} in drivers.yaml")));
                 }
             }
+        }
+    }
+    wrong
+}
+
+fn systems(file: &Value) -> Wrong {
+    let ids = column(file, "systems", "id");
+    let missing = rows(file, "python_sources").iter().filter_map(|row| {
+        let system = scalar(&row["system"]).filter(|id| !ids.contains(id))?;
+        Some((system.clone(), format!("there is no system {system}")))
+    });
+    missing.collect()
+}
+
+/// Systems and CUDA releases of images; both may be lists parted by spaces.
+fn image(file: &Value, systems: &Value, cuda: &Value) -> Wrong {
+    let ids = column(systems, "systems", "id");
+    let toolkits = column(cuda, "rows", "toolkit");
+    let is_cuda = |one: &str| {
+        let minor = one.split('.').count() < 3;
+        toolkits.contains(one) || (minor && toolkits.iter().any(|full| full.starts_with(&format!("{one}."))))
+    };
+    let mut wrong = Vec::new();
+    for row in rows(file, "rows") {
+        let names = ["release", "torch", "cuda"].iter().filter_map(|field| scalar(&row[*field]));
+        let name = names.into_iter().next().unwrap_or_default();
+        let list = |field: &str| scalar(&row[field]).unwrap_or_default();
+        for one in list("system").split_whitespace().chain(list("systems").split_whitespace()) {
+            if !ids.contains(one) {
+                wrong.push((name.clone(), format!("there is no system {one} in systems.yaml")));
+            }
+        }
+        for one in list("cuda").split_whitespace().filter(|one| !is_cuda(one)) {
+            wrong.push((name.clone(), format!("there is no CUDA {one} in cuda.yaml")));
         }
     }
     wrong

@@ -35,7 +35,7 @@ fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     let wish = wanted.architecture();
     match base.image.map(|image| &image.architectures) {
         None => Judgement::Holds,
-        Some(Some(list)) => Judgement::unless(list.iter().any(|one| one == wish), || {
+        Some(Some(list)) => Judgement::unless(list.contains(&wish), || {
             format!("{} exists for {} only", base.name(), list.join(", "))
         }),
         // The lists of tags that were read are those of x86-64.

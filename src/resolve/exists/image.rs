@@ -25,7 +25,7 @@ pub(super) fn explain(reference: &str) -> Explanation {
     };
     for near in images::nearest(reference) {
         explanation.instead(near.reference());
-        explanation.source(&near.source);
+        explanation.source(near.source);
     }
     explanation
 }
@@ -69,6 +69,6 @@ fn one(image: &Image) -> Explanation {
     explanation
         .row("driver", image.driver_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("processors", image.architectures.as_ref().map_or(String::new(), |list| list.join(", ")));
-    explanation.source(&image.source);
+    explanation.source(image.source);
     explanation
 }

@@ -159,7 +159,7 @@ impl<'w> Answered<'w, '_> {
         };
         let newer = self.newer_systems(world, base);
         let says = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
-        entry("base_image", image.reference(), says, constraints, &[&image.source])
+        entry("base_image", image.reference(), says, constraints, &[image.source])
     }
 
     /// Why it is an image without CUDA.
