@@ -117,6 +117,13 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
     if tolerances.0 != tolerances.1 {
         return tolerances.0 < tolerances.1;
     }
+    for name in ORDER.iter().filter(|name| wanted.packages.contains_key(**name)) {
+        if let (Some(one), Some(two)) = (one.package(name), two.package(name))
+            && one.version != two.version
+        {
+            return one.version > two.version;
+        }
+    }
     let builds = rank::builds(World::get(), &wanted);
     let build = |choice: &Choice| builds.iter().position(|build| std::ptr::eq(*build, choice.place.build));
     if build(one) != build(two) {

@@ -1,9 +1,10 @@
 //! The order of the candidates: what is better among stacks that all hold.
 //!
-//! First what is known and costs nothing (the search's tolerance). Then the torch build: nearest to the version that could not be
+//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first
+//! (but where a stack near to a wish is looked for). Then the torch build: nearest to the version that could not be
 //! had, else what is installed, else the newest release; among the builds of a release the one whose CUDA the driver knows in
 //! full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, the system's own
-//! Python, the leanest image that does, the newest system. Then the packages, newest first.
+//! Python, the leanest image that does, the newest system. Then the other packages, newest first.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,8 @@
 //! The best stack that meets every constraint.
 //!
-//! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then the torch build,
-//! then Python and base image together, then each package in the order of [`ORDER`], newest first. The search goes through the
+//! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then the packages that were
+//! asked for by name, newest first, then the torch build, then Python and base image together, then each other package in the
+//! order of [`ORDER`], newest first. The search goes through the
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best there is: a wish
 //! less can never give a worse stack.
 
@@ -10,7 +11,7 @@ use super::constraints::CONSTRAINTS;
 use super::rank;
 use super::request::Request;
 use super::wanted::Wanted;
-use super::world::{Base, Build, Python, Release, World};
+use super::world::{Base, Build, Package, Python, Release, World};
 use crate::catalog::torch;
 
 /// The order in which packages are chosen: what requires others comes before them, so that the newest of it decides.
@@ -82,9 +83,10 @@ pub fn best<'w>(
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
         }
-        let mut search =
-            Search { world, wanted: &wanted, tolerance, build: None, trace: trace.as_deref_mut() };
-        search.run().map(|choice| (choice, tolerance))
+        let trace = trace.as_deref_mut();
+        let mut search = Search { world, wanted: &wanted, tolerance, fixed: Vec::new(), build: None, trace };
+        let choice = search.run()?;
+        Some((search.with_newest(choice), tolerance))
     })
 }
 
@@ -135,6 +137,8 @@ struct Search<'w, 's> {
     world: &'w World,
     wanted: &'s Wanted<'s>,
     tolerance: Tolerance,
+    /// The releases to which packages are held.
+    fixed: Vec<&'w Release>,
     /// The build that is looked at, for the trace.
     build: Option<&'static torch::Build>,
     trace: Option<&'s mut Trace>,
@@ -167,6 +171,49 @@ impl<'w> Search<'w, '_> {
         None
     }
 
+    /// The same with the newest releases of the packages that were asked for by name, where others than the chosen ones can be
+    /// had: a package that requires a certain torch is not to give way to a torch that nobody named.
+    fn with_newest(&mut self, mut choice: Choice<'w>) -> Choice<'w> {
+        if !self.wanted.near.is_empty() {
+            return choice;
+        }
+        let trace = self.trace.take();
+        let mut changed = false;
+        for name in ORDER.iter().filter(|name| self.wanted.packages.contains_key(**name)) {
+            let (Some(package), Some(mut chosen)) = (self.world.package(name), choice.package(name)) else {
+                continue;
+            };
+            for release in rank::releases(package, self.wanted) {
+                if std::ptr::eq(release, chosen) {
+                    break;
+                }
+                self.fixed.push(release);
+                let better = self.run();
+                self.fixed.pop();
+                if let Some(better) = better {
+                    (choice, chosen, changed) = (better, release, true);
+                    break;
+                }
+            }
+            self.fixed.push(chosen);
+        }
+        self.trace = trace;
+        // What was refused on the way to this choice, not to the first one.
+        if let Some(trace) = self.trace.as_deref_mut().filter(|_| changed) {
+            trace.rejected.clear();
+            self.run();
+        }
+        choice
+    }
+
+    /// The releases of a package that may be chosen, best first.
+    fn releases(&self, package: &'w Package) -> Vec<&'w Release> {
+        match self.fixed.iter().find(|fixed| fixed.package == package.name) {
+            Some(fixed) => vec![fixed],
+            None => rank::releases(package, self.wanted),
+        }
+    }
+
     /// Whether there is a package that is needed and has no release for this build, whatever else is chosen; what that depends on.
     fn without_release(&mut self, build: &'w Build) -> Option<Blame> {
         let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
@@ -182,10 +229,10 @@ impl<'w> Search<'w, '_> {
             CONSTRAINTS.iter().filter_map(judge).collect()
         };
         let needed = wanted.packages.keys().copied().chain(["numpy"]);
-        let mut packages = needed.filter_map(|name| world.package(name));
-        let none = packages.find(|package| package.releases.iter().all(|one| !reasons(one).is_empty()))?;
+        let mut packages = needed.filter_map(|name| Some(self.releases(world.package(name)?)));
+        let none = packages.find(|releases| releases.iter().all(|one| !reasons(one).is_empty()))?;
         let mut blame = 0;
-        for release in &none.releases {
+        for release in none {
             let reasons = reasons(release);
             blame |= reasons.iter().map(|(on, _)| *on).min().unwrap_or(0);
             if let Some(trace) = self.trace.as_deref_mut() {
@@ -279,7 +326,7 @@ impl<'w> Search<'w, '_> {
                     || other.beside(choice.place.python).any(|name| name == package.name)
             })
             .fold(0, |blame, other| blame | bit(other.package));
-        for release in rank::releases(package, self.wanted) {
+        for release in self.releases(package) {
             match self.conflict(choice, release) {
                 Some(cause) => blame |= cause,
                 None => {

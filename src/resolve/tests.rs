@@ -155,3 +155,10 @@ fn base_images() {
     refused(&["compile", "base nvidia/cuda:12.1.1-runtime-ubuntu22.04"], "nvcc-needed", "no nvcc");
     refused(&["torchvision 0.17.0", "torch 2.6"], "partner-asked-for", "0.21.0");
 }
+
+#[test]
+fn what_was_named_comes_before_the_newest_torch() {
+    let newest = World::get().package("vllm").unwrap().releases[0].text.clone();
+    let stack = stack(&["vllm"]);
+    assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");
+}
