@@ -11,6 +11,8 @@ pub enum Kind {
     File,
     /// The container engine could not be used.
     Engine,
+    /// Nobody who was asked over the network answered.
+    Network,
     /// Ctrl-C.
     Interrupted,
     /// Standard output was closed by its reader: not an error to anybody.
@@ -21,7 +23,7 @@ impl Kind {
     /// The exit code, as documented in docs/exit-codes.md.
     pub fn exit_code(self) -> u8 {
         match self {
-            Kind::Usage | Kind::File | Kind::Engine => 2,
+            Kind::Usage | Kind::File | Kind::Engine | Kind::Network => 2,
             Kind::Interrupted => 130,
             Kind::BrokenPipe => 0,
         }
@@ -35,7 +37,10 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
         "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the report.",
     ),
     (1, "Findings at or above `--fail-on`; `resolve`: there is no such stack."),
-    (2, "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood."),
+    (
+        2,
+        "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood, nobody who answers over the network.",
+    ),
     (3, "With `--strict`: nothing was found, but something could not be looked at."),
     (130, "Interrupted (Ctrl-C); what was started has been removed."),
 ];

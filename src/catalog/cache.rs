@@ -1,6 +1,6 @@
 //! Newer files than the embedded ones, in a directory of the user.
 //!
-//! `envdoc catalog refresh` writes there; the newest file wins, by the newest day in it. A file that breaks a rule is not used. The
+//! `envdoc catalog refresh` writes there; the newest file wins: by its day, then by that of its newest row. A file that breaks a rule is not used. The
 //! program installs the directory once; the library alone never looks for one, so that its tests know what they read.
 #![expect(clippy::disallowed_methods, reason = "the cache is envdoc's own, not a fact of the machine")]
 
@@ -65,10 +65,11 @@ pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
 /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made from the other.
 fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, String> {
     let text = read(&dir.join(name))?;
-    match (newest_day(&text), newest_day(embedded)) {
-        (None, _) => return Err("no day of checking stands in it".into()),
-        (Some(cached), Some(embedded)) if cached < embedded => return Ok(None),
-        _ => {}
+    // A file of which the rows were held against their sources later is newer, whatever a refresh has added to the other.
+    let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
+    let Some(cached) = days(&text) else { return Err("no day of checking stands in it".into()) };
+    if days(embedded).is_some_and(|embedded| cached < embedded) {
+        return Ok(None);
     }
     let broken = rules::broken(name, &text, &|other| {
         embedded::file_named(other).map(|file| self::text(other, file.text).into())
@@ -105,6 +106,11 @@ pub fn names(dir: &Path) -> Vec<String> {
     }
     names.sort_unstable();
     names
+}
+
+/// The day on which the file as a whole was checked.
+fn day_of_file(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.starts_with("checked:")).and_then(newest_day)
 }
 
 /// The newest day on which something in the file was checked.
@@ -150,6 +156,8 @@ mod tests {
         assert_eq!(used(&newer), Ok(Some(newer.clone())));
         let older = newer.replace("2099-", "2001-").replace("checked: 2026-", "checked: 2001-");
         assert_eq!(used(&older), Ok(None), "older than the embedded one");
+        let older = newer.replace("checked: 2026-", "checked: 2001-");
+        assert_eq!(used(&older), Ok(None), "a new row in a file that was checked before the embedded one");
         assert!(used(&newer.replace("99.1.1", "1.1.1")).unwrap_err().contains("nccl.yaml 1.1.1: order"));
         assert!(used(&newer.replace("source: a test, ", "")).unwrap_err().contains("source"));
         assert!(used("rows: [").unwrap_err().contains("no day"));

@@ -24,8 +24,8 @@ pub struct Release {
     pub imports_with_numpy_2: Option<bool>,
     /// Whether it needs setuptools at import on Python 3.12 and newer.
     pub needs_setuptools: Option<bool>,
-    /// Key into the lists of CUDA minors among which nvcc and torch may differ.
-    pub cuda_minors: String,
+    /// Key into the lists of CUDA minors among which nvcc and torch may differ; `None` where nobody looked.
+    pub cuda_minors: Option<String>,
     /// Whether `DS_SKIP_CUDA_CHECK` skips the comparison of nvcc with torch.
     pub skip_cuda_check: Option<bool>,
     /// Where this was read.
@@ -165,9 +165,10 @@ fn file() -> &'static File {
 
 impl Release {
     /// The CUDA minors of a major among which this release lets nvcc and torch differ; empty where the major is not listed:
-    /// then both must be the same.
-    pub fn cuda_minor_allowed(&self, major: u32) -> &'static [String] {
-        cuda_minors().iter().find(|list| list.since == self.cuda_minors).map_or(&[], |list| list.of(major))
+    /// then both must be the same. `None`: not known.
+    pub fn cuda_minor_allowed(&self, major: u32) -> Option<&'static [String]> {
+        let since = self.cuda_minors.as_ref()?;
+        cuda_minors().iter().find(|list| list.since == *since).map(|list| list.of(major))
     }
 }
 
@@ -225,12 +226,15 @@ mod tests {
 
     #[test]
     fn cuda_minors_of_releases() {
-        assert_eq!(release("0.12.1").unwrap().cuda_minor_allowed(12), ["12.0", "12.1", "12.2", "12.3"]);
-        assert!(release("0.9.0").unwrap().cuda_minor_allowed(12).is_empty());
+        assert_eq!(
+            release("0.12.1").unwrap().cuda_minor_allowed(12).unwrap(),
+            ["12.0", "12.1", "12.2", "12.3"]
+        );
+        assert!(release("0.9.0").unwrap().cuda_minor_allowed(12).unwrap().is_empty());
         let newest = cuda_minor_allowed(12);
         assert!(newest.contains(&"12.9".to_owned()) && !newest.contains(&"12.7".to_owned()));
         assert!(cuda_minor_allowed(13).is_empty());
-        assert_eq!(all().last().unwrap().cuda_minor_allowed(12), newest);
+        assert_eq!(all().last().unwrap().cuda_minor_allowed(12).unwrap(), newest);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod images;
 pub mod nccl;
 pub mod packages;
 pub mod presets;
+pub mod refresh;
 pub mod rules;
 pub mod systems;
 pub mod toolkit;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{self, Sources};
 
 /// Releases of one package that differ in nothing but their version and day.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// Version → day of its upload; an empty text where the day is not known. Not ordered: PEP 440 orders them.

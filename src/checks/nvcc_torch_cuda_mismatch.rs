@@ -51,14 +51,14 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     }
     let public = deepspeed.split('+').next().unwrap_or(deepspeed);
     let release = catalog::deepspeed::release(public);
-    let release = release
-        .ok_or_else(|| Verdict::Unknown(format!("which CUDA versions DeepSpeed {deepspeed} lets differ")))?;
+    let unknown = || Verdict::Unknown(format!("which CUDA versions DeepSpeed {deepspeed} lets differ"));
+    let release = release.ok_or_else(unknown)?;
     let skip = facts.environment.variable("DS_SKIP_CUDA_CHECK");
     if release.skip_cuda_check == Some(true) && skip.decided()?.is_some_and(|value| *value == "1") {
         return Err(Verdict::NotApplicable("DS_SKIP_CUDA_CHECK=1 skips DeepSpeed's comparison".into()));
     }
     let major = nvcc.split('.').next().and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
-    let allowed = release.cuda_minor_allowed(major);
+    let allowed = release.cuda_minor_allowed(major).ok_or_else(unknown)?;
     if [nvcc, of_torch].iter().all(|one| allowed.iter().any(|minor| minor == one)) {
         return Ok(Verdict::Pass);
     }

@@ -1,10 +1,12 @@
 //! The catalog for people: its files, the rows of one, one row with everything.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde_yaml::Value;
 
 use crate::catalog::browse::{InUse, Shown};
+use crate::catalog::refresh::Outcome;
 use crate::catalog::rules::{Broken, scalar};
 
 /// The list of files.
@@ -129,6 +131,31 @@ pub fn verified(files: usize, rows: usize, broken: &[Broken]) -> String {
     let _ = match broken.len() {
         0 => writeln!(text, "{files} files, {rows} rows: every rule is kept"),
         count => writeln!(text, "{files} files, {rows} rows: {count} rules are not kept"),
+    };
+    text
+}
+
+/// What a refresh found; `target`: the folder that it was written to.
+pub fn refreshed(outcome: &Outcome, target: Option<&Path>) -> String {
+    let mut text = String::new();
+    for added in &outcome.added {
+        let mark = if added.changed { '~' } else { '+' };
+        let _ = writeln!(text, "{mark} {} {}", added.file.trim_end_matches(".yaml"), added.key);
+        for line in added.text.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    for broken in &outcome.refused {
+        let _ = writeln!(text, "refused: {broken}");
+    }
+    for note in &outcome.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let (rows, files) = (outcome.added.len(), outcome.texts.len());
+    let _ = match (rows, target) {
+        (0, _) => writeln!(text, "nothing new"),
+        (_, None) => writeln!(text, "{rows} new in {files} files; nothing was written"),
+        (_, Some(target)) => writeln!(text, "{rows} new in {files} files, written to {}", target.display()),
     };
     text
 }

@@ -24,8 +24,15 @@ fn judge(_wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
     if own == Some(torch) {
         return Judgement::Holds;
     }
+    let allowed = row.cuda_minor_allowed(torch.0);
+    if allowed.is_none() && own.is_some_and(|own| own.0 == torch.0) {
+        return Judgement::Unknown(format!(
+            "which CUDA versions {} lets differ is not known",
+            release.name()
+        ));
+    }
     let listed =
-        |wanted: (u32, u32)| row.cuda_minor_allowed(torch.0).iter().any(|one| minor(one) == Some(wanted));
+        |wanted: (u32, u32)| allowed.unwrap_or_default().iter().any(|one| minor(one) == Some(wanted));
     let both = own.is_some_and(|own| own.0 == torch.0 && listed(own)) && listed(torch);
     Judgement::unless(both, || {
         let skip = match row.skip_cuda_check {

@@ -101,8 +101,9 @@ fn deepspeed_rows(explanation: &mut Explanation, version: &str) {
     for major in [11, 12, 13] {
         let allowed = row.cuda_minor_allowed(major);
         let text = match allowed {
-            [] => "nvcc must be the very CUDA that torch was made with".to_owned(),
-            _ => format!("nvcc and torch may differ among {}", words::span(allowed)),
+            None => "not known".to_owned(),
+            Some([]) => "nvcc must be the very CUDA that torch was made with".to_owned(),
+            Some(allowed) => format!("nvcc and torch may differ among {}", words::span(allowed)),
         };
         explanation.row(&format!("operators, CUDA {major}"), text);
     }

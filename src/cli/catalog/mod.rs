@@ -1,5 +1,7 @@
 //! `envdoc catalog`.
 
+mod refresh;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,7 @@ pub struct Args {
 enum Command {
     Show(Show),
     Verify(Verify),
+    Refresh(refresh::Refresh),
 }
 
 /// Show the catalog's files, the rows of one, or one row with everything that is known and where it was read.
@@ -79,6 +82,7 @@ impl Args {
         match self.command {
             Command::Show(args) => args.run().map(|()| 0),
             Command::Verify(args) => args.run(),
+            Command::Refresh(args) => args.run(),
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Adding rows to the text of a file: comments and all other rows stay as they are.
+
+/// Where the rows of a table begin and where the table ends, in bytes.
+fn places(text: &str, table: &str) -> Option<(Vec<usize>, usize)> {
+    let mut starts = Vec::new();
+    let (mut inside, mut at, mut end) = (false, 0, 0);
+    let mut indent = None;
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end();
+        let top = !body.is_empty() && !body.starts_with([' ', '-', '#']);
+        if inside && top {
+            break;
+        }
+        if !inside && top && body.strip_prefix(table).is_some_and(|rest| rest.starts_with(':')) {
+            inside = true;
+            end = at + line.len();
+        } else if inside && !body.is_empty() {
+            let own = body.len() - body.trim_start().len();
+            if body.trim_start().starts_with("- ") && *indent.get_or_insert(own) == own {
+                starts.push(at);
+            }
+            if !body.trim_start().starts_with('#') {
+                end = at + line.len();
+            }
+        }
+        at += line.len();
+    }
+    inside.then_some((starts, end))
+}
+
+/// Inserts a row so that it becomes the one at `index`; an index beyond the end appends. `row` begins with `- ` and ends with a line
+/// feed. `None` where the file has no such table.
+pub fn insert(text: &str, table: &str, index: usize, row: &str) -> Option<String> {
+    let empty = format!("\n{table}: []");
+    let text = format!("\n{text}").replacen(&empty, &format!("\n{table}:"), 1).split_off(1);
+    let (starts, end) = places(&text, table)?;
+    let at = starts.get(index).copied().unwrap_or(end);
+    let (before, after) = text.split_at(at);
+    let gap = if before.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{before}{gap}{row}{after}"))
+}
+
+/// Adds lines to the end of the row at `index`.
+pub fn extend(text: &str, table: &str, index: usize, lines: &str) -> Option<String> {
+    let (starts, end) = places(text, table)?;
+    starts.get(index)?;
+    let at = starts.get(index + 1).copied().unwrap_or(end);
+    let (before, after) = text.split_at(at);
+    let gap = if before.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{before}{gap}{lines}{after}"))
+}
+
+/// The widest a line of a row gets.
+const WIDTH: usize = 118;
+
+/// A row in flow style, broken into lines: `- {version: "1.0", source: …}`.
+pub fn flow(parts: &[String]) -> String {
+    let (mut text, mut line) = (String::new(), "- {".to_owned());
+    for (place, part) in parts.iter().enumerate() {
+        let part = format!("{part}{}", if place + 1 < parts.len() { "," } else { "}" });
+        if line.len() + part.len() + 1 > WIDTH && line.trim() != "- {" {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = "   ".to_owned();
+        }
+        if !line.ends_with(['{', ' ']) {
+            line.push(' ');
+        }
+        line.push_str(&part);
+    }
+    text + &line + "\n"
+}
+
+/// A text in YAML's double quotes, which are those of JSON.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// `["3.12", "3.13t"]`.
+pub fn list(items: &[String]) -> String {
+    format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# A comment.\nchecked: 2026-11-21\nrows:\n# the first\n- {a: 1,\n   b: 2}\n- a: 3\n  list:\n    - {c: 4}\n\n# what follows\nothers:\n- {a: 9}\n";
+
+    #[test]
+    fn rows_are_put_in_place_and_nothing_else_changes() {
+        let row = "- {a: 2}\n";
+        let middle = insert(TEXT, "rows", 1, row).unwrap();
+        assert_eq!(middle, TEXT.replace("- a: 3\n", "- {a: 2}\n- a: 3\n"));
+        let last = insert(TEXT, "rows", 2, row).unwrap();
+        assert_eq!(last, TEXT.replace("    - {c: 4}\n", "    - {c: 4}\n- {a: 2}\n"));
+        assert_eq!(insert(TEXT, "others", 9, row).unwrap(), format!("{TEXT}{row}"));
+        assert_eq!(insert(TEXT, "none", 0, row), None);
+        assert_eq!(insert("rows: []", "rows", 0, row).unwrap(), "rows:\n- {a: 2}\n");
+        let longer = extend(TEXT, "rows", 1, "    - {c: 5}\n").unwrap();
+        assert_eq!(longer, TEXT.replace("    - {c: 4}\n", "    - {c: 4}\n    - {c: 5}\n"));
+    }
+
+    #[test]
+    fn long_rows_are_broken_into_lines_that_read_the_same() {
+        let parts: Vec<String> =
+            (0..30).map(|n| format!("key{n}: {}", quoted(&format!("va\"lue {n}")))).collect();
+        let text = flow(&parts);
+        assert!(text.lines().count() > 3 && text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        let rows: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(rows[0]["key29"], "va\"lue 29");
+    }
+}
