@@ -17,7 +17,7 @@ pub struct Constraint {
 }
 
 /// The function of a constraint, by what it looks at. The search calls it as soon as these parts are chosen.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Judge {
     /// A torch build against the wishes.
     Build(fn(&Wanted, &Build) -> Judgement),

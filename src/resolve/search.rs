@@ -36,6 +36,9 @@ pub const ORDER: &[&str] = &[
     "numpy",
 ];
 
+/// The package that is there in every stack: torch does little without it, and does not require it.
+const ALWAYS: &str = "numpy";
+
 /// A stack, complete or in the making.
 #[derive(Debug, Clone)]
 pub struct Choice<'w> {
@@ -156,7 +159,7 @@ impl<'w> Search<'w, '_> {
             if !self.passes(judge, || build.name()) {
                 continue;
             }
-            match self.without_release(build) {
+            match self.without_release(build, None) {
                 Some(0) => return None,
                 Some(_) => continue,
                 None => {}
@@ -214,21 +217,26 @@ impl<'w> Search<'w, '_> {
         }
     }
 
-    /// Whether there is a package that is needed and has no release for this build, whatever else is chosen; what that depends on.
-    fn without_release(&mut self, build: &'w Build) -> Option<Blame> {
+    /// Whether there is a package that is needed and has no release for this build, and this Python where one is given, whatever
+    /// else is chosen; what that depends on.
+    fn without_release(&mut self, build: &'w Build, python: Option<&'w Python>) -> Option<Blame> {
         let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
         let reasons = |release: &Release| -> Vec<(Blame, Reason)> {
             let judge = |constraint: &Constraint| {
-                let (on, judgement) = match constraint.judge {
-                    Judge::Package(judge) => (0, judge(wanted, release)),
-                    Judge::PackageBuild(judge) => (BUILD, judge(wanted, build, release)),
+                let (on, judgement) = match (constraint.judge, python) {
+                    (Judge::Package(judge), _) => (0, judge(wanted, release)),
+                    (Judge::PackageBuild(judge), _) => (BUILD, judge(wanted, build, release)),
+                    (Judge::PackagePython(judge), Some(python)) => (PYTHON, judge(wanted, python, release)),
+                    (Judge::PackageWheel(judge), Some(python)) => {
+                        (BUILD | PYTHON, judge(wanted, build, python, release))
+                    }
                     _ => return None,
                 };
                 Some((on, refusal(constraint, &judgement, tolerance)?))
             };
             CONSTRAINTS.iter().filter_map(judge).collect()
         };
-        let needed = wanted.packages.keys().copied().chain(["numpy"]);
+        let needed = wanted.packages.keys().copied().chain([ALWAYS]);
         let mut packages = needed.filter_map(|name| Some(self.releases(world.package(name)?)));
         let none = packages.find(|releases| releases.iter().all(|one| !reasons(one).is_empty()))?;
         let mut blame = 0;
@@ -248,14 +256,18 @@ impl<'w> Search<'w, '_> {
     fn complete(&mut self, build: &'w Build) -> Result<Choice<'w>, Blame> {
         let mut blame = BUILD;
         let mut dead: Vec<&Python> = Vec::new();
+        let pythons = self.pythons(build);
+        if pythons.is_empty() {
+            return Err(blame);
+        }
         for tier in rank::TIERS {
-            for (python, base) in self.places(build, tier) {
+            for (python, base) in self.places(build, &pythons, tier) {
                 if dead.iter().any(|one| std::ptr::eq(*one, python)) {
                     continue;
                 }
                 let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
                 let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
-                needed.push("numpy");
+                needed.push(ALWAYS);
                 match self.packages(&mut choice, &needed) {
                     Ok(()) => return Ok(choice),
                     Err(cause) if cause & (PYTHON | BASE) == 0 => return Err(cause),
@@ -271,10 +283,9 @@ impl<'w> Search<'w, '_> {
         Err(blame)
     }
 
-    /// Python and base image of a tier, best first.
-    fn places(&mut self, build: &'w Build, tier: rank::Tier) -> Vec<(&'w Python, &'w Base)> {
+    /// The Pythons that come into question.
+    fn pythons(&mut self, build: &'w Build) -> Vec<&'w Python> {
         let wanted = self.wanted;
-        let mut places = Vec::new();
         let mut pythons: Vec<&Python> = self.world.pythons.iter().collect();
         pythons.retain(|python| {
             let judge = |constraint: &Constraint| match constraint.judge {
@@ -283,9 +294,19 @@ impl<'w> Search<'w, '_> {
             };
             self.passes(judge, || format!("python {} with {}", python.text, build.name()))
         });
-        if pythons.is_empty() {
-            return places;
-        }
+        pythons.retain(|python| self.without_release(build, Some(python)).is_none());
+        pythons
+    }
+
+    /// Python and base image of a tier, best first.
+    fn places(
+        &mut self,
+        build: &'w Build,
+        pythons: &[&'w Python],
+        tier: rank::Tier,
+    ) -> Vec<(&'w Python, &'w Base)> {
+        let wanted = self.wanted;
+        let mut places = Vec::new();
         let mut bases = rank::bases(self.world, wanted, build, tier);
         bases.retain(|base| {
             let judge = |constraint: &Constraint| match constraint.judge {
@@ -295,7 +316,7 @@ impl<'w> Search<'w, '_> {
             self.passes(judge, || format!("{} with {}", base.name(), build.name()))
         });
         rank::keep_leanest(&mut bases, wanted);
-        for &python in &pythons {
+        for &python in pythons {
             for &base in &bases {
                 let judge = |constraint: &Constraint| match constraint.judge {
                     Judge::Place(judge) => Some(judge(wanted, &Place { build, python, base })),
@@ -317,13 +338,15 @@ impl<'w> Search<'w, '_> {
         let next = places.find_map(|(place, name)| Some((place, self.world.package(name)?)));
         let Some((place, package)) = next else { return Ok(()) };
         let mine: Blame = 1 << place;
-        // Who asked for this package is part of the cause when no release of it does.
+        // Who asked for this package is part of the cause when no release of it does, unless it is needed in any case.
+        let in_any_case = package.name == ALWAYS || self.wanted.packages.contains_key(package.name);
         let mut blame = choice
             .packages
             .iter()
             .filter(|other| {
-                other.requires(package.name).is_some()
-                    || other.beside(choice.place.python).any(|name| name == package.name)
+                !in_any_case
+                    && (other.requires(package.name).is_some()
+                        || other.beside(choice.place.python).any(|name| name == package.name))
             })
             .fold(0, |blame, other| blame | bit(other.package));
         for release in self.releases(package) {
