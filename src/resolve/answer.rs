@@ -116,22 +116,22 @@ pub struct Warning {
 /// Why there is no stack, and what comes nearest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflict {
-    /// The conflict, in plain sentences.
+    /// Which wishes cannot hold together, in a sentence; one for each conflict where there are several.
     pub says: String,
     /// The smallest set of wishes that cannot hold together, as the user wrote them.
     pub wishes: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,
-    /// Stacks that come by giving up one wish, the cheapest first.
+    /// Stacks that come by giving up as few wishes as will do, the cheapest first.
     pub nearest: Vec<Nearest>,
 }
 
-/// A stack that comes by giving up one wish.
+/// A stack that comes by giving up a wish, or several where one is not enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Nearest {
     /// The wish that is given up: `--torch 2.5`.
     pub wish: String,
-    /// What to write instead: `--torch 2.7`; `null`: leave it out.
+    /// What to write instead: `--torch 2.7.1`; `null`: nothing, `change` tells what has to be done without or on the machine.
     pub instead: Option<String>,
     /// What it costs, in a sentence: `torch 2.7.1 instead of 2.5`.
     pub change: String,

@@ -109,6 +109,9 @@ impl Tolerance {
         Tolerance { unknown: true, costs: true },
     ];
 
+    /// The one that refuses only what certainly fails.
+    pub const LOOSEST: Tolerance = Tolerance::ALL[3];
+
     /// Whether a candidate with this judgement may be chosen.
     pub fn allows(self, judgement: &Judgement) -> bool {
         match judgement {

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod assemble;
+pub mod conflict;
 pub mod constraint;
 pub mod constraints;
 pub mod exists;
@@ -21,7 +22,7 @@ pub mod wanted;
 pub mod words;
 pub mod world;
 
-use answer::{Answer, Conflict, Resolution};
+use answer::{Answer, Resolution};
 use request::Request;
 use wanted::Wanted;
 use world::World;
@@ -37,12 +38,7 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
             let (because, rejected, warnings) = answered.explain(world);
             Answer::Found(Box::new(Resolution { stack, because, rejected, warnings }))
         }
-        None => Answer::None(Box::new(Conflict {
-            says: String::new(),
-            wishes: Vec::new(),
-            reasons: Vec::new(),
-            nearest: Vec::new(),
-        })),
+        None => Answer::None(Box::new(conflict::explain(world, request))),
     }
 }
 

@@ -50,7 +50,7 @@ const PACKAGES: &[&str] = &[
     "bitsandbytes",
 ];
 
-fn requests() -> impl Strategy<Value = Request> {
+pub(super) fn requests() -> impl Strategy<Value = Request> {
     let wishes = (
         versions("cuda", &["11.7", "11.8", "12.1", "12.4", "12.6", ">=12.4", "13.0", "<13", "12.8"]),
         versions("python", &["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", ">=3.10", "<3.12"]),

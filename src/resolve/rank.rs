@@ -1,10 +1,9 @@
 //! The order of the candidates: what is better among stacks that all hold.
 //!
-//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first
-//! (but where a stack near to a wish is looked for). Then the torch build: nearest to the version that could not be
-//! had, else what is installed, else the newest release; among the builds of a release the one whose CUDA the driver knows in
-//! full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, the system's own
-//! Python, the leanest image that does, the newest system. Then the other packages, newest first.
+//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first.
+//! Then the torch build: what is installed, else the newest release; among the builds of a release the one whose CUDA the driver
+//! knows in full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, the
+//! system's own Python, the leanest image that does, the newest system. Then the other packages, newest first.
 
 use std::cmp::Reverse;
 
@@ -26,8 +25,6 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
                 && build.version.release().get(2).is_none_or(|patch| *patch == 0)
         });
         (
-            distance(wanted, "torch", &build.version),
-            distance(wanted, "cuda", &build.cuda),
             wanted.prefer == Prefer::Installed
                 && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             wanted.prefer == Prefer::Stable && first_of_newest,
@@ -68,7 +65,12 @@ pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -
     let same_major =
         |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| series(cuda).0 == series(&build.cuda).0);
     let all = repositories.into_iter().flat_map(|name| world.bases(name)).filter(same_major);
-    all.filter(|base| tier_of(wanted, build, base) == tier).collect()
+    all.filter(|base| of_system(wanted, base) && tier_of(wanted, build, base) == tier).collect()
+}
+
+/// Whether a base image has the systems that were asked for.
+fn of_system(wanted: &Wanted, base: &Base) -> bool {
+    wanted.systems.iter().all(|wish| base.system.is_some_and(|system| system.id == *wish))
 }
 
 /// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In place.
@@ -124,7 +126,12 @@ fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
             request::Base::Repository(repository) => bases.extend(world.bases(repository)),
             request::Base::Image(reference) => {
                 let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
-                bases.extend(world.bases(repository));
+                let is = |base: &&Base| {
+                    base.image.is_some_and(|image| {
+                        reference[repository.len()..].strip_prefix(':') == Some(&image.tag)
+                    })
+                };
+                bases.extend(world.bases(repository).iter().filter(is));
             }
             // Of a machine nobody chooses the system: it is the one that was told, or not known.
             request::Base::None => bases.extend(world.machines().iter().filter(|machine| {
@@ -142,7 +149,6 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
         let system = base.system;
         (
             tier_of(wanted, build, base),
-            distance(wanted, "python", &python.version),
             (
                 wanted.prefer == Prefer::Installed
                     && wanted
@@ -203,13 +209,9 @@ fn system_place(base: &Base) -> (usize, Reverse<usize>) {
 pub fn releases<'w>(package: &'w Package, wanted: &Wanted) -> Vec<&'w Release> {
     let mut releases: Vec<&Release> = package.releases.iter().collect();
     let installed = wanted.installed.get(package.name).filter(|_| wanted.prefer == Prefer::Installed);
-    if installed.is_some() || wanted.near.contains_key(package.name) {
+    if let Some(installed) = installed {
         releases.sort_by_cached_key(|release| {
-            (
-                distance(wanted, package.name, &release.version),
-                installed.is_some_and(|one| !same(one, &release.version)),
-                Reverse(release.version.clone()),
-            )
+            (!same(installed, &release.version), Reverse(release.version.clone()))
         });
     }
     releases
@@ -218,17 +220,4 @@ pub fn releases<'w>(package: &'w Package, wanted: &Wanted) -> Vec<&'w Release> {
 /// Whether two versions are one but for the build.
 fn same(one: &Version, other: &Version) -> bool {
     one.release() == other.release()
-}
-
-/// How far a version is from the one that it should stay near to; zero where there is none. Compared number by number: another
-/// minor is farther than another patch; of two as far away the newer comes first.
-fn distance(wanted: &Wanted, part: &str, version: &Version) -> Vec<(u64, bool)> {
-    let Some(wish) = wanted.near.get(part) else { return Vec::new() };
-    let number = |version: &Version, place: usize| version.release().get(place).copied().unwrap_or(0);
-    (0..2)
-        .map(|place| {
-            let (wish, here) = (number(wish, place), number(version, place));
-            (wish.abs_diff(here), here < wish)
-        })
-        .collect()
 }

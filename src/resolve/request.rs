@@ -18,12 +18,10 @@ pub struct Request {
     pub installed: BTreeMap<String, String>,
     /// The day of the question (`2026-11-21`), which decides what is past its end of life.
     pub today: String,
-    /// Parts of which the version nearest to one that could not be had is wanted; made by the search for the nearest stacks.
-    pub near: BTreeMap<String, Version>,
 }
 
 /// One wish, and the words in which it was made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// As the user wrote it: `--cuda 12.1`, `gpu 0 of node-a.json: NVIDIA L4`.
     pub says: String,
@@ -32,7 +30,7 @@ pub struct Wish {
 }
 
 /// The things that can be wished.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Want {
     /// The CUDA of the torch build, and of the base image where it has one.
     Cuda(Versions),
@@ -93,7 +91,7 @@ pub enum Prefer {
 }
 
 /// Which versions are wished: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`, `2.6.0+cu124`).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
     /// As the user wrote it; empty: any.
     pub text: String,

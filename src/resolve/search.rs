@@ -82,15 +82,35 @@ pub fn best<'w>(
     mut trace: Option<&mut Trace>,
 ) -> Option<(Choice<'w>, Tolerance)> {
     let wanted = Wanted::of(request);
-    Tolerance::ALL.into_iter().find_map(|tolerance| {
+    for (place, tolerance) in Tolerance::ALL.into_iter().enumerate() {
+        if let Some(trace) = trace.as_deref_mut() {
+            trace.rejected.clear();
+        }
+        // What not even the loosest finds is not looked for in between.
+        if place == 1 && any_within(world, request, Tolerance::LOOSEST, trace.as_deref_mut()).is_none() {
+            return None;
+        }
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
         }
         let trace = trace.as_deref_mut();
         let mut search = Search { world, wanted: &wanted, tolerance, fixed: Vec::new(), build: None, trace };
-        let choice = search.run()?;
-        Some((search.with_newest(choice), tolerance))
-    })
+        if let Some(choice) = search.run() {
+            return Some((search.with_newest(choice), tolerance));
+        }
+    }
+    None
+}
+
+/// Some stack that needs no more than this to be put up with; not always the best.
+pub fn any_within<'w>(
+    world: &'w World,
+    request: &Request,
+    tolerance: Tolerance,
+    trace: Option<&mut Trace>,
+) -> Option<Choice<'w>> {
+    let wanted = &Wanted::of(request);
+    Search { world, wanted, tolerance, fixed: Vec::new(), build: None, trace }.run()
 }
 
 /// Every judgement on a finished stack that is not simply "holds": what it costs, what nobody knows, what fails.
@@ -177,9 +197,6 @@ impl<'w> Search<'w, '_> {
     /// The same with the newest releases of the packages that were asked for by name, where others than the chosen ones can be
     /// had: a package that requires a certain torch is not to give way to a torch that nobody named.
     fn with_newest(&mut self, mut choice: Choice<'w>) -> Choice<'w> {
-        if !self.wanted.near.is_empty() {
-            return choice;
-        }
         let trace = self.trace.take();
         let mut changed = false;
         for name in ORDER.iter().filter(|name| self.wanted.packages.contains_key(**name)) {

@@ -36,8 +36,6 @@ pub struct Wanted<'r> {
     pub prefer: Prefer,
     /// What is installed.
     pub installed: BTreeMap<&'r str, Version>,
-    /// Versions to stay near to.
-    pub near: &'r BTreeMap<String, Version>,
     /// The day of the question.
     pub today: &'r str,
 }
@@ -60,7 +58,6 @@ impl<'r> Wanted<'r> {
             deepspeed: false,
             prefer: request.prefer,
             installed: request.installed.iter().filter_map(parse).collect(),
-            near: &request.near,
             today: &request.today,
         };
         for wish in &request.wishes {

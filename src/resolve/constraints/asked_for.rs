@@ -56,7 +56,7 @@ fn build(wanted: &Wanted, build: &Build) -> Judgement {
 }
 
 /// Whether the build's CUDA minor (`12.1`), or a patch release of it, is among the wished ones.
-fn cuda_within(wish: &Versions, build: &Build) -> bool {
+pub(in crate::resolve) fn cuda_within(wish: &Versions, build: &Build) -> bool {
     wish.contain(&build.cuda) || build.toolkits.iter().any(|full| wish.contain(full))
 }
 

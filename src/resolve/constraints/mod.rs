@@ -1,7 +1,7 @@
 //! The constraints, one file each, and their list.
 
 mod architecture;
-mod asked_for;
+pub(in crate::resolve) mod asked_for;
 mod base_cuda;
 mod compiler;
 mod deepspeed_nvcc;

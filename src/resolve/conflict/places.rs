@@ -1,0 +1,180 @@
+//! Why none of the Pythons and base images that the wishes leave will do.
+
+use super::super::answer::Reason;
+use super::super::constraint::{Judge, Judgement};
+use super::super::constraints::CONSTRAINTS;
+use super::super::request::Base as Wished;
+use super::super::wanted::Wanted;
+use super::super::world::{Base, Build, Python, World};
+use super::builds::{distinct, releases};
+use super::ranges::{list, ranges, verb};
+use super::reasons::{Refusal, Stage, grouped};
+
+/// No Python is what was wished.
+pub(super) fn no_python(wanted: &Wanted) -> Reason {
+    let texts = distinct(wanted.python.iter().map(|wish| wish.text.as_str()));
+    Reason { constraint: "python-asked-for".into(), says: format!("no Python is {}", list(&texts)) }
+}
+
+/// What the constraints say of the Pythons that they refuse.
+pub(super) fn python_reasons(
+    world: &World,
+    wanted: &Wanted,
+    stage: &Stage<(&Build, &Python)>,
+) -> Vec<Reason> {
+    let mut all: Vec<Reason> = Vec::new();
+    for constraint in CONSTRAINTS {
+        let Judge::Python(judge) = constraint.judge else { continue };
+        let refused: Vec<Refusal> =
+            stage.refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
+        let does = |build: &Build, python: &Python| judge(wanted, build, python) == Judgement::Holds;
+        let by_python =
+            grouped(&refused, |refusal| refusal.python.map_or(String::new(), |one| one.text.clone()));
+        let says: Vec<String> = if constraint.id == "torch-wheel-for-python" {
+            wheels(world, &by_python, does)
+        } else {
+            distinct(refused.iter().map(|refusal| refusal.says.as_str()))
+                .into_iter()
+                .map(str::to_owned)
+                .collect()
+        };
+        all.extend(says.into_iter().map(|says| Reason { constraint: constraint.id.to_owned(), says }));
+    }
+    all
+}
+
+/// `torch 2.1.0 to 2.1.2 have no wheel for Python 3.12, only for 3.8 to 3.11; the first torch with one is 2.2.0`.
+fn wheels(
+    world: &World,
+    refused: &[(String, Vec<&Refusal>)],
+    does: impl Fn(&Build, &Python) -> bool,
+) -> Vec<String> {
+    // Pythons that are refused for the same releases go into one sentence.
+    let of = |refusals: &[&Refusal]| {
+        let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
+        (releases(&builds), distinct(builds.iter().map(|build| build.release.version.as_str())).len())
+    };
+    let sentences = grouped(refused, |(_, refusals)| of(refusals).0);
+    let texts: Vec<&str> = world.pythons.iter().map(|python| python.text.as_str()).collect();
+    let write = |(subject, group): (String, Vec<&(String, Vec<&Refusal>)>)| {
+        let (_, refusals) = group.first()?;
+        let count = of(refusals).1;
+        let pythons = ranges(&texts, |one| group.iter().any(|(python, _)| python == one));
+        let has = |python: &Python| refusals.iter().any(|refusal| does(refusal.build, python));
+        let wheels: Vec<&str> =
+            world.pythons.iter().filter(|python| has(python)).map(|python| python.text.as_str()).collect();
+        let only = if wheels.is_empty() {
+            String::new()
+        } else {
+            format!(", only for {}", ranges(&texts, |one| wheels.contains(&one)))
+        };
+        let first = first_after(world, refusals, &does);
+        Some(format!("{subject} {} no wheel for Python {pythons}{only}{first}", verb(count, "has", "have")))
+    };
+    sentences.into_iter().filter_map(write).collect()
+}
+
+/// The first release after those refused, or the last before them, that has a wheel for the same Python.
+fn first_after(world: &World, refusals: &[&Refusal], does: impl Fn(&Build, &Python) -> bool) -> String {
+    let Some(python) = refusals.first().and_then(|refusal| refusal.python) else { return String::new() };
+    let newest = refusals.iter().map(|refusal| &refusal.build.version).max();
+    let oldest = refusals.iter().map(|refusal| &refusal.build.version).min();
+    let with: Vec<&Build> = world.builds.iter().filter(|build| does(build, python)).collect();
+    let after = with.iter().filter(|build| newest.is_some_and(|newest| build.version > *newest));
+    let before = with.iter().filter(|build| oldest.is_some_and(|oldest| build.version < *oldest));
+    if let Some(first) = after.min_by_key(|build| &build.version) {
+        return format!("; the first torch with one is {}", first.release.version);
+    }
+    if let Some(last) = before.max_by_key(|build| &build.version) {
+        return format!("; the last torch with one is {}", last.release.version);
+    }
+    String::new()
+}
+
+/// No base image is what was wished.
+pub(super) fn no_base(world: &World, wanted: &Wanted, places: &[(&Build, &Python)]) -> Reason {
+    let builds: Vec<&Build> = places.iter().map(|(build, _)| *build).collect();
+    let mut images: Vec<String> = wanted.bases.iter().filter_map(|base| what_it_is(world, base)).collect();
+    images.dedup();
+    let cudas = super::builds::cudas(&builds);
+    let says = if !images.is_empty() {
+        list(&images)
+    } else if wanted.systems.is_empty() {
+        let names: Vec<String> = wanted.bases.iter().map(|base| wished(base)).collect();
+        format!("the catalog has no image {}", list(&names))
+    } else {
+        let every = cudas.len() == super::builds::cudas(&world.builds.iter().collect::<Vec<_>>()).len();
+        let of_cuda = if every { String::new() } else { format!(" for CUDA {}", list(&cudas)) };
+        let systems = systems_of(world, &cudas);
+        format!("no image{of_cuda} is {}; there are images for {}", list(&wanted.systems), list(&systems))
+    };
+    Reason { constraint: "base-asked-for".into(), says }
+}
+
+/// `nvidia/cuda:12.1.1-devel-ubuntu22.04 is Ubuntu 22.04 with CUDA 12.1.1`.
+fn what_it_is(world: &World, base: &Wished) -> Option<String> {
+    let Wished::Image(reference) = base else { return None };
+    let (repository, tag) = reference.split_once(':')?;
+    let found = world.bases(repository).iter().find(|one| one.image.is_some_and(|image| image.tag == tag))?;
+    let system = found.system.map_or("not known which system", |system| system.name.as_str());
+    let cuda = found.cuda.as_ref().map_or(String::new(), |cuda| format!(" with CUDA {cuda}"));
+    Some(format!("{reference} is {system}{cuda}"))
+}
+
+fn systems_of(world: &World, cudas: &[String]) -> Vec<String> {
+    let minor = |base: &&Base| {
+        base.cuda
+            .as_ref()
+            .is_some_and(|cuda| cudas.iter().any(|one| cuda.to_string().starts_with(&format!("{one}."))))
+    };
+    let names: Vec<&str> = world
+        .bases("nvidia/cuda")
+        .iter()
+        .filter(minor)
+        .filter_map(|base| base.system.map(|system| system.id.as_str()))
+        .collect();
+    let mut names: Vec<String> = distinct(names.into_iter()).into_iter().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+fn wished(base: &Wished) -> String {
+    match base {
+        Wished::Repository(name) | Wished::Image(name) => name.clone(),
+        Wished::None => "no image at all".to_owned(),
+    }
+}
+
+/// What the constraints say of the base images that they refuse: each sentence once, the image's own name left out.
+pub(super) fn base_reasons(stage: &Stage<&Base>) -> Vec<Reason> {
+    let mark = |refusal: &Refusal| {
+        let name = refusal.base.map(Base::name).unwrap_or_default();
+        let text = refusal.says.replace(&name, "\u{1}");
+        let text = text.strip_prefix("it ").map_or(text.clone(), |rest| format!("\u{1} {rest}"));
+        format!("{}\u{2}{}", refusal.constraint, text.replace(&refusal.build.name(), "\u{3}"))
+    };
+    let write = |(_, refusals): (String, Vec<&Refusal>)| {
+        let first = refusals.first()?;
+        let name = first.base.map(Base::name).unwrap_or_default();
+        let bases = distinct_names(&refusals);
+        let subject = if bases.len() == 1 { name } else { format!("each of {} images", bases.len()) };
+        let says = match first.says.strip_prefix("it ") {
+            Some(rest) => format!("{subject} {rest}"),
+            None => first.says.clone(),
+        };
+        let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
+        let says = says.replace(&first.build.name(), &releases(&builds));
+        Some(Reason { constraint: first.constraint.to_owned(), says })
+    };
+    grouped(&stage.refused, mark).into_iter().filter_map(write).take(SENTENCES).collect()
+}
+
+/// More sentences of one kind help nobody.
+const SENTENCES: usize = 5;
+
+fn distinct_names(refusals: &[&Refusal]) -> Vec<String> {
+    let mut names: Vec<String> = refusals.iter().filter_map(|refusal| refusal.base.map(Base::name)).collect();
+    names.sort();
+    names.dedup();
+    names
+}

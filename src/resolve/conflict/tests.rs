@@ -1,0 +1,151 @@
+//! Conflicts, as users meet them.
+
+use proptest::prelude::*;
+
+use super::super::answer::{Answer, Conflict, Nearest};
+use super::super::assemble;
+use super::super::constraint::Judgement;
+use super::super::parse::{self, Typed};
+use super::super::properties::requests;
+use super::super::request::{Request, Wish};
+use super::super::wanted::Wanted;
+use super::super::world::World;
+use super::super::{resolve, search};
+use super::explain;
+
+/// A request as it would be typed.
+fn request(line: &str) -> Request {
+    let mut typed = Typed::default();
+    let mut words = line.split_whitespace().peekable();
+    while let Some(option) = words.next() {
+        let value = words.next_if(|next| !next.starts_with("--")).unwrap_or_default().to_owned();
+        match option {
+            "--torch" => typed.torch = Some(value),
+            "--cuda" => typed.cuda = Some(value),
+            "--python" => typed.python = Some(value),
+            "--deepspeed" => typed.deepspeed = Some(value),
+            "--with" => typed.with.push(value),
+            "--gpu" => typed.gpu.push(value),
+            "--driver" => typed.driver = Some(value),
+            "--os" => typed.os = Some(value),
+            "--arch" => typed.arch = Some(value),
+            "--base" => typed.base = Some(value),
+            "--compile" => typed.compile = true,
+            _ => panic!("{option}"),
+        }
+    }
+    let wishes =
+        parse::wishes(World::get(), &typed).unwrap_or_else(|mistake| panic!("{line}: {mistake:?}")).wishes;
+    Request { wishes, today: "2026-11-21".into(), ..Request::default() }
+}
+
+/// The conflict of a request that nothing meets.
+fn conflict(line: &str) -> Conflict {
+    match resolve(World::get(), &request(line)) {
+        Answer::None(conflict) => *conflict,
+        Answer::Found(found) => panic!("{line}: {:?}", found.stack),
+    }
+}
+
+/// What a user reads.
+fn written(line: &str) -> String {
+    let conflict = conflict(line);
+    let mut text = format!("{}\n", conflict.says);
+    for reason in &conflict.reasons {
+        text += &format!("- {} ({})\n", reason.says, reason.constraint);
+    }
+    for nearest in &conflict.nearest {
+        let stack = &nearest.stack;
+        let instead = nearest.instead.as_deref().unwrap_or("nothing");
+        text += &format!(
+            "* {}: {}; type {instead}: torch {}+{}\n",
+            nearest.wish, nearest.change, stack.torch, stack.torch_build,
+        );
+    }
+    text
+}
+
+/// Snapshots of what a user reads, one for each case.
+#[test]
+fn what_a_user_reads() {
+    for (name, line) in [
+        ("torch_and_cuda", "--torch 2.6 --cuda 12.1"),
+        ("torch_and_python", "--torch 2.1 --python 3.12"),
+        ("new_gpu_and_old_torch", "--gpu b200 --torch 2.5"),
+        ("gpu_of_old_and_new_torch", "--gpu v100 --torch 2.15"),
+        ("gpu_and_cuda", "--gpu v100 --cuda 13.0"),
+        ("cuda_that_never_was", "--cuda 12.7"),
+        ("cuda_without_builds", "--cuda 12.2"),
+        ("torch_that_never_was", "--torch 2.6.1"),
+        ("torch_of_the_future", "--torch 2.16"),
+        ("build_that_never_was", "--torch 2.6.0+cu121"),
+        ("several_that_never_were", "--torch 2.6.1 --cuda 12.7 --python 3.12"),
+        ("numpy_of_the_future", "--with numpy==9"),
+        ("python_and_numpy", "--torch 2.7 --with numpy==1.26.4 --python 3.13"),
+        ("packages", "--deepspeed 0.9.5 --torch 2.0 --with pydantic>=2"),
+        ("repository_and_system", "--os debian12 --base nvidia/cuda"),
+        ("system_torch_and_compile", "--os ubuntu20.04 --torch 2.15 --compile"),
+        ("image_and_cuda", "--base nvidia/cuda:12.1.1-devel-ubuntu22.04 --cuda 12.4"),
+        ("image_and_torch", "--base nvidia/cuda:12.1.1-devel-ubuntu22.04 --torch 2.15"),
+        ("image_and_system", "--base nvidia/cuda:12.1.1-devel-ubuntu22.04 --os ubuntu20.04"),
+    ] {
+        insta::assert_snapshot!(name, written(line), line);
+    }
+}
+
+fn holds(request: &Request, wishes: &[Wish]) -> bool {
+    let request = Request { wishes: wishes.to_vec(), ..request.clone() };
+    search::best(World::get(), &request, None).is_some()
+}
+
+/// The wishes of a conflict cannot hold together, and any of them less can.
+fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> {
+    let named = |wish: &&Wish| conflict.wishes.contains(&wish.says);
+    let core: Vec<Wish> = request.wishes.iter().filter(named).cloned().collect();
+    prop_assert_eq!(core.len(), conflict.wishes.len());
+    prop_assert!(!holds(request, &core), "{:?}", conflict.wishes);
+    for place in 0..core.len() {
+        let mut fewer = core.clone();
+        fewer.remove(place);
+        prop_assert!(holds(request, &fewer), "{:?}", conflict.wishes);
+    }
+    prop_assert!(!conflict.reasons.is_empty(), "{:?}", conflict.wishes);
+    Ok(())
+}
+
+/// What is to be typed instead gives the stack that it is told to give.
+fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
+    let given_up =
+        |says: &str| nearest.wish.split(" and ").flat_map(|part| part.split(", ")).any(|one| one == says);
+    let mut wishes: Vec<Wish> = request.wishes.iter().filter(|wish| !given_up(&wish.says)).cloned().collect();
+    wishes.extend(nearest.instead.iter().flat_map(|line| self::request(line).wishes));
+    let changed = Request { wishes, ..request.clone() };
+    let found = search::best(World::get(), &changed, None);
+    prop_assert!(found.is_some(), "{} for {}", nearest.change, nearest.wish);
+    if let Some((choice, _)) = found {
+        prop_assert_eq!(&assemble::stack(&Wanted::of(&changed), &choice), &nearest.stack);
+        let failed = search::judge(&changed, &choice);
+        prop_assert!(
+            !failed.iter().any(|(_, judgement)| matches!(judgement, Judgement::Fails(_))),
+            "{failed:?}"
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn conflicts_are_smallest_and_nearest_stacks_hold(request in requests()) {
+        if let Answer::None(conflict) = resolve(World::get(), &request) {
+            minimal(&request, &conflict)?;
+            for nearest in &conflict.nearest {
+                typeable(&request, nearest)?;
+            }
+            let mut reversed = request.clone();
+            reversed.wishes.reverse();
+            prop_assert_eq!(&*conflict, &explain(World::get(), &reversed), "the order does not matter");
+        }
+    }
+}
