@@ -151,7 +151,7 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     /// Every stack meets every constraint, judged anew on the whole of it, and needs no more tolerance than was used.
     #[test]
