@@ -57,6 +57,8 @@ pub struct Place<'w> {
 pub enum Judgement {
     /// It holds.
     Holds,
+    /// It holds, and there is something to do or to know for it, which the sentence names.
+    Notes(String),
     /// It holds at a price, which the sentence names: chosen only where nothing comes without it.
     Costs(String),
     /// Nobody knows; the sentence says what is not known. Chosen only where nothing is known to do, and with a warning.
@@ -84,9 +86,10 @@ impl Judgement {
     fn rank(&self) -> u8 {
         match self {
             Judgement::Holds => 0,
-            Judgement::Costs(_) => 1,
-            Judgement::Unknown(_) => 2,
-            Judgement::Fails(_) => 3,
+            Judgement::Notes(_) => 1,
+            Judgement::Costs(_) => 2,
+            Judgement::Unknown(_) => 3,
+            Judgement::Fails(_) => 4,
         }
     }
 }
@@ -115,7 +118,7 @@ impl Tolerance {
     /// Whether a candidate with this judgement may be chosen.
     pub fn allows(self, judgement: &Judgement) -> bool {
         match judgement {
-            Judgement::Holds => true,
+            Judgement::Holds | Judgement::Notes(_) => true,
             Judgement::Costs(_) => self.costs,
             Judgement::Unknown(_) => self.unknown,
             Judgement::Fails(_) => false,

@@ -9,6 +9,8 @@ use std::cmp::Reverse;
 
 use pep440_rs::Version;
 
+use super::constraint::Judgement;
+use super::constraints::image_driver;
 use super::request::{self, Prefer};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World, series};
@@ -44,12 +46,14 @@ pub enum Tier {
     First,
     /// Bare systems: torch's wheels bring CUDA's libraries along.
     Bare,
+    /// nvidia/cuda of the build's CUDA that may need a variable to be set before it starts on the driver.
+    Required,
     /// All others.
     Rest,
 }
 
 /// All tiers, the first first.
-pub const TIERS: [Tier; 3] = [Tier::First, Tier::Bare, Tier::Rest];
+pub const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
 
 /// The base images of a tier that come into question for a build.
 pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -> Vec<&'w Base> {
@@ -57,7 +61,7 @@ pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -
         return if tier == Tier::First { wished(world, wanted) } else { Vec::new() };
     }
     let repositories: Vec<&str> = match tier {
-        Tier::First => vec![CUDA],
+        Tier::First | Tier::Required => vec![CUDA],
         Tier::Bare => images::REPOSITORIES.iter().copied().filter(|name| bare(name)).collect(),
         Tier::Rest => images::REPOSITORIES.iter().copied().filter(|name| !bare(name)).collect(),
     };
@@ -112,6 +116,7 @@ pub fn tier_of(wanted: &Wanted, build: &Build, base: &Base) -> Tier {
     let same_cuda = base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
     match repository {
         _ if !wanted.bases.is_empty() => Tier::First,
+        Some(CUDA) if same_cuda && image_driver::starts(wanted, base) != Judgement::Holds => Tier::Required,
         Some(CUDA) if same_cuda => Tier::First,
         Some(name) if bare(name) => Tier::Bare,
         _ => Tier::Rest,

@@ -458,7 +458,7 @@ fn bit(package: &str) -> Blame {
 pub fn refusal(constraint: &Constraint, judgement: &Judgement, tolerance: Tolerance) -> Option<Reason> {
     let says = match judgement {
         _ if tolerance.allows(judgement) => return None,
-        Judgement::Holds => return None,
+        Judgement::Holds | Judgement::Notes(_) => return None,
         Judgement::Costs(says) | Judgement::Unknown(says) | Judgement::Fails(says) => says.clone(),
     };
     Some(Reason { constraint: constraint.id, says })

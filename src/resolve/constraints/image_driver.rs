@@ -20,6 +20,15 @@ pub const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs prefers what starts.
+    match starts(wanted, base) {
+        Judgement::Costs(says) | Judgement::Unknown(says) => Judgement::Notes(says),
+        judgement => judgement,
+    }
+}
+
+/// Whether the image starts on every driver as it is.
+pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
     let Some(image) = base.image.filter(|image| image.repository == "nvidia/cuda") else {
         return Judgement::Holds;
     };
@@ -80,19 +89,19 @@ mod tests {
         assert_eq!(on(&[], image), Judgement::Holds);
         assert_eq!(on(&[driver("560.35.03")], image), Judgement::Holds);
         assert_eq!(on(&[driver("550.54.14"), card("h100")], image), Judgement::Holds);
-        assert!(matches!(on(&[driver("550.54.14"), card("rtx-4090")], image), Judgement::Unknown(_)));
+        assert!(matches!(on(&[driver("550.54.14"), card("rtx-4090")], image), Judgement::Notes(_)));
         assert_eq!(on(&[driver("550.54.14")], image), Judgement::Holds);
         // Up to CUDA 12.4 the label names every brand.
         let older = "nvidia/cuda:12.4.1-base-ubuntu22.04";
         assert_eq!(on(&[driver("535.54.03"), card("rtx-4090")], older), Judgement::Holds);
-        let Judgement::Costs(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
+        let Judgement::Notes(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
         assert!(says.contains("NVIDIA_DISABLE_REQUIRE") && says.contains("CUDA 12.3"), "{says}");
     }
 
     #[test]
     fn an_image_whose_label_nobody_read() {
         let image = "nvidia/cuda:13.3.0-devel-ubuntu26.04";
-        assert!(matches!(on(&[driver("580.65.06"), card("h100")], image), Judgement::Unknown(_)));
+        assert!(matches!(on(&[driver("580.65.06"), card("h100")], image), Judgement::Notes(_)));
         assert_eq!(on(&[driver("610.43.02"), card("h100")], image), Judgement::Holds);
     }
 }

@@ -11,7 +11,7 @@ mod glibc;
 mod gpu_code;
 mod gpu_compilable;
 mod gpu_driver;
-mod image_driver;
+pub mod image_driver;
 mod image_torch;
 mod incompatible;
 mod nvcc;

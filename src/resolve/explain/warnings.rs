@@ -33,7 +33,9 @@ impl Answered<'_, '_> {
     /// What costs something, and what nobody knows.
     fn judged(&self) -> Vec<Warning> {
         let warning = |(constraint, judgement): (&'static str, Judgement)| match judgement {
-            Judgement::Costs(says) => Some(Warning { id: constraint.to_owned(), says: sentence(&says) }),
+            Judgement::Notes(says) | Judgement::Costs(says) => {
+                Some(Warning { id: constraint.to_owned(), says: sentence(&says) })
+            }
             Judgement::Unknown(says) => Some(Warning {
                 id: format!("unknown-{constraint}"),
                 says: format!(
