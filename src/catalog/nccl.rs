@@ -19,6 +19,13 @@ pub struct Release {
     pub notes: Vec<String>,
     /// A documented fault of this release that a later one mends.
     pub known_bad: Option<String>,
+    /// The fault is in builds for this CUDA major alone.
+    pub known_bad_cuda_major: Option<u32>,
+    /// The fault concerns GPUs of this compute capability alone.
+    pub known_bad_capability: Option<String>,
+    /// The fault costs speed only.
+    #[serde(default)]
+    pub known_bad_speed_only: bool,
     /// The release that mends it.
     pub fixed_in: Option<String>,
     /// Whether ranks of different versions stop at init with a message; before, they may hang.

@@ -45,15 +45,16 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let release = release
         .ok_or_else(|| Verdict::Unknown(format!("envdoc's catalog does not know NCCL {}", wheel.version)))?;
     let Some(fault) = &release.known_bad else { return Ok(Verdict::Pass) };
-    if fault.contains("slower") {
+    if release.known_bad_speed_only {
         return Ok(Verdict::Pass);
     }
-    if fault.contains("CUDA 13") && fault.contains("7.5") {
-        if wheel.name != "nvidia-nccl-cu13" {
-            return Ok(Verdict::Pass);
-        }
+    if release.known_bad_cuda_major.is_some_and(|major| wheel.name != format!("nvidia-nccl-cu{major}")) {
+        return Ok(Verdict::Pass);
+    }
+    if let Some(capability) = &release.known_bad_capability {
         match facts.compute_capabilities() {
-            Fact::Known(all) if all.contains(&(7, 5)) => {}
+            Fact::Known(all)
+                if all.iter().any(|(major, minor)| format!("{major}.{minor}") == *capability) => {}
             Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
             _ => return Ok(Verdict::Pass),
         }

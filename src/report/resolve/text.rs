@@ -1,5 +1,6 @@
 //! The answer for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -7,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use super::Report;
 use crate::report::screen::colour;
 use crate::report::text::{Layout, wrapped};
-use crate::resolve::answer::{Answer, Conflict, Nearest, Resolution, Stack};
+use crate::resolve::answer::{Answer, Conflict, Nearest, Reason, Resolution, Stack};
 
 const FOUND: AnsiColor = AnsiColor::Green;
 const NONE: AnsiColor = AnsiColor::Red;
@@ -176,8 +177,19 @@ fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
     }
     if !conflict.reasons.is_empty() {
         heading(text, "Because");
-        for reason in &conflict.reasons {
+        // One reason of each kind tells a person enough.
+        let mut kinds = BTreeSet::new();
+        let reasons = conflict.reasons.iter();
+        let shown: Vec<&Reason> =
+            reasons.filter(|reason| kinds.insert(reason.constraint.as_str()) || layout.verbose).collect();
+        for reason in &shown {
             wrapped(text, &reason.says, "  ", "    ", layout);
+        }
+        match conflict.reasons.len() - shown.len() {
+            0 => {}
+            more => {
+                let _ = writeln!(text, "  and {more} more like these: --verbose");
+            }
         }
     }
     if !conflict.nearest.is_empty() {

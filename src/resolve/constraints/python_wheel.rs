@@ -36,9 +36,7 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
         return match never {
             true => Judgement::Fails(format!("{} has no wheel for Python {}", build.name(), python.text)),
-            false => {
-                Judgement::Unknown(format!("for which Pythons {} has wheels is not known", build.name()))
-            }
+            false => Judgement::Unknown(format!("the Pythons of {} are not known", build.name())),
         };
     };
     Judgement::unless(pythons.contains(&python.text), || {

@@ -108,7 +108,7 @@ impl<'w> Answered<'w, '_> {
             constraints.push("python-asked-for");
             format!("{wish} was asked for")
         } else if rank::own_python(python, base) {
-            match own {
+            match own.filter(|(_, text)| *text == python.text) {
                 Some((system, _)) => format!("the Python that {} brings", system.name),
                 None => "the Python of the image".to_owned(),
             }

@@ -8,6 +8,7 @@ use crate::catalog::{cuda, drivers, nccl, packages};
 use crate::resolve::answer::Warning;
 use crate::resolve::assemble;
 use crate::resolve::constraint::Judgement;
+use crate::resolve::request::Gpu;
 use crate::resolve::search;
 use crate::resolve::world::series;
 
@@ -86,7 +87,16 @@ impl Answered<'_, '_> {
     fn nccl(&self) -> Option<Warning> {
         let version = self.choice.place.build.build.nccl.as_deref()?;
         let row = nccl::release(version)?;
-        let fault = row.known_bad.as_deref()?;
+        let fault = row.known_bad.as_deref().filter(|_| !row.known_bad_speed_only)?;
+        let other_cuda =
+            row.known_bad_cuda_major.is_some_and(|major| major != self.choice.place.build.cuda_major());
+        let concerns = |capability: &String| {
+            let has = |gpu: &&Gpu| format!("{}.{}", gpu.capability.0, gpu.capability.1) == *capability;
+            self.wanted.gpus.is_empty() || self.wanted.gpus.iter().any(has)
+        };
+        if other_cuda || !row.known_bad_capability.as_ref().is_none_or(concerns) {
+            return None;
+        }
         let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!("; mended in {one}"));
         let says = format!(
             "The NCCL {version} of this build has a known fault: {}{fixed}.",
