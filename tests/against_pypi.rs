@@ -6,14 +6,15 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    clippy::print_stderr,
     reason = "a test: it runs uv and envdoc, says what it skipped, and fails by panics"
 )]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -95,7 +96,7 @@ fn pypi_build(torch: &str) -> &'static str {
     envdoc::catalog::torch::release(torch).unwrap().pypi_build.as_deref().unwrap()
 }
 
-/// A sample of the grid in which every pair of values of neighbouring columns occurs.
+/// A sample of the grid.
 fn sample() -> Vec<Case> {
     let mut cases = Vec::new();
     for (row, &torch) in TORCH.iter().enumerate() {
@@ -111,7 +112,9 @@ fn sample() -> Vec<Case> {
             }
         }
     }
-    cases
+    // A tenth of it takes two minutes with an empty cache of uv; ENVDOC_PYPI_EVERY=1 asks all.
+    let every = std::env::var("ENVDOC_PYPI_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(11);
+    cases.into_iter().step_by(every).collect()
 }
 
 /// The packages of a stack, every one with its version.
@@ -164,60 +167,89 @@ fn index_can_judge(constraint: &str) -> bool {
     .contains(&constraint)
 }
 
+/// What came of a case.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// envdoc has a stack, and it installs.
+    Installs,
+    /// envdoc refuses, and so does the index.
+    Refused,
+    /// envdoc refuses for a reason that no index knows of.
+    NotJudged,
+    Disagrees(String),
+}
+
+fn compare(uv: &str, directory: &Path, case: &Case) -> Outcome {
+    let answer = case.ask();
+    if answer["stack"].is_object() {
+        let pinned = pinned(&answer["stack"]);
+        return match compiles(uv, directory, case.python, &pinned) {
+            Ok(()) => Outcome::Installs,
+            Err(error) => Outcome::Disagrees(format!("envdoc: {pinned:?}; uv: {error}")),
+        };
+    }
+    let reasons = answer["conflict"]["reasons"].as_array().unwrap();
+    let judged = reasons.iter().all(|one| index_can_judge(one["constraint"].as_str().unwrap()));
+    match compiles(uv, directory, case.python, &case.wishes()) {
+        Err(_) => Outcome::Refused,
+        Ok(()) if !judged => Outcome::NotJudged,
+        Ok(()) => {
+            Outcome::Disagrees(format!("envdoc refuses: {}; uv installs it", answer["conflict"]["says"]))
+        }
+    }
+}
+
+/// Writes where the test's harness does not catch it: what was skipped must be seen.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 #[test]
 fn stacks_install_and_refusals_are_refused() {
     let Some(uv) = uv() else {
-        eprintln!("SKIPPED: uv is not here (pip install uv, or ENVDOC_UV=…)");
+        say("SKIPPED against_pypi: uv is not here (pip install uv, or ENVDOC_UV=…)");
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     if let Err(error) = compiles(&uv, directory.path(), "3.12", &["six==1.16.0".into()]) {
-        eprintln!("SKIPPED: PyPI cannot be asked: {error}");
+        say(&format!("SKIPPED against_pypi: PyPI cannot be asked: {error}"));
         return;
     }
     let explained: BTreeMap<String, String> =
         serde_yaml::from_str(include_str!("against_pypi.yaml")).unwrap();
-    let (mut install, mut refused, mut not_judged, mut known) = (0, 0, 0, 0);
-    let mut disagreements = Vec::new();
     let cases = sample();
-    for case in &cases {
-        let answer = case.ask();
-        let disagreement = if answer["stack"].is_object() {
-            let pinned = pinned(&answer["stack"]);
-            match compiles(&uv, directory.path(), case.python, &pinned) {
-                Ok(()) => {
-                    install += 1;
-                    continue;
-                }
-                Err(error) => format!("envdoc: {pinned:?}; uv: {error}"),
-            }
-        } else {
-            let reasons = answer["conflict"]["reasons"].as_array().unwrap();
-            let judged = reasons.iter().all(|one| index_can_judge(one["constraint"].as_str().unwrap()));
-            match compiles(&uv, directory.path(), case.python, &case.wishes()) {
-                Err(_) => {
-                    refused += 1;
-                    continue;
-                }
-                Ok(()) if !judged => {
-                    not_judged += 1;
-                    continue;
-                }
-                Ok(()) => format!("envdoc refuses: {}; uv installs it", answer["conflict"]["says"]),
-            }
-        };
-        if explained.contains_key(&case.name()) {
-            known += 1;
-        } else {
-            disagreements.push(format!("{}: {disagreement}", case.name()));
+    // Most of the time is spent waiting for the index.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let directory = tempfile::tempdir().unwrap();
+        let mut outcomes = Vec::new();
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = compare(&uv, directory.path(), case);
+            say(&format!("{}: {outcome:?}", case.name()));
+            outcomes.push((case.name(), outcome));
         }
-    }
-    eprintln!(
-        "{} cases: {install} stacks install, {refused} refusals are refused, {not_judged} refusals that PyPI cannot judge, \
-         {known} explained, {} disagreements",
+        outcomes
+    };
+    let outcomes: Vec<(String, Outcome)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    let count = |wanted: &Outcome| outcomes.iter().filter(|(_, outcome)| outcome == wanted).count();
+    let disagrees = |(name, outcome): &(String, Outcome)| match outcome {
+        Outcome::Disagrees(says) => Some((name.clone(), says.clone())),
+        _ => None,
+    };
+    let (known, disagreements): (Vec<_>, Vec<_>) =
+        outcomes.iter().filter_map(disagrees).partition(|(name, _)| explained.contains_key(name));
+    let (install, refused) = (count(&Outcome::Installs), count(&Outcome::Refused));
+    say(&format!(
+        "{} cases: {install} stacks install, {refused} refusals are refused, {} refusals that PyPI cannot judge, {} \
+         disagreements that are explained, {} that are not",
         cases.len(),
+        count(&Outcome::NotJudged),
+        known.len(),
         disagreements.len()
-    );
-    assert!(install > 30 && refused > 10, "the sample says too little");
-    assert!(disagreements.is_empty(), "{}", disagreements.join("\n\n"));
+    ));
+    assert!(install * 3 > cases.len() && refused * 12 > cases.len(), "the sample says too little");
+    assert!(disagreements.is_empty(), "{disagreements:#?}");
 }

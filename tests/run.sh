@@ -91,6 +91,18 @@ else
     echo "shellcheck is not here: only the syntax was looked at"
 fi
 
+section "uv, which judges the resolver's stacks"
+# Without it, or without the network, the tests that need it say so and skip.
+if ! command -v uv >/dev/null && [ -z "${ENVDOC_UV:-}" ]; then
+    install_missing python3:python3 || true
+    if [ ! -x target/uv/bin/uv ]; then
+        { python3 -m venv target/uv || { as_root apt-get install -y -qq python3-venv && python3 -m venv target/uv; }; } \
+            >/dev/null 2>&1 && target/uv/bin/python -m pip install -q uv || echo "uv cannot be installed"
+    fi
+    [ ! -x target/uv/bin/uv ] || export ENVDOC_UV=$PWD/target/uv/bin/uv
+fi
+"${ENVDOC_UV:-uv}" --version || true
+
 section "Unit and integration tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
