@@ -3,6 +3,7 @@
 #
 #     tests/run.sh          formatting, clippy, unit and integration tests, the lab (real Docker engines; needs root or sudo)
 #     tests/run.sh quick    the same without the lab
+#     tests/run.sh slow     everything, and stacks of `envdoc resolve` installed from PyPI (several GB each)
 #
 # The last line is the count; the exit status is not 0 when anything failed. With CI=true, a skipped lab case is a failure.
 set -uo pipefail
@@ -136,5 +137,16 @@ if install_missing dockerd:docker.io "docker:docker-cli|docker.io" iptables:ipta
     if [ "$status" -ne 0 ] && ! grep -q '^failed ' "$log"; then fail "tests/lab/run.sh ended with status $status"; fi
 else
     fail "programs that the lab needs cannot be installed (tests/run.sh quick leaves the lab out)"
+fi
+
+if [ "${1:-}" = slow ]; then
+    section "Stacks installed for real"
+    cargo build --locked || fail "cargo build"
+    tests/install-stacks.sh 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    passed=$((passed + $(grep -c '^passed: ' "$log")))
+    skipped=$((skipped + $(grep -c '^SKIPPED: ' "$log")))
+    while read -r what; do fail "stack: $what" >/dev/null; done < <(sed -n 's/^FAILED: //p' "$log")
+    if [ "$status" -ne 0 ] && ! grep -q '^FAILED: ' "$log"; then fail "tests/install-stacks.sh ended with status $status"; fi
 fi
 finish

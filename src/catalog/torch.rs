@@ -120,7 +120,22 @@ impl Release {
     pub fn build(&self, name: &str) -> Option<&Build> {
         self.builds.iter().find(|build| build.build == name)
     }
+
+    /// The torchaudio that goes with one of its builds.
+    ///
+    /// torchaudio ended with 2.11.0, which later releases of torch use. It was built for the CUDA builds of torch 2.11.0, and
+    /// refuses to be imported beside a torch of another CUDA, even of the same major (measured: PyPI's, of CUDA 13.0, beside
+    /// torch 2.15.0+cu132; see docs/measurements/resolve-installs.md).
+    pub fn torchaudio_of(&self, build: &str) -> Option<&String> {
+        let torchaudio = self.torchaudio.as_ref()?;
+        let ended = torchaudio == LAST_TORCHAUDIO && self.version != LAST_TORCHAUDIO;
+        let built = || release(LAST_TORCHAUDIO).is_some_and(|own| own.build(build).is_some());
+        (!ended || built()).then_some(torchaudio)
+    }
 }
+
+/// torchaudio's last release.
+const LAST_TORCHAUDIO: &str = "2.11.0";
 
 fn file() -> &'static File {
     static FILE: OnceLock<File> = OnceLock::new();
@@ -213,6 +228,12 @@ mod tests {
         // Wheels of torch for a Python that its partners were not built for.
         assert_eq!(release("2.5.1").unwrap().torchvision_lacks, ["3.13"]);
         assert_eq!(release("2.15.0").unwrap().torchaudio_lacks, ["3.15", "3.15t"]);
+        let torchaudio = |version, build| release(version).unwrap().torchaudio_of(build).map(String::as_str);
+        assert_eq!(torchaudio("2.15.0", "cu132"), None, "its last release has no build for CUDA 13.2");
+        assert_eq!(torchaudio("2.14.1", "cu132"), None);
+        assert_eq!(torchaudio("2.14.1", "cu130"), Some("2.11.0"));
+        assert_eq!(torchaudio("2.14.1", "cu126"), Some("2.11.0"));
+        assert_eq!(torchaudio("2.0.1", "cu118"), Some("2.0.2"));
         assert!(release("2.15.0").unwrap().torchvision_lacks.is_empty(), "one wheel for every Python");
     }
 

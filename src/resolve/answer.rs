@@ -39,7 +39,7 @@ pub struct Stack {
     pub torch_build: String,
     /// The torchvision of the same release, where there is one.
     pub torchvision: Option<String>,
-    /// The torchaudio of the same release, where there is one.
+    /// The torchaudio that goes with the build, where there is one.
     pub torchaudio: Option<String>,
     /// The triton that torch requires; a range (`~=3.8.0`) where it does not pin one.
     pub triton: Option<String>,

@@ -25,7 +25,7 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         torch: release.version.clone(),
         torch_build: build.build.clone(),
         torchvision: release.torchvision.clone(),
-        torchaudio: release.torchaudio.clone(),
+        torchaudio: release.torchaudio_of(&build.build).cloned(),
         triton: release.triton.clone().filter(|_| choice.place.build.pypi),
         cuda: choice.place.build.cuda_text(),
         cudnn: build.cudnn.clone(),

@@ -18,8 +18,8 @@ const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 /// Commands for the active environment, in order.
 pub fn commands(stack: &Stack) -> Vec<String> {
     let install = format!("{} install", installer(stack));
-    let (with_torch, apart) = partners(stack);
-    let rest: Vec<String> = apart.into_iter().chain(others(stack)).collect();
+    let with_torch = partners(stack);
+    let rest = others(stack);
     let mut commands = Vec::new();
     match &stack.index_url {
         None => {
@@ -54,59 +54,10 @@ pub(crate) fn torch_pin(stack: &Stack) -> String {
     }
 }
 
-/// torchvision and torchaudio: those that stand on the index of torch's build, and those that come from PyPI.
-///
-/// torchaudio ended with 2.11.0: later releases of torch use that one. It was built for the CUDA versions of torch 2.11.0, and is
-/// on their indexes only; PyPI's is made for CUDA 13 (it loads libcudart.so.13), so it does for other builds of that major.
-pub(crate) fn partners(stack: &Stack) -> (Vec<String>, Vec<String>) {
-    let (mut with_torch, mut apart) = (Vec::new(), Vec::new());
-    if let Some(version) = &stack.torchvision {
-        with_torch.push(format!("torchvision=={version}"));
-    }
-    if let Some(version) = &stack.torchaudio {
-        let pin = format!("torchaudio=={version}");
-        match torchaudio_from(stack, version) {
-            From::TorchIndex => with_torch.push(pin),
-            From::PyPi => apart.push(pin),
-            From::Nowhere => {}
-        }
-    }
-    (with_torch, apart)
-}
-
-/// Where a package comes from.
-#[derive(Debug, PartialEq, Eq)]
-enum From {
-    TorchIndex,
-    PyPi,
-    Nowhere,
-}
-
-fn torchaudio_from(stack: &Stack, version: &str) -> From {
-    if stack.index_url.is_none() || version == stack.torch {
-        return From::TorchIndex;
-    }
-    // Up to 2.0.2 its numbers differ from torch's: what is no release of torch's own is one of the same day.
-    let Some(own) = torch::release(version).filter(|_| older(version, &stack.torch)) else {
-        return From::TorchIndex;
-    };
-    let major = |cuda: Option<&str>| cuda.and_then(|cuda| cuda.split('.').next().map(str::to_owned));
-    if own.build(&stack.torch_build).is_some() {
-        From::TorchIndex
-    } else if major(own.pypi_cuda.as_deref()) == major(Some(&stack.cuda)) {
-        From::PyPi
-    } else {
-        From::Nowhere
-    }
-}
-
-/// Whether torchaudio is a release of 2.11.0 or older beside a newer torch: only since then does it stay behind.
-fn older(torchaudio: &str, torch: &str) -> bool {
-    let parse = |text: &str| Version::from_str(text).ok();
-    match (parse(torchaudio), parse(torch)) {
-        (Some(audio), Some(torch)) => audio < torch && audio.release() >= [2, 1].as_slice(),
-        _ => false,
-    }
+/// torchvision and torchaudio, which stand where torch's build stands.
+pub(crate) fn partners(stack: &Stack) -> Vec<String> {
+    let all = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
+    all.iter().filter_map(|(name, version)| Some(format!("{name}=={}", version.as_ref()?))).collect()
 }
 
 /// DeepSpeed and the packages, without flash-attn.
@@ -167,7 +118,7 @@ mod tests {
             torch: torch.into(),
             torch_build: build.into(),
             torchvision: release.torchvision.clone(),
-            torchaudio: release.torchaudio.clone(),
+            torchaudio: release.torchaudio_of(build).cloned(),
             triton: None,
             cuda: cuda.into(),
             cudnn: None,
@@ -208,20 +159,6 @@ mod tests {
                 "uv pip install torch==2.5.1+cu121 numpy==1.26.4",
             ]
         );
-    }
-
-    #[test]
-    fn torchaudio_stayed_behind() {
-        let audio = |torch, build, cuda, index| {
-            let stack = stack(torch, build, cuda, index);
-            torchaudio_from(&stack, stack.torchaudio.as_deref().unwrap())
-        };
-        assert_eq!(audio("2.5.1", "cu121", "12.1", true), From::TorchIndex);
-        assert_eq!(audio("2.0.1", "cu118", "11.8", true), From::TorchIndex, "2.0.2 goes with 2.0.1");
-        assert_eq!(audio("1.13.0", "cu116", "11.6", true), From::TorchIndex, "0.13.0 goes with 1.13.0");
-        assert_eq!(audio("2.14.1", "cu126", "12.6", true), From::TorchIndex);
-        assert_eq!(audio("2.14.1", "cu132", "13.2", true), From::PyPi, "it has no build for CUDA 13.2");
-        assert_eq!(audio("2.15.0", "cu132", "13.2", false), From::TorchIndex, "PyPI is the index");
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct Build {
     pub driver_floor: Option<(&'static str, DriverVersion)>,
     /// The torchvision of the release.
     pub torchvision: Option<Version>,
-    /// The torchaudio of the release.
+    /// The torchaudio that goes with it; `None`: there is none.
     pub torchaudio: Option<Version>,
     /// What it requires of triton.
     pub triton: Option<VersionSpecifiers>,
@@ -246,7 +246,7 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
         driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
         driver_floor: driver_floor(minor(text)?.0),
         torchvision: partner(&release.torchvision),
-        torchaudio: partner(&release.torchaudio),
+        torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
         triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
         nccl: partner(&build.nccl),
         cuda: number,

@@ -9,11 +9,11 @@ use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
 /// The file of a stack.
 pub fn file(report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
-    let (with_torch, apart) = partners(stack);
+    let with_torch = partners(stack);
     let flash_attn = stack.packages.get("flash-attn");
     let wheel = flash_attn.and_then(|version| flash_attn_wheel(stack, version));
     let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(apart).chain(others(stack));
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(others(stack));
     let _ = writeln!(
         text,
         "[project]\nname = \"stack\"\nversion = \"0.1.0\"\nrequires-python = \"=={}.*\"\ndependencies = [",

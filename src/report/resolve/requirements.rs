@@ -12,14 +12,14 @@ use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
 /// The file of a stack.
 pub fn file(report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
-    let (with_torch, apart) = partners(stack);
+    let with_torch = partners(stack);
     if let Some(url) = &stack.index_url {
         let names = ["torch"].into_iter().chain(with_torch.iter().filter_map(|pin| pin.split("==").next()));
         for name in names {
             let _ = writeln!(text, "--find-links {url}/{name}/");
         }
     }
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(apart).chain(others(stack));
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(others(stack));
     for pin in pins {
         let _ = writeln!(text, "{pin}");
     }

@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
             Part::Cuda => Some(choice.place.build.cuda_text()),
             Part::Python => Some(choice.place.python.text.clone()),
             Part::Package("torchvision") => release.torchvision.clone(),
-            Part::Package("torchaudio") => release.torchaudio.clone(),
+            Part::Package("torchaudio") => release.torchaudio_of(&choice.place.build.build.build).cloned(),
             Part::Package(name) => choice.package(name).map(|release| release.text.clone()),
         }
     }

@@ -20,7 +20,7 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for (&name, wishes) in &wanted.packages {
         for &wish in wishes {
-            if !wish.specifiers.is_empty() {
+            if !wish.specifiers.is_empty() || name == "torchaudio" {
                 all = all.and(partner(name, wish, build));
             }
         }
@@ -31,7 +31,7 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
 fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
     match name {
         "torchvision" => pinned(name, wish, build.torchvision.as_ref(), build),
-        "torchaudio" => pinned(name, wish, build.torchaudio.as_ref(), build),
+        "torchaudio" => torchaudio(wish, build),
         "nccl" => pinned("NCCL", wish, build.nccl.as_ref(), build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
             if name.ends_with(&build.cuda_major().to_string()) {
@@ -54,6 +54,19 @@ fn pinned(name: &str, wish: &Versions, own: Option<&Version>, build: &Build) -> 
             format!("{} goes with {name} {own}; {name} {} was asked for", build.name(), wish.text)
         }),
         None => Judgement::Unknown(format!("which {name} goes with {} is not known", build.name())),
+    }
+}
+
+/// Not every build has one: it ended before some CUDA versions came.
+fn torchaudio(wish: &Versions, build: &Build) -> Judgement {
+    match (&build.torchaudio, &build.release.torchaudio) {
+        (None, Some(last)) => Judgement::Fails(format!(
+            "torchaudio ended with {last}, which has no build for the CUDA {} of {}",
+            build.cuda_text(),
+            build.name()
+        )),
+        (Some(_), _) if wish.specifiers.is_empty() => Judgement::Holds,
+        (own, _) => pinned("torchaudio", wish, own.as_ref(), build),
     }
 }
 
@@ -90,10 +103,11 @@ mod tests {
             panic!()
         };
         assert!(says.contains("0.21.0") && says.contains("0.17.0"), "{says}");
-        assert_eq!(
-            judged(&CONSTRAINT, &[with("torchaudio", "2.11.0")], build("2.15.0", "cu132")),
-            Judgement::Holds
-        );
+        let torchaudio = |wish, of| judged(&CONSTRAINT, &[with("torchaudio", wish)], build("2.14.1", of));
+        assert_eq!(torchaudio("2.11.0", "cu130"), Judgement::Holds);
+        for wish in ["2.11.0", ""] {
+            assert!(matches!(torchaudio(wish, "cu132"), Judgement::Fails(_)), "it is built for CUDA 13.0");
+        }
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "")], torch), Judgement::Holds);
         assert_eq!(judged(&CONSTRAINT, &[with("numpy", "1.0")], torch), Judgement::Holds);
     }

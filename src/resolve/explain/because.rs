@@ -44,8 +44,7 @@ impl<'w> Answered<'w, '_> {
             _ => format!("the newest that goes. {}", ranges(&refused.iter().collect::<Vec<_>>()).join("; ")),
         };
         let mut says = format!("{newest}. {}", self.build_choice(world));
-        let partners =
-            [("torchvision", &build.release.torchvision), ("torchaudio", &build.release.torchaudio)];
+        let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
