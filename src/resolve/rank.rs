@@ -128,7 +128,9 @@ fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
     let mut bases: Vec<&Base> = Vec::new();
     for wish in &wanted.bases {
         match wish {
-            request::Base::Repository(repository) => bases.extend(world.bases(repository)),
+            request::Base::Repository(repository) => {
+                bases.extend(world.bases(repository).iter().filter(|base| of_system(wanted, base)));
+            }
             request::Base::Image(reference) => {
                 let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
                 let is = |base: &&Base| {
@@ -136,7 +138,8 @@ fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
                         reference[repository.len()..].strip_prefix(':') == Some(&image.tag)
                     })
                 };
-                bases.extend(world.bases(repository).iter().filter(is));
+                bases
+                    .extend(world.bases(repository).iter().filter(is).filter(|base| of_system(wanted, base)));
             }
             // Of a machine nobody chooses the system: it is the one that was told, or not known.
             request::Base::None => bases.extend(world.machines().iter().filter(|machine| {

@@ -1,19 +1,20 @@
 //! Lists and ranges in words.
 
 /// `a`, `a and b`, `a, b and c`.
-pub fn and(words: &[String]) -> String {
+pub fn and<S: AsRef<str>>(words: &[S]) -> String {
     joined(words, "and")
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub fn or(words: &[String]) -> String {
+pub fn or<S: AsRef<str>>(words: &[S]) -> String {
     joined(words, "or")
 }
 
-fn joined(words: &[String], last: &str) -> String {
-    match words {
+fn joined<S: AsRef<str>>(words: &[S], last: &str) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match &words[..] {
         [] => String::new(),
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         [most @ .., one] => format!("{} {last} {one}", most.join(", ")),
     }
 }

@@ -5,8 +5,9 @@ use pep440_rs::Version;
 use super::super::answer::Reason;
 use super::super::constraints::asked_for::cuda_within;
 use super::super::request::{Base, Versions, Want};
+use super::super::words::and;
 use super::super::world::{World, series};
-use super::ranges::{list, ranges, verb};
+use super::ranges::{ranges, verb};
 use crate::catalog::images::{self, Existence};
 use crate::catalog::{cuda, deepspeed, drivers, packages, systems, torch};
 
@@ -23,7 +24,7 @@ pub(super) fn reason(world: &World, want: &Want) -> Option<Reason> {
         }
         Want::System(id) if systems::system(id).is_none() => {
             let known: Vec<&str> = systems::all().iter().map(|system| system.id.as_str()).collect();
-            ("base-asked-for", format!("the catalog does not know the system {id}, only {}", list(&known)))
+            ("base-asked-for", format!("the catalog does not know the system {id}, only {}", and(&known)))
         }
         _ => return None,
     };
@@ -121,7 +122,7 @@ fn torch(world: &World, wish: &Versions) -> Option<String> {
     has.dedup();
     let complete = builds.iter().all(|build| build.release.builds_complete);
     let none = if complete { "no build" } else { "no known build" };
-    Some(format!("torch {wished} has {none} {name}, only {}", list(&has)))
+    Some(format!("torch {wished} has {none} {name}, only {}", and(&has)))
 }
 
 fn cuda(world: &World, wish: &Versions) -> Option<String> {
@@ -142,7 +143,7 @@ fn cuda(world: &World, wish: &Versions) -> Option<String> {
         return Some(format!(
             "no torch build for CUDA {} is in the catalog: there are builds for CUDA {}",
             wish.text,
-            list(&built)
+            and(&built)
         ));
     };
     // Drivers report versions of CUDA that were never released as toolkits.
@@ -199,7 +200,7 @@ fn package(world: &World, name: &str, wish: &Versions) -> Option<String> {
     let complete = catalogued.is_some_and(|package| !package.sample);
     let missing = Known { name, versions, complete, checked }.missing(wish)?;
     let withdrawn = catalogued.and_then(|package| yanked(package, wish)).map(|yanked| {
-        format!("{name} {} {} withdrawn (yanked)", list(&yanked), verb(yanked.len(), "was", "were"))
+        format!("{name} {} {} withdrawn (yanked)", and(&yanked), verb(yanked.len(), "was", "were"))
     });
     Some(withdrawn.unwrap_or(missing))
 }

@@ -4,12 +4,13 @@ use super::super::answer::Reason;
 use super::super::constraint::{Constraint, Judge, Judgement};
 use super::super::constraints::CONSTRAINTS;
 use super::super::constraints::asked_for::cuda_within;
-use super::super::request::Versions;
+use super::super::request::{Request, Versions, Want, Wish};
 use super::super::wanted::Wanted;
+use super::super::words::and;
 use super::super::world::{Build, World};
-use super::ranges::{list, ranges, verb};
-use super::reasons::{Refusal, Stage, grouped};
-use crate::catalog::torch;
+use super::ranges::{ranges, verb};
+use super::reasons::{Refusal, Stage, essential, grouped};
+use crate::catalog::{cuda, torch};
 
 /// No build is of the wished torch and the wished CUDA.
 pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
@@ -43,8 +44,8 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
         format!(
             "{named} {} built for CUDA {}{known}; builds for CUDA {} exist for {}",
             verb(count, "was", "were"),
-            list(&cudas(&of_torch)),
-            list(&distinct(wanted.cuda.iter().map(|wish| wish.text.as_str()))),
+            and(&cudas(&of_torch)),
+            and(&distinct(wanted.cuda.iter().map(|wish| wish.text.as_str()))),
             releases(&of_cuda),
         )
     };
@@ -54,99 +55,163 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
 fn both(wishes: &[&Versions]) -> String {
     let texts = distinct(wishes.iter().map(|wish| wish.text.as_str()));
     let word = if texts.len() == 2 { "both " } else { "" };
-    format!("{word}{}", list(&texts))
+    format!("{word}{}", and(&texts))
 }
 
 /// What the constraints say of the builds that they refuse.
 pub(super) fn reasons(world: &World, wanted: &Wanted, stage: &Stage<&Build>) -> Vec<Reason> {
-    CONSTRAINTS.iter().flat_map(|constraint| of_constraint(world, wanted, stage, constraint)).collect()
-}
-
-fn of_constraint(
-    world: &World,
-    wanted: &Wanted,
-    stage: &Stage<&Build>,
-    constraint: &Constraint,
-) -> Vec<Reason> {
-    let Judge::Build(judge) = constraint.judge else { return Vec::new() };
-    let refused: Vec<Refusal> =
-        stage.refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
-    let key = |refusal: &Refusal| without_names(&refusal.says, refusal.build);
-    let groups = merged(grouped(&refused, key));
-    let does = |build: &&Build| judge(wanted, build) == Judgement::Holds;
-    let (do_so, does_so) = match constraint.id {
-        "gpu-has-code" => ("have it", "has it"),
-        _ => ("do", "does"),
-    };
-    let others = alternatives(world, stage, does, (do_so, does_so));
-    let reason = |(says, builds): (String, Vec<&Build>)| {
-        let says = match constraint.id {
-            "gpu-has-code" => without_list(&says).to_owned(),
-            _ => says,
+    let refused = essential(&stage.refused);
+    let of = |constraint: &Constraint| {
+        let refused: Vec<Refusal> =
+            refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
+        let Judge::Build(judge) = constraint.judge else { return Vec::new() };
+        let key = |refusal: &Refusal| pattern(&refusal.says, refusal.build);
+        let groups = grouped(&refused, key).into_iter();
+        let sentence = |(says, refusals): (String, Vec<&Refusal>)| {
+            let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
+            let says = match constraint.id {
+                "gpu-has-code" => code(world, wanted, stage, judge, &says, &builds),
+                "driver-new-enough" => {
+                    driver(world, wanted, stage, judge, &(says + &compat(&refusals)), &builds)
+                }
+                _ => filled(&says, wanted, &builds),
+            };
+            Reason { constraint: constraint.id.to_owned(), says }
         };
-        let subject = if wanted.cuda.is_empty() { releases(&builds) } else { names(&builds) };
-        let subject = if wanted.torch.is_empty() && wanted.cuda.is_empty() { None } else { Some(subject) };
-        let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len() > 1;
-        Reason { constraint: constraint.id.to_owned(), says: sentence(subject, &says, several, &others) }
+        groups.map(sentence).collect()
     };
-    groups.into_iter().map(reason).collect()
-}
-
-/// `MARK has no code for …` with its subject.
-fn sentence(subject: Option<String>, says: &str, several: bool, others: &str) -> String {
-    let subject = subject.unwrap_or_else(|| "every other build".to_owned());
-    let mut text = says.replacen(MARK, &subject, 1).replace(MARK, "it");
-    if several {
-        for (one, more) in
-            [(" has ", " have "), (" needs ", " need "), (" was ", " were "), (" runs ", " run ")]
-        {
-            text = text.replacen(&format!("{subject}{one}"), &format!("{subject}{more}"), 1);
-        }
-    }
-    format!("{text}{others}")
+    CONSTRAINTS.iter().flat_map(of).collect()
 }
 
 /// Stands for the candidate in a sentence.
 const MARK: &str = "\u{1}";
 
-fn without_names(says: &str, build: &Build) -> String {
-    let text = says.replace(&build.name(), MARK).replace(&format!("torch {}", build.release.version), MARK);
+/// Stands for its CUDA.
+const CUDA: &str = "\u{2}";
+
+/// A sentence without what differs from build to build: their names, their CUDA, and the list of what they have code for.
+fn pattern(says: &str, build: &Build) -> String {
+    let text = says.split(", only for ").next().unwrap_or(says);
+    let text = text.split(COMPAT).next().unwrap_or(text);
+    let text = text.replace(&build.name(), MARK).replace(&format!("torch {}", build.release.version), MARK);
+    let text = text.replace(&format!("CUDA {} ", build.cuda), &format!("CUDA {CUDA} "));
     match text.strip_prefix("it ") {
         Some(rest) => format!("{MARK} {rest}"),
         None => text,
     }
 }
 
-/// The list of architectures differs from build to build and says nothing new.
-fn without_list(says: &str) -> &str {
-    says.split(", only for ").next().unwrap_or(says)
+/// The pattern with the builds in it.
+fn filled(pattern: &str, wanted: &Wanted, builds: &[&Build]) -> String {
+    let subject = if wanted.cuda.is_empty() { releases(builds) } else { names(builds) };
+    let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
+    let cudas = cudas(builds);
+    let mut text = pattern.to_owned();
+    for (one, more) in [("has", "have"), ("needs", "need"), ("was", "were"), ("runs", "run"), ("does", "do")]
+    {
+        text = text.replace(&format!("{MARK} {one} "), &format!("{MARK} {} ", verb(several, one, more)));
+        text = text.replace(&format!("{CUDA} {one} "), &format!("{CUDA} {} ", verb(cudas.len(), one, more)));
+    }
+    text.replacen(MARK, &subject, 1).replace(MARK, "it").replace(CUDA, &and(&cudas))
 }
 
-/// Groups whose sentences differ only in the list of architectures.
-fn merged<'w>(groups: Vec<(String, Vec<&Refusal<'w>>)>) -> Vec<(String, Vec<&'w Build>)> {
-    let mut merged: Vec<(String, Vec<&Build>)> = Vec::new();
-    for (says, refusals) in groups {
-        let builds = refusals.iter().map(|refusal| refusal.build);
-        match merged.iter_mut().find(|(known, _)| without_list(known) == without_list(&says)) {
-            Some((_, known)) => known.extend(builds),
-            None => merged.push((says, builds.collect())),
-        }
+/// What a sentence says of the package of one CUDA.
+const COMPAT: &str = "; its cuda-compat package";
+
+/// What the sentences say of cuda-compat packages, where they do.
+fn compat(refusals: &[&Refusal]) -> String {
+    let clauses = refusals.iter().filter_map(|refusal| Some(&refusal.says[refusal.says.find(COMPAT)?..]));
+    match distinct(clauses)[..] {
+        [] => String::new(),
+        [one] => one.to_owned(),
+        _ => "; their cuda-compat packages are not for this driver".to_owned(),
     }
-    merged
+}
+
+type JudgeBuild = fn(&Wanted, &Build) -> Judgement;
+
+/// `torch 2.5.0 and 2.5.1 have no code for the B200 (sm_100); the first torch that has it is 2.7.0 (cu128)`.
+fn code(
+    world: &World,
+    wanted: &Wanted,
+    stage: &Stage<&Build>,
+    judge: JudgeBuild,
+    says: &str,
+    builds: &[&Build],
+) -> String {
+    // The GPU that the sentence names, alone.
+    let gpu = wanted.gpus.iter().find(|gpu| says.contains(&format!("for the {} ", gpu.name)));
+    let wish = gpu.map(|gpu| Wish { says: String::new(), want: Want::Gpu((*gpu).clone()) });
+    let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
+    let alone = Wanted::of(&alone);
+    let having: Vec<&Build> =
+        world.builds.iter().filter(|build| judge(&alone, build) == Judgement::Holds).collect();
+    if wanted.torch.is_empty() && wanted.cuda.is_empty() && !having.is_empty() {
+        let code = says.trim_start_matches(MARK).trim_start_matches(" has no ");
+        return format!("only builds of {} for CUDA {} have {code}", releases(&having), and(&cudas(&having)));
+    }
+    let instead = alternatives(stage, &having, ("have it", "has it"));
+    let none = if having.is_empty() { "; no build in the catalog is known to have it" } else { "" };
+    format!("{}{instead}{none}", filled(says, wanted, builds))
+}
+
+/// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is 2.7.1 (cu118)`.
+fn driver(
+    world: &World,
+    wanted: &Wanted,
+    stage: &Stage<&Build>,
+    judge: JudgeBuild,
+    says: &str,
+    builds: &[&Build],
+) -> String {
+    let built = match wanted.torch.is_empty() {
+        true => String::new(),
+        false => {
+            let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
+            let (releases, was) = (releases(builds), verb(several, "was", "were"));
+            format!("{releases} {was} built for CUDA {}; ", and(&cudas(builds)))
+        }
+    };
+    let running: Vec<&Build> =
+        world.builds.iter().filter(|build| judge(wanted, build) == Judgement::Holds).collect();
+    let named = !wanted.torch.is_empty() || !wanted.cuda.is_empty();
+    let instead = match named {
+        true => alternatives(stage, &running, ("run with this driver", "runs with this driver")),
+        false => String::new(),
+    };
+    let says = filled(says, wanted, builds).replace(NONE_NAMED, forward(wanted, builds));
+    format!("{built}{says}{instead}")
+}
+
+/// What the constraint says where no GPU was named.
+const NONE_NAMED: &str = "forward compatibility is for data-centre GPUs, and none was named";
+
+/// Whether naming a GPU would help.
+fn forward(wanted: &Wanted, builds: &[&Build]) -> &'static str {
+    let for_driver = |build: &&Build| {
+        let row = cuda::forward(&build.cuda_text())?;
+        Some(wanted.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
+    };
+    let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
+    if known.iter().all(|one| *one == Some(false)) {
+        verb(
+            cudas(builds).len(),
+            "its cuda-compat package is not for this driver",
+            "their cuda-compat packages are not for this driver",
+        )
+    } else if known.contains(&Some(true)) {
+        "on data-centre GPUs forward compatibility would do: name yours with --gpu"
+    } else {
+        NONE_NAMED
+    }
 }
 
 /// What does instead: other builds of the same releases, or the first or last release that does.
-fn alternatives(
-    world: &World,
-    stage: &Stage<&Build>,
-    does: impl Fn(&&Build) -> bool,
-    (do_so, does_so): (&str, &str),
-) -> String {
-    let all: Vec<&Build> = world.builds.iter().filter(|build| does(build)).collect();
+fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, &str)) -> String {
     let left = |build: &&&Build| stage.left.iter().any(|one| one.version == build.version);
     let same: Vec<&Build> = all.iter().filter(left).copied().collect();
-    if !same.is_empty() && stage.left.len() < world.builds.len() {
-        return format!("; the builds for CUDA {} {do_so}", list(&cudas(&same)));
+    if !same.is_empty() {
+        return format!("; the builds for CUDA {} {do_so}", and(&cudas(&same)));
     }
     let newest_left = stage.left.iter().map(|build| &build.version).max();
     let oldest_left = stage.left.iter().map(|build| &build.version).min();
@@ -154,7 +219,7 @@ fn alternatives(
     let earlier = all.iter().filter(|build| oldest_left.is_some_and(|oldest| build.version < *oldest));
     let builds_of = |one: &Build| {
         let builds = all.iter().filter(|build| build.version == one.version);
-        list(&builds.map(|build| build.build.build.as_str()).collect::<Vec<_>>())
+        and(&builds.map(|build| build.build.build.as_str()).collect::<Vec<_>>())
     };
     if let Some(first) = later.min_by_key(|build| &build.version) {
         return format!(
@@ -166,10 +231,7 @@ fn alternatives(
     if let Some(last) = earlier.max_by_key(|build| &build.version) {
         return format!("; the last torch that {does_so} is {} ({})", last.release.version, builds_of(last));
     }
-    match all.is_empty() {
-        true => "; no build in the catalog is known to".to_owned(),
-        false => String::new(),
-    }
+    String::new()
 }
 
 /// `torch 2.5.0 and 2.5.1`.
@@ -180,7 +242,7 @@ pub(super) fn releases(builds: &[&Build]) -> String {
 
 /// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
 fn names(builds: &[&Build]) -> String {
-    format!("{} for CUDA {}", releases(builds), list(&cudas(builds)))
+    format!("{} for CUDA {}", releases(builds), and(&cudas(builds)))
 }
 
 /// The CUDA releases of builds, oldest first.

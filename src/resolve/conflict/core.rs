@@ -32,10 +32,24 @@ impl<'w> Searcher<'w, '_> {
         self.hold_within(wishes, Tolerance::LOOSEST)
     }
 
+    /// The same, alone or together with some GPUs: an old driver may only do because the GPUs are data-centre cards.
+    fn hold_with(&mut self, wishes: &[Wish], gpus: &[Wish]) -> bool {
+        self.hold(wishes) || with_gpus(wishes, gpus).is_some_and(|more| self.hold(&more))
+    }
+
     /// Whether anything meets these wishes without more to be put up with.
     pub fn hold_within(&mut self, wishes: &[Wish], tolerance: Tolerance) -> bool {
         self.searches += 1;
         search::any_within(self.world, &self.with(wishes), tolerance, None).is_some()
+    }
+
+    /// Some stack that meets these wishes with as little to be put up with as there must be.
+    pub fn any(&mut self, wishes: &[Wish]) -> Option<(Choice<'w>, Tolerance)> {
+        let request = self.with(wishes);
+        Tolerance::ALL.into_iter().find_map(|tolerance| {
+            self.searches += 1;
+            Some((search::any_within(self.world, &request, tolerance, None)?, tolerance))
+        })
     }
 
     /// The best that meets these wishes.
@@ -74,9 +88,22 @@ fn place(want: &Want) -> u8 {
     }
 }
 
+/// Wishes for a driver without the GPUs, together with these.
+pub(super) fn with_gpus(wishes: &[Wish], gpus: &[Wish]) -> Option<Vec<Wish>> {
+    let has_driver = wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
+    let missing: Vec<&Wish> = gpus.iter().filter(|gpu| !wishes.contains(gpu)).collect();
+    (has_driver && !missing.is_empty()).then(|| wishes.iter().chain(missing).cloned().collect())
+}
+
+/// The wishes for GPUs.
+pub(super) fn gpus(wishes: &[Wish]) -> Vec<Wish> {
+    wishes.iter().filter(|wish| matches!(wish.want, Want::Gpu(_))).cloned().collect()
+}
+
 /// A set of wishes that cannot hold together while every smaller part of it can; a smallest one where it is found in time.
 pub(super) fn smallest(searcher: &mut Searcher, wishes: &[Wish]) -> Vec<Wish> {
-    if let Some(single) = wishes.iter().find(|wish| !searcher.hold(std::slice::from_ref(wish))) {
+    let gpus = gpus(wishes);
+    if let Some(single) = wishes.iter().find(|wish| !searcher.hold_with(std::slice::from_ref(wish), &gpus)) {
         return vec![single.clone()];
     }
     let mut core = wishes.to_vec();
@@ -84,21 +111,27 @@ pub(super) fn smallest(searcher: &mut Searcher, wishes: &[Wish]) -> Vec<Wish> {
     while place < core.len() {
         let mut fewer = core.clone();
         fewer.remove(place);
-        if searcher.hold(&fewer) { place += 1 } else { core = fewer }
+        if searcher.hold_with(&fewer, &gpus) { place += 1 } else { core = fewer }
     }
     let end = searcher.searches + SEARCHES;
-    (2..core.len()).find_map(|size| subset(searcher, wishes, size, end)).unwrap_or(core)
+    (2..core.len()).find_map(|size| subset(searcher, wishes, &gpus, size, end)).unwrap_or(core)
 }
 
 /// A set of this size that cannot hold together, unless the searches are used up before.
-fn subset(searcher: &mut Searcher, wishes: &[Wish], size: usize, end: usize) -> Option<Vec<Wish>> {
+fn subset(
+    searcher: &mut Searcher,
+    wishes: &[Wish],
+    gpus: &[Wish],
+    size: usize,
+    end: usize,
+) -> Option<Vec<Wish>> {
     let mut places: Vec<usize> = (0..size).collect();
     loop {
         if searcher.searches >= end {
             return None;
         }
         let chosen: Vec<Wish> = places.iter().map(|&place| wishes[place].clone()).collect();
-        if !searcher.hold(&chosen) {
+        if !searcher.hold_with(&chosen, gpus) {
             return Some(chosen);
         }
         // The next combination.

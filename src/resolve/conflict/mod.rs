@@ -19,6 +19,7 @@ mod versions;
 
 use super::answer::{Conflict, Nearest, Reason};
 use super::request::{Request, Wish};
+use super::words::and;
 use super::world::World;
 use core::Searcher;
 
@@ -30,13 +31,16 @@ const STACKS: usize = 8;
 
 /// Why no stack meets a request.
 pub fn explain(world: &World, request: &Request) -> Conflict {
-    let mut searcher = Searcher { world, request, searches: 0 };
-    let wishes = core::distinct(request);
+    explain_with(&mut Searcher { world, request, searches: 0 })
+}
+
+fn explain_with(searcher: &mut Searcher) -> Conflict {
+    let wishes = core::distinct(searcher.request);
     if !searcher.hold(&[]) {
         let says = "The catalog has no stack at all, whatever is wished.".to_owned();
         return Conflict { says, wishes: vec![], reasons: vec![], nearest: vec![] };
     }
-    let (cores, corrections) = corrections(&mut searcher, &wishes);
+    let (cores, corrections) = corrections(searcher, &wishes);
     let mut told: Vec<&Vec<Wish>> = Vec::new();
     for core in &cores {
         // A second conflict is told where it has nothing to do with the first.
@@ -45,30 +49,35 @@ pub fn explain(world: &World, request: &Request) -> Conflict {
         }
     }
     let names =
-        |core: &[Wish]| -> Vec<String> { core.iter().map(|wish| nearest::named(&searcher, wish)).collect() };
+        |core: &[Wish]| -> Vec<String> { core.iter().map(|wish| nearest::named(searcher, wish)).collect() };
     let says: Vec<String> = told.iter().map(|core| says(&names(core))).collect();
     let first = told.first().map_or(Vec::new(), |core| names(core));
-    let reasons = told.iter().flat_map(|core| reasons_of(&searcher, core)).collect();
+    let gpus = core::gpus(&wishes);
+    let reasons = told.iter().flat_map(|core| reasons_of(searcher, core, &gpus)).collect();
     let both_sides = cores.first().is_some_and(|core| core.len() == 1);
-    let nearest = nearest_of(&mut searcher, &wishes, &corrections, both_sides);
+    let nearest = nearest_of(searcher, &wishes, &corrections, both_sides);
     Conflict { says: says.join(" "), wishes: first, reasons, nearest }
 }
 
 fn says(names: &[String]) -> String {
     match names {
         [one] => format!("Nothing meets {one}."),
-        several => format!("{} cannot hold together.", ranges::list(several)),
+        several => format!("{} cannot hold together.", and(several)),
     }
 }
 
-fn reasons_of(searcher: &Searcher, core: &[Wish]) -> Vec<Reason> {
+/// Why the wishes of a conflict cannot hold together; a driver is looked at with the GPUs that were wished.
+fn reasons_of(searcher: &Searcher, core: &[Wish], gpus: &[Wish]) -> Vec<Reason> {
     let absent = match core {
         [one] => absent::reason(searcher.world, &one.want),
         _ => None,
     };
     match absent {
         Some(reason) => vec![reason],
-        None => reasons::reasons(searcher.world, &searcher.with(core)),
+        None => {
+            let whole = core::with_gpus(core, gpus);
+            reasons::reasons(searcher.world, &searcher.with(whole.as_deref().unwrap_or(core)))
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::super::answer::Nearest;
 use super::super::assemble;
-use super::super::constraint::Tolerance;
-use super::super::request::{Base, Want, Wish};
+use super::super::constraint::{Judgement, Tolerance};
+use super::super::request::{Base, Request, Want, Wish};
+use super::super::search::{self, Choice};
 use super::super::wanted::Wanted;
+use super::super::words::and;
 use super::core::Searcher;
+use super::drivers;
 use super::versions::{self, Part};
-use super::{drivers, ranges};
 use crate::catalog::images;
 
 /// What a change costs, cheapest first.
@@ -76,15 +78,27 @@ fn finish(
     let says: Vec<String> = wishes.iter().map(|wish| named(searcher, wish)).collect();
     let typed: Vec<&str> = changes.iter().filter_map(|change| change.instead.as_deref()).collect();
     let changes: Vec<&str> = changes.iter().map(|change| change.change.as_str()).collect();
+    let change = and(&changes) + &price(&searcher.with(&all), &choice);
     Some((
         cost,
-        Nearest {
-            wish: ranges::list(&says),
-            instead: (!typed.is_empty()).then(|| typed.join(" ")),
-            change: ranges::list(&changes),
-            stack,
-        },
+        Nearest { wish: and(&says), instead: (!typed.is_empty()).then(|| typed.join(" ")), change, stack },
     ))
+}
+
+/// What a stack has to put up with, as the end of a sentence.
+fn price(request: &Request, choice: &Choice) -> String {
+    let mut clauses: Vec<String> = Vec::new();
+    for (_, judgement) in search::judge(request, choice) {
+        let clause = match judgement {
+            Judgement::Unknown(says) if !says.contains("not known") => format!("; not known: {says}"),
+            Judgement::Unknown(says) | Judgement::Costs(says) => format!("; {says}"),
+            Judgement::Holds | Judgement::Notes(_) | Judgement::Fails(_) => continue,
+        };
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    }
+    clauses.concat()
 }
 
 /// A wish in the user's words; one that stands for several alike (the GPUs of a node) says so.
@@ -137,7 +151,7 @@ fn relax(searcher: &mut Searcher, wish: &Wish, others: &[Wish], both_sides: bool
 
 /// The wish is left out.
 fn without(searcher: &mut Searcher, others: &[Wish], change: String, weight: u8) -> Vec<Relaxed> {
-    let Some((_, tolerance)) = searcher.best(others) else { return Vec::new() };
+    let Some((_, tolerance)) = searcher.any(others) else { return Vec::new() };
     vec![Relaxed { replacement: None, instead: None, change, cost: Cost { weight, tolerance, steps: 1 } }]
 }
 
@@ -153,7 +167,7 @@ fn replaced(
     let replacement = Wish { says: instead.clone(), want };
     let mut all = others.to_vec();
     all.push(replacement.clone());
-    let (_, tolerance) = searcher.best(&all)?;
+    let (_, tolerance) = searcher.any(&all)?;
     Some(Relaxed {
         replacement: Some(replacement),
         instead: Some(instead),
@@ -162,19 +176,19 @@ fn replaced(
     })
 }
 
-/// The wish is left out, and what the best stack has in its place is written down.
+/// The wish is left out, and what such a stack has in its place is written down.
 fn written(
     searcher: &mut Searcher,
     others: &[Wish],
     write: impl Fn(&super::super::answer::Stack) -> Option<(String, Want, String)>,
 ) -> Vec<Relaxed> {
-    let Some((choice, _)) = searcher.best(others) else { return Vec::new() };
+    let Some((choice, _)) = searcher.any(others) else { return Vec::new() };
     let stack = assemble::stack(&Wanted::of(&searcher.with(others)), &choice);
     let Some((instead, want, change)) = write(&stack) else { return Vec::new() };
     replaced(searcher, others, instead, want, change, 1).into_iter().collect()
 }
 
-/// An image that differs little, else the best one of the same repository, else the best one of all.
+/// An image that differs little, else the best one of the same repository, else one of all.
 fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Relaxed> {
     let Base::Image(reference) = base else {
         let name = if let Base::Repository(name) = base { name } else { "none" };
@@ -185,7 +199,7 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     let want = Want::Base(Base::Repository(repository.to_owned()));
     of_repository.push(Wish { says: String::new(), want });
     // The same image with the CUDA that it would have to have.
-    let cuda = searcher.best(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
+    let cuda = searcher.any(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
     let alike = [Some(reference.clone()), same].into_iter().flatten().flat_map(|one| images::nearest(&one));
     for image in alike {

@@ -1,19 +1,24 @@
 //! Why none of the Pythons and base images that the wishes leave will do.
 
+use std::collections::BTreeSet;
+
+use pep440_rs::Version;
+
 use super::super::answer::Reason;
 use super::super::constraint::{Judge, Judgement};
 use super::super::constraints::CONSTRAINTS;
 use super::super::request::Base as Wished;
 use super::super::wanted::Wanted;
+use super::super::words::and;
 use super::super::world::{Base, Build, Python, World};
 use super::builds::{distinct, releases};
-use super::ranges::{list, ranges, verb};
-use super::reasons::{Refusal, Stage, grouped};
+use super::ranges::{ranges, verb};
+use super::reasons::{Refusal, Stage, essential, grouped};
 
 /// No Python is what was wished.
 pub(super) fn no_python(wanted: &Wanted) -> Reason {
     let texts = distinct(wanted.python.iter().map(|wish| wish.text.as_str()));
-    Reason { constraint: "python-asked-for".into(), says: format!("no Python is {}", list(&texts)) }
+    Reason { constraint: "python-asked-for".into(), says: format!("no Python is {}", and(&texts)) }
 }
 
 /// What the constraints say of the Pythons that they refuse.
@@ -98,17 +103,28 @@ pub(super) fn no_base(world: &World, wanted: &Wanted, places: &[(&Build, &Python
     images.dedup();
     let cudas = super::builds::cudas(&builds);
     let says = if !images.is_empty() {
-        list(&images)
+        and(&images)
+    } else if let ([Wished::Repository(name)], false) = (&wanted.bases[..], wanted.systems.is_empty()) {
+        let systems = systems_of(world.bases(name).iter());
+        format!("{name} has no image for {}, only for {}", and(&wanted.systems), and(&systems))
     } else if wanted.systems.is_empty() {
         let names: Vec<String> = wanted.bases.iter().map(|base| wished(base)).collect();
-        format!("the catalog has no image {}", list(&names))
+        format!("the catalog has no image {}", and(&names))
     } else {
         let every = cudas.len() == super::builds::cudas(&world.builds.iter().collect::<Vec<_>>()).len();
-        let of_cuda = if every { String::new() } else { format!(" for CUDA {}", list(&cudas)) };
-        let systems = systems_of(world, &cudas);
-        format!("no image{of_cuda} is {}; there are images for {}", list(&wanted.systems), list(&systems))
+        let of_cuda = if every { String::new() } else { format!(" for CUDA {}", and(&cudas)) };
+        let minor = |cuda: &Version| cudas.iter().any(|one| cuda.to_string().starts_with(&format!("{one}.")));
+        let images = world.bases("nvidia/cuda").iter();
+        let systems = systems_of(images.filter(|base| base.cuda.as_ref().is_some_and(minor)));
+        format!("no image{of_cuda} is {}; there are images for {}", and(&wanted.systems), and(&systems))
     };
     Reason { constraint: "base-asked-for".into(), says }
+}
+
+/// The systems of images.
+fn systems_of<'a>(images: impl Iterator<Item = &'a Base>) -> Vec<String> {
+    let names = images.filter_map(|base| base.system.map(|system| system.id.clone()));
+    names.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// `nvidia/cuda:12.1.1-devel-ubuntu22.04 is Ubuntu 22.04 with CUDA 12.1.1`.
@@ -121,23 +137,6 @@ fn what_it_is(world: &World, base: &Wished) -> Option<String> {
     Some(format!("{reference} is {system}{cuda}"))
 }
 
-fn systems_of(world: &World, cudas: &[String]) -> Vec<String> {
-    let minor = |base: &&Base| {
-        base.cuda
-            .as_ref()
-            .is_some_and(|cuda| cudas.iter().any(|one| cuda.to_string().starts_with(&format!("{one}."))))
-    };
-    let names: Vec<&str> = world
-        .bases("nvidia/cuda")
-        .iter()
-        .filter(minor)
-        .filter_map(|base| base.system.map(|system| system.id.as_str()))
-        .collect();
-    let mut names: Vec<String> = distinct(names.into_iter()).into_iter().map(str::to_owned).collect();
-    names.sort();
-    names
-}
-
 fn wished(base: &Wished) -> String {
     match base {
         Wished::Repository(name) | Wished::Image(name) => name.clone(),
@@ -145,28 +144,41 @@ fn wished(base: &Wished) -> String {
     }
 }
 
-/// What the constraints say of the base images that they refuse: each sentence once, the image's own name left out.
-pub(super) fn base_reasons(stage: &Stage<&Base>) -> Vec<Reason> {
-    let mark = |refusal: &Refusal| {
-        let name = refusal.base.map(Base::name).unwrap_or_default();
-        let text = refusal.says.replace(&name, "\u{1}");
-        let text = text.strip_prefix("it ").map_or(text.clone(), |rest| format!("\u{1} {rest}"));
-        format!("{}\u{2}{}", refusal.constraint, text.replace(&refusal.build.name(), "\u{3}"))
-    };
-    let write = |(_, refusals): (String, Vec<&Refusal>)| {
-        let first = refusals.first()?;
-        let name = first.base.map(Base::name).unwrap_or_default();
-        let bases = distinct_names(&refusals);
-        let subject = if bases.len() == 1 { name } else { format!("each of {} images", bases.len()) };
-        let says = match first.says.strip_prefix("it ") {
-            Some(rest) => format!("{subject} {rest}"),
-            None => first.says.clone(),
-        };
+/// What the constraints say of the base images that they refuse: each sentence once, the names in it brought together. Where any
+/// torch will do, one that has no image is not worth a sentence.
+pub(super) fn base_reasons(stage: &Stage<&Base>, torch_matters: bool) -> Vec<Reason> {
+    if !torch_matters {
+        return Vec::new();
+    }
+    let refused = essential(&stage.refused);
+    let write = |(pattern, refusals): (String, Vec<&Refusal>)| {
         let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
-        let says = says.replace(&first.build.name(), &releases(&builds));
-        Some(Reason { constraint: first.constraint.to_owned(), says })
+        let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
+        let images = distinct_names(&refusals);
+        let image =
+            if let [one] = &images[..] { one.clone() } else { format!("each of {} images", images.len()) };
+        let says = pattern
+            .replace("\u{2} was ", &format!("\u{2} {} ", verb(several, "was", "were")))
+            .replace('\u{2}', &releases(&builds))
+            .replace('\u{3}', &and(&super::builds::cudas(&builds)))
+            .replace('\u{1}', &image);
+        Some(Reason { constraint: refusals.first()?.constraint.to_owned(), says })
     };
-    grouped(&stage.refused, mark).into_iter().filter_map(write).take(SENTENCES).collect()
+    grouped(&refused, base_pattern).into_iter().filter_map(write).take(SENTENCES).collect()
+}
+
+/// A sentence with marks for the image, the torch build and its CUDA.
+fn base_pattern(refusal: &Refusal) -> String {
+    let name = refusal.base.map(Base::name).unwrap_or_default();
+    let build = refusal.build;
+    let text = refusal.says.replace(&name, "\u{1}");
+    let text = text.strip_prefix("it ").map_or(text.clone(), |rest| format!("\u{1} {rest}"));
+    let text =
+        text.replace(&build.name(), "\u{2}").replace(&format!("torch {}", build.release.version), "\u{2}");
+    match text.strip_suffix(&format!("made with CUDA {}", build.cuda)) {
+        Some(start) => format!("{start}made with CUDA \u{3}"),
+        None => text,
+    }
 }
 
 /// More sentences of one kind help nobody.

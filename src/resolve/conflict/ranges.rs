@@ -1,5 +1,7 @@
 //! Sets of versions in words: `2.0.0 to 2.1.2 and 2.5.0`.
 
+use super::super::words::and;
+
 /// More pieces than this are not written out.
 const PIECES: usize = 5;
 
@@ -29,17 +31,7 @@ pub(super) fn ranges<T: AsRef<str>>(all: &[T], chosen: impl Fn(&str) -> bool) ->
             all.iter().filter(|one| chosen(one.as_ref())).count()
         );
     }
-    list(&pieces)
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn list<T: AsRef<str>>(parts: &[T]) -> String {
-    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
-    match parts[..] {
-        [] => String::new(),
-        [one] => one.to_owned(),
-        [ref first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    and(&pieces)
 }
 
 /// The verb for one or for several.

@@ -1,6 +1,6 @@
 //! Why wishes cannot hold together: what the constraints say of the candidates that the wishes leave, in few sentences.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::answer::Reason;
 use super::super::constraint::{Judge, Judgement, Place, Tolerance};
@@ -66,7 +66,8 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
         all.push(places::no_base(world, &wanted, &python.passing));
         return all;
     }
-    let of_base = places::base_reasons(&base);
+    let of_base =
+        places::base_reasons(&base, base.passing.is_empty() || torch.passing.len() < world.builds.len());
     if !wanted.python.is_empty() {
         all.extend(of_python.iter().cloned());
     }
@@ -185,6 +186,47 @@ fn refusal<'w>(
     base: Option<&'w Base>,
 ) -> impl Fn((&'static str, String)) -> Refusal<'w> {
     move |(constraint, says)| Refusal { constraint, build, python, base, says }
+}
+
+/// Of the constraints that refuse candidates only so many that each candidate is refused by one of them: one that refuses all
+/// says it all.
+pub(super) fn essential<'w>(refused: &[Refusal<'w>]) -> Vec<Refusal<'w>> {
+    type Key = (*const Build, *const Python, *const Base);
+    let key = |refusal: &Refusal| -> Key {
+        let python = refusal.python.map_or(std::ptr::null(), std::ptr::from_ref);
+        (refusal.build, python, refusal.base.map_or(std::ptr::null(), std::ptr::from_ref))
+    };
+    let all: BTreeSet<Key> = refused.iter().map(key).collect();
+    let covered = |ids: &[&str]| {
+        let of = refused.iter().filter(|refusal| ids.contains(&refusal.constraint));
+        of.map(key).collect::<BTreeSet<Key>>().len() == all.len()
+    };
+    let ids = needed(refused.iter().map(|refusal| refusal.constraint), covered);
+    refused.iter().filter(|refusal| ids.contains(&refusal.constraint)).cloned().collect()
+}
+
+/// As few of some ids as are enough: one if one is, else none that can be left out.
+pub(super) fn needed<'a>(
+    ids: impl Iterator<Item = &'a str>,
+    enough: impl Fn(&[&'a str]) -> bool,
+) -> Vec<&'a str> {
+    let mut all: Vec<&str> = Vec::new();
+    for id in ids {
+        if !all.contains(&id) {
+            all.push(id);
+        }
+    }
+    if let Some(one) = all.iter().find(|one| enough(&[**one])) {
+        return vec![*one];
+    }
+    for place in (0..all.len()).rev() {
+        let mut fewer = all.clone();
+        fewer.remove(place);
+        if enough(&fewer) {
+            all = fewer;
+        }
+    }
+    all
 }
 
 /// Sentences that are alike but for the names in them become one: names and versions are replaced by marks, and what is left

@@ -11,7 +11,8 @@ use super::super::request::{Request, Wish};
 use super::super::wanted::Wanted;
 use super::super::world::World;
 use super::super::{resolve, search};
-use super::explain;
+use super::core::{self, Searcher};
+use super::{explain, explain_with};
 
 /// A request as it would be typed.
 fn request(line: &str) -> Request {
@@ -74,6 +75,23 @@ fn what_a_user_reads() {
         ("new_gpu_and_old_torch", "--gpu b200 --torch 2.5"),
         ("gpu_of_old_and_new_torch", "--gpu v100 --torch 2.15"),
         ("gpu_and_cuda", "--gpu v100 --cuda 13.0"),
+        ("gpus_old_and_new", "--gpu k80,b200 --torch >=2.7 --cuda <12.9"),
+        ("old_driver_and_newest_torch", "--driver 470 --torch 2.15"),
+        ("old_driver_and_python", "--driver 450.80.02 --python 3.14"),
+        ("forward_compatibility_would_do", "--driver 535 --cuda 13.0"),
+        ("no_forward_compatibility", "--driver 535 --torch 2.15 --gpu rtx4090"),
+        ("no_forward_compatibility_from_this_branch", "--driver 470 --torch 2.15 --gpu h100"),
+        ("driver_older_than_gpu", "--driver 535.54.03 --gpu b200"),
+        ("driver_newer_than_gpu", "--driver 590.44.01 --gpu v100"),
+        ("deepspeed_and_another_nvcc", "--deepspeed --cuda 13.0 --base nvidia/cuda:13.1.0-devel-ubuntu24.04"),
+        ("deepspeed_and_torch", "--deepspeed 0.12 --torch 2.11"),
+        ("numpy_2_and_torch_2_2", "--with numpy>=2 --torch 2.2"),
+        ("vllm_and_torch", "--with vllm==0.6.0 --torch 2.7"),
+        ("flash_attn_and_torch", "--with flash-attn==2.5.8 --torch 2.6"),
+        ("what_a_package_requires", "--with transformers==4.30.2 --python 3.14"),
+        ("python_of_an_image", "--base python:3.12-slim --python 3.11"),
+        ("torch_of_an_image", "--base pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel --torch 2.6"),
+        ("two_conflicts", "--python 3.8 --torch 2.8 --gpu b200 --driver 525.60.13"),
         ("cuda_that_never_was", "--cuda 12.7"),
         ("cuda_without_builds", "--cuda 12.2"),
         ("torch_that_never_was", "--torch 2.6.1"),
@@ -100,14 +118,18 @@ fn holds(request: &Request, wishes: &[Wish]) -> bool {
 
 /// The wishes of a conflict cannot hold together, and any of them less can.
 fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> {
+    let gpus = core::gpus(&request.wishes);
+    let holds = |wishes: &[Wish]| {
+        holds(request, wishes) || core::with_gpus(wishes, &gpus).is_some_and(|more| holds(request, &more))
+    };
     let named = |wish: &&Wish| conflict.wishes.contains(&wish.says);
     let core: Vec<Wish> = request.wishes.iter().filter(named).cloned().collect();
     prop_assert_eq!(core.len(), conflict.wishes.len());
-    prop_assert!(!holds(request, &core), "{:?}", conflict.wishes);
+    prop_assert!(!holds(&core), "{:?}", conflict.wishes);
     for place in 0..core.len() {
         let mut fewer = core.clone();
         fewer.remove(place);
-        prop_assert!(holds(request, &fewer), "{:?}", conflict.wishes);
+        prop_assert!(holds(&fewer), "{:?}", conflict.wishes);
     }
     prop_assert!(!conflict.reasons.is_empty(), "{:?}", conflict.wishes);
     Ok(())
@@ -143,6 +165,9 @@ proptest! {
             for nearest in &conflict.nearest {
                 typeable(&request, nearest)?;
             }
+            let mut searcher = Searcher { world: World::get(), request: &request, searches: 0 };
+            explain_with(&mut searcher);
+            prop_assert!(searcher.searches < 250, "{}", searcher.searches);
             let mut reversed = request.clone();
             reversed.wishes.reverse();
             prop_assert_eq!(&*conflict, &explain(World::get(), &reversed), "the order does not matter");

@@ -112,10 +112,16 @@ struct Around {
 impl Around {
     fn of(part: Part, wish: &Versions, world: &World) -> Around {
         let all = part.series(world);
-        // Where the wish names versions, the series of these; a series counts as touched though it has no such release.
-        let named: Vec<Series> = wish.specifiers.iter().map(|one| series(one.version())).collect();
-        let lowest = named.iter().min().copied().unwrap_or((0, 0));
-        let highest = named.iter().max().copied().unwrap_or((u64::MAX, 0));
+        let all_named = || wish.specifiers.iter().map(|one| series(one.version()));
+        let lowest = all_named().min().unwrap_or((0, 0));
+        let highest = all_named().max().unwrap_or((u64::MAX, 0));
+        // A series whose releases are named counts as touched though it has no such release; 12.4 of `<12.4` is outside.
+        use pep440_rs::Operator::{GreaterThan, LessThan, NotEqual, NotEqualStar};
+        let outside = |operator: &pep440_rs::Operator| {
+            [GreaterThan, LessThan, NotEqual, NotEqualStar].contains(operator)
+        };
+        let inside = wish.specifiers.iter().filter(|one| !outside(one.operator()));
+        let named: Vec<Series> = inside.map(|one| series(one.version())).collect();
         let touched = |one: &Series| {
             named.contains(one)
                 || lowest < *one && *one < highest
@@ -144,7 +150,7 @@ pub(super) fn relax(
     let any = Versions { build: wish.build.clone(), ..Versions::any() };
     let mut with_any = others.to_vec();
     with_any.push(Wish { says: String::new(), want: part.want(any) });
-    let Some((_, tolerance)) = searcher.best(&with_any) else { return found };
+    let Some((_, tolerance)) = searcher.any(&with_any) else { return found };
     let around = Around::of(part, wish, searcher.world);
     let mut candidates: Vec<(usize, Series)> = Vec::new();
     let look = |searcher: &mut Searcher, side: &[Series], steps: usize| {
@@ -206,7 +212,7 @@ fn other_build(
     let mut wishes = others.to_vec();
     let any_build = Versions { build: None, ..wish.clone() };
     wishes.push(Wish { says: String::new(), want: part.want(any_build) });
-    let (choice, tolerance) = searcher.best(&wishes)?;
+    let (choice, tolerance) = searcher.any(&wishes)?;
     let version = format!("{}+{}", choice.place.build.release.version, choice.place.build.build.build);
     let instead = part.typed(&version, "");
     Some(Relaxed {
@@ -227,7 +233,9 @@ fn exact(
 ) -> Option<Relaxed> {
     let mut wishes = others.to_vec();
     wishes.extend(range(part, wish, &[series]));
-    let (choice, tolerance) = searcher.best(&wishes)?;
+    // Of a package the newest of the series, of torch, CUDA and Python it is that anyway.
+    let found = if let Part::Package(_) = part { searcher.best(&wishes) } else { searcher.any(&wishes) };
+    let (choice, tolerance) = found?;
     let mut version = part.in_choice(&choice)?;
     if let Some(build) = &wish.build {
         version = format!("{version}+{build}");

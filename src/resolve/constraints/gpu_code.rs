@@ -3,6 +3,7 @@
 use crate::facts::Fact;
 use crate::facts::support::code_for;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::request::Gpu;
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::Build;
 
@@ -15,30 +16,31 @@ pub const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(wanted: &Wanted, build: &Build) -> Judgement {
-    for gpu in &wanted.gpus {
-        let compiled = match wanted.architecture() {
-            "x86_64" => &build.compiled,
-            _ => &build.compiled_aarch64,
-        };
-        let Some(compiled) = compiled else {
-            return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
-        };
-        let (major, minor) = gpu.capability;
-        match code_for(compiled, build.ptx.as_deref(), gpu.capability) {
-            Fact::Known(true) => {}
-            Fact::Unknown(why) => return Judgement::Unknown(why),
-            Fact::Known(false) | Fact::Absent => {
-                let list: Vec<String> =
-                    compiled.iter().map(|(major, minor)| format!("sm_{major}{minor}")).collect();
-                return Judgement::Fails(format!(
-                    "it has no code for the {} (sm_{major}{minor}), only for {}",
-                    gpu.name,
-                    list.join(", ")
-                ));
-            }
+    wanted.gpus.iter().map(|gpu| has(wanted, build, gpu)).fold(Judgement::Holds, Judgement::and)
+}
+
+fn has(wanted: &Wanted, build: &Build, gpu: &Gpu) -> Judgement {
+    let compiled = match wanted.architecture() {
+        "x86_64" => &build.compiled,
+        _ => &build.compiled_aarch64,
+    };
+    let Some(compiled) = compiled else {
+        return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
+    };
+    let (major, minor) = gpu.capability;
+    match code_for(compiled, build.ptx.as_deref(), gpu.capability) {
+        Fact::Known(true) => Judgement::Holds,
+        Fact::Unknown(why) => Judgement::Unknown(why),
+        Fact::Known(false) | Fact::Absent => {
+            let list: Vec<String> =
+                compiled.iter().map(|(major, minor)| format!("sm_{major}{minor}")).collect();
+            Judgement::Fails(format!(
+                "it has no code for the {} (sm_{major}{minor}), only for {}",
+                gpu.name,
+                list.join(", ")
+            ))
         }
     }
-    Judgement::Holds
 }
 
 #[cfg(test)]
@@ -55,6 +57,11 @@ mod tests {
         assert_eq!(on("gtx-1080-ti", ("2.14.1", "cu126")), Judgement::Holds, "sm_60 runs on sm_61");
         assert!(matches!(on("gtx-1080-ti", ("2.14.1", "cu130")), Judgement::Fails(_)));
         assert_eq!(judged(&CONSTRAINT, &[], build("2.14.1", "cu130")), Judgement::Holds);
+        // What certainly fails for one GPU is not made unknown by another.
+        let (unknown, old) = (gpu("Orin", (8, 7), None), card("k80"));
+        for pair in [[unknown.clone(), old.clone()], [old, unknown]] {
+            assert!(matches!(judged(&CONSTRAINT, &pair, build("2.5.1", "cu124")), Judgement::Fails(_)));
+        }
         let tegra = [gpu("Orin", (8, 7), None)];
         assert!(matches!(judged(&CONSTRAINT, &tegra, build("2.5.1", "cu124")), Judgement::Unknown(_)));
     }
