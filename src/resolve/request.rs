@@ -119,7 +119,14 @@ impl Versions {
 
     /// Whether a version is among them; the build is not looked at.
     pub fn contain(&self, version: &Version) -> bool {
-        self.specifiers.contains(version)
+        let longest = self.specifiers.iter().map(|one| one.version().release().len()).max().unwrap_or(0);
+        let numbers = version.release();
+        if numbers.len() >= longest {
+            return self.specifiers.contains(version);
+        }
+        // pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing ones as zero.
+        let zeros = std::iter::repeat_n(0, longest - numbers.len());
+        self.specifiers.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
     }
 
     /// The version that was named, where one was: of `2.6`, `==2.6.0`, `~=2.6`, not of a range.
@@ -195,6 +202,7 @@ mod tests {
     #[test]
     fn beginnings_and_ranges() {
         assert!(contains("12.1", "12.1.1") && !contains("12.1", "12.10") && contains("12.1", "12.1"));
+        assert!(!contains("12.1.5", "12.1") && contains("12.1.0", "12.1") && !contains("12.1.1", "12.1"));
         assert!(contains("2", "2.15.0") && contains("2.x", "2.15.0"));
         assert!(contains("2.6.0+cu124", "2.6.0"));
         assert_eq!("2.6.0+cu124".parse::<Versions>().unwrap().build.as_deref(), Some("cu124"));

@@ -93,6 +93,8 @@ fn what_a_user_reads() {
         ("torch_of_an_image", "--base pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel --torch 2.6"),
         ("two_conflicts", "--python 3.8 --torch 2.8 --gpu b200 --driver 525.60.13"),
         ("cuda_that_never_was", "--cuda 12.7"),
+        ("cuda_patch_that_never_was", "--cuda 12.1.5"),
+        ("cuda_patch_of_an_image", "--cuda 12.1.0 --base nvidia/cuda:12.1.1-devel-ubuntu22.04"),
         ("cuda_without_builds", "--cuda 12.2"),
         ("torch_that_never_was", "--torch 2.6.1"),
         ("torch_of_the_future", "--torch 2.16"),

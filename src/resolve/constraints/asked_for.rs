@@ -86,7 +86,11 @@ fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
     let Some(cuda) = &base.cuda else { return Judgement::Holds };
     let same_minor = series(cuda) == series(&build.cuda);
-    let other = |wish: &&&Versions| !(wish.contain(cuda) || same_minor && wish.contain(&build.cuda));
+    // `<=12.1` and `==12.1` mean the minor; a wish with three numbers means what it says.
+    let of_minor = |wish: &Versions| wish.specifiers.iter().all(|one| one.version().release().len() < 3);
+    let other = |wish: &&&Versions| {
+        !(wish.contain(cuda) || same_minor && of_minor(wish) && wish.contain(&build.cuda))
+    };
     match wanted.cuda.iter().find(other) {
         Some(wish) => Judgement::Fails(format!("it has CUDA {cuda}; CUDA {} was asked for", wish.text)),
         None => Judgement::Holds,
