@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use envdoc::catalog::packages;
 use serde_json::Value;
 
 const PYTHONS: &[&str] = &["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
@@ -143,6 +144,12 @@ fn compiles(uv: &str, directory: &Path, python: &str, lines: &[String]) -> Resul
     let output = Command::new(uv)
         .args(["pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python])
         .args(["--python-platform", "x86_64-manylinux_2_35"])
+        // A package that has wheels is not built from source: envdoc calls that no stack.
+        .args(
+            packages::names()
+                .filter(|name| *name != "flash-attn")
+                .map(|name| format!("--only-binary={name}")),
+        )
         .arg(&file)
         .output()
         .unwrap();

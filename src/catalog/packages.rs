@@ -99,6 +99,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("flash-attn", include_str!("../../catalog/packages/flash-attn.yaml")),
     ("gymnasium", include_str!("../../catalog/packages/gymnasium.yaml")),
     ("huggingface-hub", include_str!("../../catalog/packages/huggingface-hub.yaml")),
+    ("numba", include_str!("../../catalog/packages/numba.yaml")),
     ("numpy", include_str!("../../catalog/packages/numpy.yaml")),
     ("peft", include_str!("../../catalog/packages/peft.yaml")),
     ("pydantic", include_str!("../../catalog/packages/pydantic.yaml")),

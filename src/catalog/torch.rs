@@ -32,6 +32,8 @@ pub struct Release {
     pub triton: Option<String>,
     /// The Python from which on it no longer requires triton (`3.12`): there `torch.compile` has none. `None`: on every Python.
     pub triton_python_below: Option<String>,
+    /// What it requires of setuptools; `None`: any version.
+    pub setuptools: Option<String>,
     /// The NCCL that the PyPI build requires.
     pub nccl: Option<String>,
     /// The cuDNN that the PyPI build requires.

@@ -38,6 +38,8 @@ pub struct Release {
     pub aarch64: Option<bool>,
     /// True where it is compiled when it is installed.
     pub source_only: bool,
+    /// True where it has no wheel although other releases of the package have: nobody means it to be compiled.
+    pub lacks_wheel: bool,
     /// Package → which versions of it.
     pub requires: Vec<(&'static str, VersionSpecifiers)>,
     /// DeepSpeed's own row, of a release of it.
@@ -120,7 +122,9 @@ fn of_catalog(name: &'static str) -> Package {
         .filter(|row| !row.yanked)
         .flat_map(|row| row.releases.iter().filter_map(|(text, day)| release(name, row, text, day)))
         .collect();
+    let has_wheels = rows.iter().any(|row| !row.source_only);
     for release in &mut releases {
+        release.lacks_wheel = release.source_only && has_wheels;
         release.incompatible = about(&rules, &release.version);
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
@@ -144,6 +148,7 @@ fn release(name: &'static str, row: &'static packages::Row, text: &str, day: &st
         glibc: row.glibc.as_deref(),
         aarch64: row.aarch64,
         source_only: row.source_only,
+        lacks_wheel: false,
         requires: requires.collect(),
         deepspeed: None,
         flash_attn: (name == "flash-attn").then(|| flash_attn::release(text)).flatten(),
@@ -169,6 +174,7 @@ fn deepspeeds() -> Package {
             glibc: None,
             aarch64: None,
             source_only: true,
+            lacks_wheel: false,
             requires: requires
                 .into_iter()
                 .filter_map(|(name, text)| Some((name, specifiers(text?.trim_start_matches(name))?)))

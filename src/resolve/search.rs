@@ -33,6 +33,7 @@ pub const ORDER: &[&str] = &[
     "triton",
     "pydantic",
     "setuptools",
+    "numba",
     "numpy",
 ];
 

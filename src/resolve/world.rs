@@ -43,6 +43,8 @@ pub struct Build {
     pub cuda_minor: (u32, u32),
     /// The releases of that CUDA: `12.1.0`, `12.1.1`.
     pub toolkits: Vec<Version>,
+    /// What the release requires of setuptools.
+    pub setuptools: Option<VersionSpecifiers>,
     /// Whether it is the one that PyPI serves.
     pub pypi: bool,
     /// The compute capabilities that it has machine code for; `None`: not known.
@@ -235,6 +237,7 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
     Some(Build {
         version: version(&release.version)?,
         toolkits: toolkits(series(&number)),
+        setuptools: release.setuptools.as_deref().and_then(|text| text.parse().ok()),
         pypi: release.pypi_build.as_deref() == Some(&build.build),
         compiled: parsed(&build.architectures),
         compiled_aarch64: parsed(&build.aarch64_architectures),

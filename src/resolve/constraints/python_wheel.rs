@@ -73,6 +73,12 @@ fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
 }
 
 fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
+    if release.lacks_wheel {
+        return Judgement::Costs(format!(
+            "{} has no wheel: it is compiled when it is installed",
+            release.name()
+        ));
+    }
     if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
         return Judgement::Fails(format!("{} asks for Python {allowed}", release.name()));
     }

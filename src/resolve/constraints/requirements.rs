@@ -34,6 +34,11 @@ fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
             return Judgement::Fails(format!("{} requires {name} {wants}", release.name()));
         }
     }
+    if release.package == "setuptools"
+        && let Some(wants) = build.setuptools.as_ref().filter(|wants| !wants.contains(&release.version))
+    {
+        return Judgement::Fails(format!("torch {} requires setuptools {wants}", build.release.version));
+    }
     if release.package == "triton" {
         return triton(build, release);
     }
