@@ -72,10 +72,13 @@ fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
     Judgement::Holds
 }
 
-fn package(_wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
+fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
+    if release.lacks_wheel && wanted.compile {
+        return Judgement::Unknown(format!("whether {} can be compiled beside this torch", release.name()));
+    }
     if release.lacks_wheel {
-        return Judgement::Costs(format!(
-            "{} has no wheel: it is compiled when it is installed",
+        return Judgement::Fails(format!(
+            "{} has no wheel, and nothing is compiled without --compile",
             release.name()
         ));
     }
