@@ -137,7 +137,7 @@ impl Release {
 }
 
 /// torchaudio's last release.
-const LAST_TORCHAUDIO: &str = "2.11.0";
+pub const LAST_TORCHAUDIO: &str = "2.11.0";
 
 fn file() -> &'static File {
     static FILE: OnceLock<File> = OnceLock::new();
@@ -169,6 +169,14 @@ fn complete_builds(release: &mut Release, sources: &Sources) {
 /// All releases, oldest first.
 pub fn all() -> &'static [Release] {
     &file().rows
+}
+
+/// The CUDA that the name of a build stands for: `13.2` of `cu132`. `None`: it is none of CUDA.
+pub fn cuda_of(build: &str) -> Option<String> {
+    let digits = build.strip_prefix("cu")?;
+    let (major, minor) = digits.split_at_checked(2)?;
+    (!minor.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| format!("{major}.{minor}"))
 }
 
 /// The index that has the wheels of a build: `https://download.pytorch.org/whl/cu121`.

@@ -202,9 +202,9 @@ impl PythonEnvironment {
     pub fn reinstall(&self, torch: &Torch, build: &str) -> String {
         let mut packages = vec![format!("torch=={}+{build}", torch.version)];
         if let Some(release) = catalog::torch::release(&torch.version) {
-            for (name, version) in
-                [("torchvision", &release.torchvision), ("torchaudio", &release.torchaudio)]
-            {
+            let partners =
+                [("torchvision", release.torchvision.as_ref()), ("torchaudio", release.torchaudio_of(build))];
+            for (name, version) in partners {
                 if let (Fact::Known(_), Some(version)) = (self.package(name), version) {
                     packages.push(format!("{name}=={version}"));
                 }

@@ -85,8 +85,29 @@ fn release(release: &Release) -> Explanation {
         let text = format!("CUDA {cuda}{nccl}, {}; {}", code(build), from(release, build));
         explanation.row(&build.build, text);
     }
+    explanation.row("torchaudio", torchaudio(release));
     common(&mut explanation, release);
     explanation
+}
+
+/// The torchaudio of a release, and for which of its builds there is one.
+fn torchaudio(release: &Release) -> String {
+    let Some(version) = &release.torchaudio else { return String::new() };
+    let (with, without): (Vec<&Build>, Vec<&Build>) =
+        release.builds.iter().partition(|build| release.torchaudio_of(&build.build).is_some());
+    let cuda = |builds: &[&Build]| {
+        let known = builds.iter().filter_map(|build| build.cuda.as_deref());
+        words::and(&known.map(str::to_owned).collect::<Vec<_>>())
+    };
+    match (&with[..], &without[..]) {
+        (_, []) => version.clone(),
+        ([], without) => {
+            format!("none: it ended with {version}, which was not built for CUDA {}", cuda(without))
+        }
+        (with, without) => {
+            format!("{version} for CUDA {}; it ended before CUDA {} came", cuda(with), cuda(without))
+        }
+    }
 }
 
 fn build(release: &Release, build: &Build) -> Explanation {
@@ -106,6 +127,9 @@ fn build(release: &Release, build: &Build) -> Explanation {
     explanation.row("cuDNN", build.cudnn.clone().unwrap_or_else(|| "not known".to_owned()));
     let abi = build.cxx11_abi.map(|new| if new { "new (cxx11abiTRUE)" } else { "old (cxx11abiFALSE)" });
     explanation.row("C++ ABI", abi.unwrap_or_default());
+    let ended = |last: &String| format!("none: it ended with {last}, which was not built for CUDA {cuda}");
+    let torchaudio = release.torchaudio_of(&build.build).cloned();
+    explanation.row("torchaudio", torchaudio.or(release.torchaudio.as_ref().map(ended)).unwrap_or_default());
     if build.in_release_matrix == Some(false) {
         explanation.row("note", "seen on the wheel index, not in the release matrix");
     }
@@ -121,7 +145,6 @@ fn common(explanation: &mut Explanation, release: &Release) {
     explanation
         .row("glibc", release.glibc_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("torchvision", release.torchvision.clone().unwrap_or_default());
-    explanation.row("torchaudio", release.torchaudio.clone().unwrap_or_default());
     explanation.row("triton", release.triton.clone().unwrap_or_default());
     explanation.row("note", release.note.clone().unwrap_or_default());
     explanation.source(&release.source);
@@ -236,7 +259,12 @@ pub(super) fn partner(name: &str, version: &str) -> Explanation {
     let of = |release: &'static Release| {
         if name == "torchvision" { release.torchvision.as_deref() } else { release.torchaudio.as_deref() }
     };
-    let with: Vec<&Release> = torch::all().iter().filter(|release| of(release) == Some(version)).collect();
+    let loads = |release: &Release| {
+        name != "torchaudio"
+            || release.builds.iter().any(|build| release.torchaudio_of(&build.build).is_some())
+    };
+    let with: Vec<&Release> =
+        torch::all().iter().filter(|release| of(release) == Some(version) && loads(release)).collect();
     let mut explanation = if version.is_empty() {
         Explanation::new(name, "Released with torch: each torch release has its own.")
     } else if with.is_empty() {
@@ -248,10 +276,21 @@ pub(super) fn partner(name: &str, version: &str) -> Explanation {
     };
     if with.is_empty() {
         for release in torch::all().iter().rev().take(8) {
-            let text = of(release).map_or("none".to_owned(), |one| format!("{name} {one}"));
+            let own = match name {
+                "torchaudio" => Some(torchaudio(release)),
+                _ => release.torchvision.clone(),
+            };
+            let text = own.unwrap_or_else(|| "none".to_owned());
             explanation.row(&format!("torch {}", release.version), text);
         }
     }
-    with.iter().for_each(|release| explanation.source(&release.source));
+    for release in &with {
+        if name == "torchaudio"
+            && release.builds.iter().any(|one| release.torchaudio_of(&one.build).is_none())
+        {
+            explanation.row(&format!("torch {}", release.version), torchaudio(release));
+        }
+        explanation.source(&release.source);
+    }
     explanation
 }
