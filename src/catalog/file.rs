@@ -50,10 +50,20 @@ pub(super) fn table<R: Row + DeserializeOwned>(name: &str, embedded: &'static st
 /// When the file is not what its type says. The embedded files are part of the program and a test reads each of them; a cached one
 /// was held to the same rules before it came here.
 pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> T {
-    match serde_yaml::from_str(cache::text(name, embedded)) {
+    let read = match (cache::cached(name, embedded), json(name)) {
+        (None, Some(json)) => serde_json::from_str(json).map_err(|error| error.to_string()),
+        (cached, _) => serde_yaml::from_str(cached.unwrap_or(embedded)).map_err(|error| error.to_string()),
+    };
+    match read {
         Ok(file) => file,
         Err(error) => panic!("catalog/{name}: {error}"),
     }
+}
+
+/// An embedded file as JSON, which `build.rs` made of its YAML.
+fn json(name: &str) -> Option<&'static str> {
+    static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+    FILES.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|place| FILES[place].1)
 }
 
 /// Writes sources out in full and fills in the day.
@@ -72,4 +82,19 @@ pub(super) fn in_full(source: &str, sources: &Sources) -> String {
     let parts: Vec<&str> =
         source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::embedded;
+    use super::json;
+
+    #[test]
+    fn every_file_is_there_as_json() {
+        for file in embedded::all() {
+            let json: serde_json::Value = serde_json::from_str(json(&file.name).expect(&file.name)).unwrap();
+            let yaml: serde_json::Value = serde_yaml::from_str(file.text).unwrap();
+            assert_eq!(json, yaml, "{}", file.name);
+        }
+    }
 }
