@@ -6,7 +6,7 @@ use super::answer::Stack;
 use super::rank;
 use super::search::Choice;
 use super::wanted::Wanted;
-use super::world::Build;
+use super::world::{Build, Python, series};
 use crate::catalog::images::Image;
 use crate::catalog::{cuda, systems};
 
@@ -38,22 +38,36 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         index_url: index_url(choice.place.build),
         driver_min: cuda::major_driver_min(choice.place.build.cuda_major()).map(str::to_owned),
         gpu_archs: build.architectures.clone(),
-        python_from: python_from(choice),
+        python_from: python_from(wanted, choice),
         install: Vec::new(),
     };
     stack.install = super::install::commands(&stack);
     stack
 }
 
+/// Whether this Python is the installed one.
+pub fn installed(wanted: &Wanted, python: &Python) -> bool {
+    wanted.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
+}
+
 fn index_url(build: &Build) -> Option<String> {
     (!build.pypi).then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
 }
 
-/// Where the Python comes from; what the system brings first, then uv, whose Pythons run on every glibc system.
-pub fn python_from(choice: &Choice) -> String {
+/// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose Pythons run on every
+/// glibc system.
+pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
     let (python, base) = (choice.place.python, choice.place.base);
-    if base.image.is_some_and(|image| image.python.as_deref() == Some(&python.text)) {
-        return "image".into();
+    if let Some(image) = base.image {
+        match &image.python {
+            Some(own) if *own == python.text => return "image".into(),
+            // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be put beside it.
+            None if image.torch.is_some() => return "uv".into(),
+            _ => {}
+        }
+    }
+    if base.image.is_none() && installed(wanted, python) {
+        return "machine".into();
     }
     let Some(system) = base.system else { return "machine".into() };
     let source = systems::python_source(&system.id, &python.text);

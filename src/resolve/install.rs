@@ -10,6 +10,7 @@ use std::str::FromStr;
 use pep440_rs::Version;
 
 use super::answer::Stack;
+use crate::catalog::images::{self, Existence};
 use crate::catalog::{flash_attn, torch};
 
 /// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had `cu123`).
@@ -17,7 +18,7 @@ const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 
 /// Commands for the active environment, in order.
 pub fn commands(stack: &Stack) -> Vec<String> {
-    let install = format!("{} install", installer(stack));
+    let install = format!("{} install{}", installer(stack), overriding(stack));
     let with_torch = partners(stack);
     let rest = others(stack);
     let mut commands = Vec::new();
@@ -43,6 +44,23 @@ pub fn commands(stack: &Stack) -> Vec<String> {
 /// uv's environments have no pip in them.
 fn installer(stack: &Stack) -> &'static str {
     if stack.python_from == "uv" { "uv pip" } else { "pip" }
+}
+
+/// The option with which pip installs into a Python that its distribution manages (PEP 668).
+pub(crate) const OVERRIDE: &str = "--break-system-packages";
+
+/// That option, where the Python of the image needs it: beside the torch that is in it there is no other way without a virtual
+/// environment.
+fn overriding(stack: &Stack) -> String {
+    let managed = || match images::exists(stack.base_image.as_deref()?) {
+        Existence::Yes(image) => image.externally_managed,
+        _ => None,
+    };
+    if stack.python_from == "image" && managed() == Some(true) {
+        format!(" {OVERRIDE}")
+    } else {
+        String::new()
+    }
 }
 
 /// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same version that is there

@@ -60,7 +60,7 @@ pub fn of(name: &str, facts: &Facts, questions: Questions) -> Machine {
         machine.system(name, facts);
     }
     if questions.installed {
-        machine.installed(name, facts);
+        machine.installed(name, facts, questions.bare);
     }
     machine.checked(name, facts);
     machine
@@ -170,7 +170,7 @@ impl Machine {
         self.not_known("system", &says);
     }
 
-    fn installed(&mut self, name: &str, facts: &Facts) {
+    fn installed(&mut self, name: &str, facts: &Facts, bare: bool) {
         let environments = match &facts.python.environments {
             Fact::Known(environments) => environments,
             Fact::Absent => return self.notes.push(format!("{name} has no Python: nothing is installed")),
@@ -189,6 +189,15 @@ impl Machine {
             return self.notes.push(format!("{name} has no Python environment: nothing is installed"));
         };
         self.notes.push(format!("what is installed in {} of {name} is preferred", chosen.prefix));
+        if bare && chosen.externally_managed == Fact::Known(true) {
+            self.warnings.push(Warning {
+                id: "python-externally-managed".into(),
+                says: format!(
+                    "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, `python3 -m venv`.",
+                    chosen.prefix
+                ),
+            });
+        }
         for package in chosen.packages.known().into_iter().flatten() {
             self.installed.entry(package.name.clone()).or_insert_with(|| package.version.clone());
         }

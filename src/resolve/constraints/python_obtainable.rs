@@ -1,10 +1,10 @@
 //! The Python can be had on the base image.
 
 use crate::catalog::systems;
+use crate::resolve::assemble::installed;
 use crate::resolve::constraint::{Constraint, Judge, Judgement, Place};
 use crate::resolve::rank::own_python;
 use crate::resolve::wanted::Wanted;
-use crate::resolve::world::series;
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -28,9 +28,7 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
             return Judgement::Unknown(format!("which Python {} brings torch for is not known", base.name()));
         }
     }
-    let installed =
-        || wanted.installed.get("python").is_some_and(|own| series(own) == series(&python.version));
-    if own_python(python, base) || (base.image.is_none() && installed()) {
+    if own_python(python, base) || (base.image.is_none() && installed(wanted, python)) {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {

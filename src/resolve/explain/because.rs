@@ -8,7 +8,7 @@ use crate::catalog::{deepspeed, systems};
 use crate::resolve::answer::Because;
 use crate::resolve::assemble;
 use crate::resolve::rank;
-use crate::resolve::request::{Prefer, Versions};
+use crate::resolve::request::{self, Prefer, Versions};
 use crate::resolve::words;
 use crate::resolve::world::{Base, Build, Release, World, series};
 
@@ -32,7 +32,12 @@ impl<'w> Answered<'w, '_> {
 
     fn torch(&self, world: &World, refused: &[Refused]) -> Because {
         let build = self.choice.place.build;
+        let image_named = self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_)));
+        let brought = self.choice.place.base.image.and_then(|image| image.torch.as_ref());
         let newest = match (refused, asked(&self.wanted.torch)) {
+            _ if image_named && brought == Some(&build.release.version) => {
+                "the release that the image brings".to_owned()
+            }
             (_, Some(wish)) if refused.iter().all(|one| one.says.ends_with("was asked for")) => {
                 format!("{wish} was asked for")
             }
@@ -102,10 +107,13 @@ impl<'w> Answered<'w, '_> {
             let row = systems::python(text)?;
             row.end_of_life.as_deref().filter(|day| *day < self.wanted.today)
         };
+        let from = assemble::python_from(&self.wanted, self.choice);
         let mut constraints = Vec::new();
         let why = if let Some(wish) = asked(&self.wanted.python) {
             constraints.push("python-asked-for");
             format!("{wish} was asked for")
+        } else if from == "machine" && assemble::installed(&self.wanted, python) {
+            "the machine's own, installed already".to_owned()
         } else if rank::own_python(python, base) {
             match own.filter(|(_, text)| *text == python.text) {
                 Some((system, _)) => format!("the Python that {} brings", system.name),
@@ -121,8 +129,12 @@ impl<'w> Answered<'w, '_> {
         } else {
             "the newest that goes".to_owned()
         };
-        let from = assemble::python_from(self.choice);
+        let beside = base.image.is_some_and(|image| image.torch.is_some() && image.python.is_none());
         let comes = match (from.as_str(), own) {
+            ("uv", _) if beside => {
+                " Which Python the image brings is not known, so it comes from uv, with a torch of its own."
+                    .to_owned()
+            }
             ("image" | "machine" | "apt" | "dnf", _) => String::new(),
             (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
             (_, None) => format!(" It comes from {from}."),

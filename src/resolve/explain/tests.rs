@@ -136,3 +136,30 @@ fn what_is_past_its_end_is_said() {
     let newer = found(&["cuda 12.6", "driver 580.65.06"]).warnings;
     assert!(newer.iter().all(|warning| warning.id != "minor-version-compatibility"), "{newer:?}");
 }
+
+#[test]
+fn the_machines_own_python_stays() {
+    use crate::resolve::request::{Base, Prefer};
+    let mut request = request(&[]);
+    let wish = |want| Wish { says: String::new(), want };
+    request.wishes = vec![wish(Want::Base(Base::None)), wish(Want::System("ubuntu22.04".into()))];
+    let python = |request: &Request| match resolve(World::get(), request) {
+        Answer::Found(found) => {
+            let says = found.because.iter().find(|one| one.part == "python").map(|one| one.says.clone());
+            (
+                found.stack.python.clone(),
+                found.stack.python_from.clone(),
+                says.unwrap(),
+                found.stack.install[0].clone(),
+            )
+        }
+        Answer::None(conflict) => panic!("{conflict:?}"),
+    };
+    assert_ne!(python(&request).1, "machine", "nothing is told of its Pythons");
+    request.prefer = Prefer::Installed;
+    request.installed.insert("python".into(), "3.12.3".into());
+    let (version, from, says, install) = python(&request);
+    assert_eq!((version.as_str(), from.as_str()), ("3.12", "machine"));
+    assert!(says.contains("installed already") && !says.contains("uv"), "{says}");
+    assert!(install.starts_with("pip install "), "{install}");
+}

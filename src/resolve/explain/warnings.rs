@@ -3,11 +3,13 @@
 use pep440_rs::Version;
 
 use super::Answered;
+use crate::catalog::images::Image;
 use crate::catalog::version::at_least;
 use crate::catalog::{cuda, drivers, nccl, packages};
 use crate::resolve::answer::Warning;
 use crate::resolve::assemble;
 use crate::resolve::constraint::Judgement;
+use crate::resolve::install::OVERRIDE;
 use crate::resolve::request::Gpu;
 use crate::resolve::search;
 use crate::resolve::world::series;
@@ -133,8 +135,12 @@ impl Answered<'_, '_> {
 
     /// pip refuses to install into a Python that the system manages.
     fn externally_managed(&self) -> Option<Warning> {
-        let system = self.choice.place.base.system?;
-        let from = assemble::python_from(self.choice);
+        let from = assemble::python_from(&self.wanted, self.choice);
+        let base = self.choice.place.base;
+        if let Some(image) = base.image.filter(|_| from == "image") {
+            return externally_managed_image(image);
+        }
+        let system = base.system?;
         if system.externally_managed != Some(true) || !["apt", "dnf"].contains(&from.as_str()) {
             return None;
         }
@@ -144,6 +150,17 @@ impl Answered<'_, '_> {
         );
         Some(Warning { id: "python-externally-managed".into(), says })
     }
+}
+
+/// The same of an image that brings the Python: there the commands say so.
+fn externally_managed_image(image: &Image) -> Option<Warning> {
+    let says = format!(
+        "pip refuses to install into the Python of {} (PEP 668): the commands override that with {OVERRIDE}. A virtual environment \
+         that sees the image's packages does not need it: `python3 -m venv --system-site-packages`.",
+        image.reference()
+    );
+    let managed = image.externally_managed == Some(true);
+    managed.then(|| Warning { id: "python-externally-managed".into(), says })
 }
 
 /// With a capital in front and a full stop behind.
