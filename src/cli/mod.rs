@@ -7,6 +7,7 @@ mod explain;
 mod matrix;
 mod resolve;
 mod snapshot;
+mod wishes;
 
 use std::path::Path;
 use std::sync::Arc;
