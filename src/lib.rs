@@ -10,5 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod facts;
 pub mod host;
+pub mod image;
+pub mod render;
 pub mod report;
 pub mod resolve;

@@ -20,6 +20,15 @@ pub fn package_names(world: &World) -> Vec<&'static str> {
     names
 }
 
+/// The name in a requirement (`Flash_Attn>=2`), as PyPI compares it: `flash-attn`.
+pub fn package_name(requirement: &str) -> String {
+    let requirement = requirement.trim();
+    let end = requirement
+        .find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
+        .unwrap_or(requirement.len());
+    normalised(&requirement[..end])
+}
+
 /// Versions of a package that exist.
 pub(super) fn releases(world: &World, name: &str) -> Vec<Version> {
     let releases = world.package(name).map_or(&[][..], |package| &package.releases);

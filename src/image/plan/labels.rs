@@ -1,0 +1,34 @@
+//! Labels of the image: what is in it, for `envdoc inspect` and for people.
+
+use std::collections::BTreeMap;
+
+use super::{Work, name};
+
+/// All labels.
+pub fn labels(work: &Work) -> BTreeMap<String, String> {
+    let stack = work.stack;
+    let mut labels = BTreeMap::from([
+        ("org.opencontainers.image.title".to_owned(), name(work.request)),
+        ("org.opencontainers.image.base.name".to_owned(), work.base.image.clone()),
+        ("envdoc.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("envdoc.python".to_owned(), stack.python.clone()),
+        ("envdoc.torch".to_owned(), format!("{}+{}", stack.torch, stack.torch_build)),
+        ("envdoc.cuda".to_owned(), stack.cuda.clone()),
+    ]);
+    let mut add = |name: &str, value: &Option<String>| {
+        if let Some(value) = value {
+            labels.insert(name.to_owned(), value.clone());
+        }
+    };
+    add("org.opencontainers.image.description", &work.request.description);
+    add("org.opencontainers.image.base.digest", &work.base.digest);
+    add("envdoc.deepspeed", &stack.deepspeed);
+    add("envdoc.driver_min", &stack.driver_min);
+    // The whole stack, as `envdoc resolve --format json` writes it.
+    add("envdoc.stack", &serde_json::to_string(stack).ok());
+    if !work.request.says.is_empty() {
+        add("envdoc.request", &Some(work.request.says.join(", ")));
+    }
+    labels.extend(work.request.labels.clone());
+    labels
+}

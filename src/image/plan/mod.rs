@@ -1,0 +1,188 @@
+//! Everything about an image settled: after the plan nothing is left to choose.
+//!
+//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what is installed into it,
+//! [`surroundings`] user, environment and command; [`proof`] is what the finished image must answer. All of it is pure.
+
+mod arch_list;
+mod base;
+mod labels;
+mod packages;
+mod proof;
+mod python;
+mod step;
+mod surroundings;
+mod system;
+
+use std::collections::BTreeMap;
+
+pub use proof::Proof;
+pub use step::{Instruction, Stage, Step};
+
+use super::request::ImageRequest;
+use crate::error::{Error, Kind};
+use crate::resolve::answer::{Resolution, Stack, Warning};
+
+/// An image with every choice made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Its name: `rl`.
+    pub name: String,
+    /// What the image is for, where the request says it.
+    pub description: Option<String>,
+    /// Where the request was read, where it was a file.
+    pub origin: Option<String>,
+    /// What was asked for, in the user's words.
+    pub says: Vec<String>,
+    /// The versions in it.
+    pub stack: Stack,
+    /// The stages of the build, in order; the last one is the image.
+    pub stages: Vec<Stage>,
+    /// The labels of the image: OCI's, `envdoc.*` and the user's.
+    pub labels: BTreeMap<String, String>,
+    /// Python packages that are installed, as pip takes them, in order.
+    pub requirements: Vec<String>,
+    /// Files that the build needs from outside its context.
+    pub carried: Vec<Carried>,
+    /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no layer and in no history.
+    pub build_args: Vec<(String, String)>,
+    /// Paths of the build context that the image takes.
+    pub sources: Vec<String>,
+    /// Whether only BuildKit can build it, and why.
+    pub buildkit: Option<String>,
+    /// What to know before using it.
+    pub warnings: Vec<Warning>,
+    /// What the finished image must answer.
+    pub proof: Proof,
+}
+
+/// A file that the build needs from outside its context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// Where it lies on this machine.
+    pub from: String,
+    /// What it is called in the build context.
+    pub to: String,
+}
+
+/// How the CA bundle is called in the build context.
+pub const CA_BUNDLE: &str = "ca-certificates.crt";
+
+/// Settles everything.
+pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Error> {
+    let stack = &resolution.stack;
+    let base = base::settle(request, stack)?;
+    let python = python::settle(request, stack, &base)?;
+    let work = Work { request, resolution, stack, base: &base, python: &python };
+    let mut stages = python::stages(&work);
+    let mut installed = python::steps(&work)?;
+    installed.extend(packages::steps(&work)?);
+    match &base.build {
+        Some(build) => {
+            let mut steps = system::build_steps(&work)?;
+            steps.extend(installed);
+            stages.push(Stage {
+                name: "build".into(),
+                image: build.clone(),
+                why: base.build_why.clone(),
+                steps,
+            });
+            let mut steps = system::run_steps(&work)?;
+            steps.extend(python::taken_over(&work));
+            stages.push(last(&work, steps)?);
+        }
+        None => {
+            let mut steps = system::run_steps(&work)?;
+            steps.extend(installed);
+            stages.push(last(&work, steps)?);
+        }
+    }
+    let mut warnings = resolution.warnings.clone();
+    warnings.retain(|warning| warning.id != "python-externally-managed" || python.environment.is_none());
+    warnings.extend(base.warnings.clone());
+    Ok(Plan {
+        name: name(request),
+        description: request.description.clone(),
+        origin: request.origin.clone(),
+        says: request.says.clone(),
+        buildkit: buildkit(&stages),
+        stages,
+        labels: labels::labels(&work),
+        requirements: packages::requirements(&work),
+        carried: carried(request),
+        build_args: surroundings::build_args(request)?,
+        sources: request.copy.iter().map(|copy| copy.from.clone()).collect(),
+        warnings,
+        proof: proof::proof(&work),
+        stack: stack.clone(),
+    })
+}
+
+/// What the parts of planning look at.
+#[derive(Debug)]
+struct Work<'a> {
+    request: &'a ImageRequest,
+    resolution: &'a Resolution,
+    stack: &'a Stack,
+    base: &'a base::Base,
+    python: &'a python::Python,
+}
+
+impl Work<'_> {
+    /// The sentence of the resolver about a part.
+    fn because(&self, part: &str) -> Option<&str> {
+        let found = self.resolution.because.iter().find(|because| because.part == part);
+        found.map(|because| because.says.as_str())
+    }
+
+    /// A shell command's mounts: the CA bundle, where the request has one.
+    fn trust(&self) -> Vec<String> {
+        let bundle = self.request.ca_certificates.iter();
+        bundle.map(|_| format!("type=bind,source={CA_BUNDLE},target={TRUSTED}")).collect()
+    }
+
+    /// The variables by which pip and uv find the CA bundle, before a command.
+    fn trusting(&self, command: String) -> String {
+        match self.request.ca_certificates {
+            Some(_) => format!(
+                "export SSL_CERT_FILE={TRUSTED} PIP_CERT={TRUSTED} REQUESTS_CA_BUNDLE={TRUSTED} && {command}"
+            ),
+            None => command,
+        }
+    }
+}
+
+/// Where the CA bundle is mounted.
+const TRUSTED: &str = "/run/envdoc-ca.crt";
+
+/// The last stage: what was installed, then the user's part, which changes most often.
+fn last(work: &Work, mut steps: Vec<Step>) -> Result<Stage, Error> {
+    steps.splice(0..0, surroundings::environment(work));
+    steps.extend(surroundings::steps(work)?);
+    steps.push(Step::of(Instruction::Label(labels::labels(work).into_iter().collect())));
+    steps.extend(surroundings::start(work));
+    Ok(Stage { name: "image".into(), image: work.base.reference(), why: work.base.why.clone(), steps })
+}
+
+fn name(request: &ImageRequest) -> String {
+    request.name.clone().unwrap_or_else(|| "envdoc-image".into())
+}
+
+fn carried(request: &ImageRequest) -> Vec<Carried> {
+    let bundle = request.ca_certificates.iter();
+    bundle.map(|from| Carried { from: from.clone(), to: CA_BUNDLE.into() }).collect()
+}
+
+/// Whether a mount stands anywhere, which the classic builder does not know.
+fn buildkit(stages: &[Stage]) -> Option<String> {
+    let mounts = |step: &Step| matches!(&step.does, Instruction::Run { mounts, .. } if !mounts.is_empty());
+    let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
+    any.then(|| "its RUN instructions have mounts".into())
+}
+
+/// A request that cannot be planned.
+fn refused(says: impl Into<String>) -> Error {
+    Error::new(Kind::Usage, says)
+}
+
+#[cfg(test)]
+mod tests;

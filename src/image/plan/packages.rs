@@ -1,0 +1,168 @@
+//! The Python packages, and how they are installed.
+
+use super::base::{Need, need};
+use super::python::{Source, uv_mounts};
+use super::step::{Instruction, Step};
+use super::{Work, arch_list};
+use crate::error::Error;
+use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
+use crate::resolve::parse;
+use crate::resolve::world::World;
+
+/// What pip and uv may keep between builds.
+pub fn pip_cache(work: &Work) -> Vec<String> {
+    match work.request.caches() {
+        true => vec!["type=cache,target=/root/.cache/pip".into()],
+        false => Vec::new(),
+    }
+}
+
+/// Packages of the request that the catalog does not know: pip chooses their versions.
+pub fn unknown(work: &Work) -> Vec<String> {
+    let known = parse::package_names(World::get());
+    let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
+    work.request.packages.iter().filter(foreign).cloned().collect()
+}
+
+/// Everything that is installed, as a requirements file names it.
+pub fn requirements(work: &Work) -> Vec<String> {
+    let stack = work.stack;
+    let flash_attn = stack.packages.get("flash-attn").map(|version| match flash_attn_wheel(stack, version) {
+        Some(url) => format!("flash-attn @ {url}"),
+        None => format!("flash-attn=={version}"),
+    });
+    [torch_pin(stack)]
+        .into_iter()
+        .chain(partners(stack))
+        .chain(others(stack))
+        .chain(unknown(work))
+        .chain(flash_attn)
+        .collect()
+}
+
+/// The steps that install.
+pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let stack = work.stack;
+    let mut steps = indexes(work);
+    let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
+    let rest: Vec<String> = others(stack).into_iter().chain(unknown(work)).collect();
+    let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
+    if own_torch {
+        // The image's own torch has no build in its version: pinning one would replace it.
+        let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
+        let why = format!(
+            "torch {} is in the image already; it is named so that nothing replaces it.",
+            stack.torch
+        );
+        steps.push(install(work, &[], &pins).because(why));
+    } else if let Some(url) = &stack.index_url {
+        let step =
+            install(work, &[format!("--index-url {url}")], &with_torch).maybe_because(work.because("torch"));
+        steps.push(step);
+        if !rest.is_empty() {
+            let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
+            let why =
+                format!("{} is named again so that nothing replaces it by another build.", torch_pin(stack));
+            steps.push(install(work, &[], &pins).because(why));
+        }
+    } else {
+        // torch alone in its layer: it is the largest part and changes least.
+        steps.push(install(work, &[], &with_torch).maybe_because(work.because("torch")));
+        if !rest.is_empty() {
+            let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
+            let why = "torch is named again so that nothing replaces it.";
+            steps.push(install(work, &[], &pins).because(why));
+        }
+    }
+    steps.extend(flash_attn(work));
+    Ok(steps)
+}
+
+/// Where packages come from, as arguments of the build: they are no part of the image.
+fn indexes(work: &Work) -> Vec<Step> {
+    let mirrors = &work.request.mirrors;
+    let mut steps = Vec::new();
+    let (one, more) = match work.python.source {
+        Source::Uv => ("UV_DEFAULT_INDEX", "UV_INDEX"),
+        Source::Image | Source::Apt => ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
+    };
+    if let Some(index) = &mirrors.pip_index {
+        steps.push(
+            Step::of(Instruction::Arg(one.into(), Some(index.clone())))
+                .because("Where the packages come from; --build-arg takes another."),
+        );
+    }
+    if !mirrors.extra_index.is_empty() {
+        steps.push(Step::of(Instruction::Arg(more.into(), Some(mirrors.extra_index.join(" ")))));
+    }
+    steps
+}
+
+/// One `pip install`, a package a line.
+fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
+    let uv = work.python.source == Source::Uv;
+    let mut flags: Vec<String> = Vec::new();
+    if !work.request.caches() {
+        flags.push(if uv { "--no-cache" } else { "--no-cache-dir" }.into());
+    }
+    if work.python.externally_managed {
+        flags.push("--break-system-packages".into());
+    }
+    flags.extend(options.iter().cloned());
+    let program = match (uv, work.request.caches()) {
+        (true, true) => "UV_LINK_MODE=copy /mnt/uv pip install",
+        (true, false) => "/mnt/uv pip install",
+        (false, _) => "pip install",
+    };
+    let first = flags.iter().fold(program.to_owned(), |text, flag| format!("{text} {flag}"));
+    let mut command = vec![work.trusting(first)];
+    command.extend(packages.iter().map(|package| quoted(package)));
+    let mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };
+    let step = Step::of(Instruction::Run { mounts, commands: vec![command] });
+    match work.python.externally_managed {
+        true => step.because(
+            "pip is told to install into the Python of the image, which is there for nothing else (PEP 668).",
+        ),
+        false => step,
+    }
+}
+
+/// A requirement as the shell needs it.
+fn quoted(package: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+=:/,@".contains(c);
+    if package.chars().all(plain) { package.to_owned() } else { format!("'{}'", package.replace('\'', "")) }
+}
+
+/// flash-attn: its wheel, or a build with the torch that is there.
+fn flash_attn(work: &Work) -> Vec<Step> {
+    let Some(version) = work.stack.packages.get("flash-attn") else { return Vec::new() };
+    let pin = torch_pin(work.stack);
+    if let Some(url) = flash_attn_wheel(work.stack, version) {
+        return vec![
+            install(work, &[], &[pin, url])
+                .because("The wheel of flash-attn for this torch, Python and CUDA: nothing is compiled."),
+        ];
+    }
+    let tools = ["ninja", "packaging", "psutil", "setuptools", "wheel"].map(str::to_owned);
+    let mut steps = vec![install(work, &[], &tools)];
+    steps.extend(arch_list(work));
+    steps.push(
+        Step::of(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
+            .because("Compilers at a time: each takes several GB of memory."),
+    );
+    let package = format!("flash-attn=={version}");
+    steps.push(
+        install(work, &["--no-build-isolation".into()], &[pin, package])
+            .because("It imports torch while it is built, so it cannot be built apart."),
+    );
+    steps
+}
+
+/// For which GPUs is compiled.
+pub fn arch_list(work: &Work) -> Option<Step> {
+    if need(work.request, work.stack).0 == Need::Never {
+        return None;
+    }
+    let (list, why) = arch_list::list(work)?;
+    Some(Step::of(Instruction::Arg("TORCH_CUDA_ARCH_LIST".into(), Some(list))).because(why))
+}

@@ -1,0 +1,185 @@
+//! Where the Python comes from, and the environment that packages are installed into.
+
+use super::super::request::ImageRequest;
+use super::base::Base;
+use super::packages::pip_cache;
+use super::step::{Instruction, Stage, Step};
+use super::{Work, refused, system};
+use crate::catalog::systems;
+use crate::error::Error;
+use crate::resolve::answer::Stack;
+
+/// The uv that brings Pythons: the release whose list of downloads the catalog was read from.
+pub const UV: &str = "0.13.9";
+
+/// Where the environment is.
+const ENVIRONMENT: &str = "/opt/venv";
+
+/// Where uv's Pythons are.
+const PYTHONS: &str = "/opt/python";
+
+/// Who brings the Python.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The base image; packages go into it.
+    Image,
+    /// The system's archive.
+    Apt,
+    /// uv's builds.
+    Uv,
+}
+
+/// The Python of an image.
+#[derive(Debug)]
+pub struct Python {
+    /// Who brings it.
+    pub source: Source,
+    /// The environment, where there is one.
+    pub environment: Option<&'static str>,
+    /// The program to ask: `/opt/venv/bin/python`.
+    pub interpreter: String,
+    /// Whether pip refuses to install into it unless it is told to (PEP 668).
+    pub externally_managed: bool,
+}
+
+/// Decides.
+pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Python, Error> {
+    let in_image = request.base_python.as_deref() == Some(&stack.python) && request.base_image.is_some();
+    let of_pytorch = stack.python_from == "machine" && base.known.is_some();
+    let source = match stack.python_from.as_str() {
+        _ if in_image || of_pytorch => Source::Image,
+        "image" => Source::Image,
+        "apt" => Source::Apt,
+        "uv" => Source::Uv,
+        other => {
+            return Err(refused(format!(
+                "Python {} would come from {other}, for which envdoc writes no Dockerfile yet",
+                stack.python
+            ))
+            .hint("ask for Ubuntu or Debian with `os`"));
+        }
+    };
+    let environment = (source != Source::Image).then_some(ENVIRONMENT);
+    if environment.is_some() && !base.system.is_some_and(|system| system::has_apt(&system.id)) {
+        return Err(refused(
+            "envdoc writes Dockerfiles for Ubuntu and Debian, and for images that bring their Python",
+        )
+        .hint("ask for one of them with `os`"));
+    }
+    Ok(Python {
+        source,
+        environment,
+        interpreter: environment.map_or("python".into(), |dir| format!("{dir}/bin/python")),
+        externally_managed: source == Source::Image
+            && base.known.is_some_and(|image| image.externally_managed == Some(true)),
+    })
+}
+
+/// System packages that the Python itself needs in the stage where packages are installed.
+pub fn system_packages(work: &Work) -> Vec<&'static str> {
+    match work.python.source {
+        Source::Apt => vec!["python3", "python3-venv"],
+        Source::Image | Source::Uv => Vec::new(),
+    }
+}
+
+/// Headers of the Python, for what is compiled against it.
+pub fn headers(work: &Work) -> Option<&'static str> {
+    (work.python.source == Source::Apt).then_some("python3-dev")
+}
+
+/// The release that uv installs: `3.12.16`.
+fn release(series: &str) -> String {
+    let newest = systems::uv()
+        .newest
+        .split(' ')
+        .find(|release| release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.')));
+    newest.unwrap_or(series).to_owned()
+}
+
+/// The stage that brings uv and its Python, where it is needed.
+pub fn stages(work: &Work) -> Vec<Stage> {
+    if work.python.source != Source::Uv {
+        return Vec::new();
+    }
+    let series = &work.stack.python;
+    let mut steps = system::preamble(work);
+    steps.push(system::install(work, &["ca-certificates", "python3-pip"]));
+    let commands = vec![
+        vec![work.trusting(format!("python3 -m pip install --target /opt/uv uv=={UV}"))],
+        vec![format!(
+            "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
+            release(series)
+        )],
+    ];
+    let mounts = [pip_cache(work), work.trust()].concat();
+    steps.push(Step::of(Instruction::Run { mounts, commands }));
+    let system = work.base.system.map_or("The base image", |system| system.name.as_str());
+    let why = format!(
+        "{system} has no Python {series}: uv brings it. uv itself and what installs it stay in this stage."
+    );
+    vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
+}
+
+/// The steps that make the environment.
+pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let because = work.because("python");
+    let run = |mounts, command: &str| {
+        Step::of(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
+    };
+    let made = match work.python.source {
+        Source::Image => return Ok(Vec::new()),
+        Source::Apt => {
+            vec![run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}")).maybe_because(because)]
+        }
+        Source::Uv => {
+            let copied = Instruction::Copy {
+                from: Some("python".into()),
+                owner: None,
+                sources: vec![PYTHONS.into()],
+                to: PYTHONS.into(),
+            };
+            let command = format!(
+                "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} {ENVIRONMENT}",
+                release(&work.stack.python)
+            );
+            vec![Step::of(copied).maybe_because(because), run(uv_mounts(work), &work.trusting(command))]
+        }
+    };
+    let path = Instruction::Env(vec![
+        ("VIRTUAL_ENV".into(), ENVIRONMENT.into()),
+        ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH")),
+    ]);
+    Ok(made.into_iter().chain([Step::of(path)]).collect())
+}
+
+/// uv, from its stage: in no layer.
+pub fn uv_mounts(work: &Work) -> Vec<String> {
+    let mut mounts = vec!["type=bind,from=python,source=/opt/uv/bin,target=/mnt".to_owned()];
+    if work.request.caches() {
+        mounts.push("type=cache,target=/root/.cache/uv".into());
+    }
+    mounts.extend(work.trust());
+    mounts
+}
+
+/// The environment, taken from the stage that compiled.
+pub fn taken_over(work: &Work) -> Vec<Step> {
+    let copy = |path: &str, from: &str| {
+        Step::of(Instruction::Copy {
+            from: Some(from.into()),
+            owner: None,
+            sources: vec![path.into()],
+            to: path.into(),
+        })
+    };
+    let mut steps = Vec::new();
+    if work.python.source == Source::Uv {
+        steps.push(copy(PYTHONS, "python"));
+    }
+    steps.push(copy(ENVIRONMENT, "build"));
+    let path =
+        vec![("VIRTUAL_ENV".into(), ENVIRONMENT.into()), ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH"))];
+    steps.push(Step::of(Instruction::Env(path)));
+    steps
+}

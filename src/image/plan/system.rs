@@ -1,0 +1,162 @@
+//! System packages.
+
+use super::base::Need;
+use super::python::{self, Source};
+use super::step::{Instruction, Step};
+use super::{Work, base, refused};
+use crate::catalog::systems;
+use crate::error::Error;
+
+/// Whether a system's packages come through apt.
+pub fn has_apt(id: &str) -> bool {
+    id.starts_with("ubuntu") || id.starts_with("debian")
+}
+
+/// What every stage begins with that runs commands.
+pub fn preamble(_work: &Work) -> Vec<Step> {
+    let shell = ["/bin/bash", "-o", "pipefail", "-c"].map(str::to_owned).to_vec();
+    vec![Step::of(Instruction::Shell(shell))]
+}
+
+/// The system packages of the stage that compiles.
+pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let mut names = python::system_packages(work);
+    names.extend(compiler(work));
+    let mut steps = preamble(work);
+    if !names.is_empty() {
+        steps.push(install(work, &names));
+    }
+    Ok(steps)
+}
+
+/// The system packages of the finished image.
+pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let mut steps = preamble(work);
+    let mut names: Vec<&str> = Vec::new();
+    match (work.python.source, &work.base.build) {
+        // What makes the environment stays in the stage that compiles.
+        (Source::Apt, Some(_)) => names.push("python3"),
+        _ => names.extend(python::system_packages(work)),
+    }
+    let compiles = base::need(work.request, work.stack).0 != Need::Never && work.base.build.is_none();
+    if compiles {
+        names.extend(compiler(work));
+    }
+    for package in &work.request.apt {
+        check(work, package)?;
+        names.push(package);
+    }
+    if names.is_empty() {
+        return Ok(steps);
+    }
+    if !work.base.system.is_none_or(|system| has_apt(&system.id)) {
+        return Err(refused("`apt` packages go into Ubuntu and Debian images only")
+            .hint("ask for one of them with `os`"));
+    }
+    let mut step = install(work, &names);
+    if compiles && work.base.nvcc {
+        step =
+            step.because("nvcc calls the C++ compiler; what is compiled against Python needs its headers.");
+    }
+    steps.push(step);
+    Ok(steps)
+}
+
+/// A compiler and the headers of Python.
+fn compiler(work: &Work) -> Vec<&'static str> {
+    if !work.base.system.is_some_and(|system| has_apt(&system.id)) {
+        return Vec::new();
+    }
+    std::iter::once("g++").chain(python::headers(work)).collect()
+}
+
+/// Refuses packages that cannot be there, or have no place in an image.
+fn check(work: &Work, package: &str) -> Result<(), Error> {
+    let name = package.split(['=', '/', ':']).next().unwrap_or_default();
+    let well_formed = name.len() > 1
+        && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && package.chars().all(|c| c.is_ascii_alphanumeric() || "+-.=:~/_".contains(c));
+    if !well_formed {
+        return Err(refused(format!("`apt`: {package:?} is no name of a package")));
+    }
+    if name.starts_with("nvidia-driver")
+        || name == "cuda-drivers"
+        || name.starts_with("libnvidia-compute")
+        || name == "nvidia-docker2"
+    {
+        return Err(refused(format!("`apt`: {name} has no place in an image"))
+            .hint("the driver's libraries come from the host, put in by the NVIDIA container toolkit"));
+    }
+    let (Some(system), Some(rest)) = (work.base.system, name.strip_prefix("python3.")) else { return Ok(()) };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let series = format!("3.{digits}");
+    let source = systems::python_source(&system.id, &series);
+    if source.is_some_and(|source| source.distribution == Some(false)) {
+        return Err(refused(format!("`apt`: {} has no {name}", system.name))
+            .hint(format!("say `python: \"{series}\"`, and envdoc brings that Python")));
+    }
+    if rest.ends_with("-distutils") && digits.parse().is_ok_and(|minor: u32| minor >= 12) {
+        return Err(refused(format!("`apt`: there is no {name}: distutils left Python with 3.12"))
+            .hint("add the Python package setuptools instead"));
+    }
+    Ok(())
+}
+
+/// One `apt-get install`, its downloads kept by the builder or thrown away.
+pub fn install(work: &Work, packages: &[&str]) -> Step {
+    let mut names = packages.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let (options, sources) = mirror(work);
+    let mut commands = Vec::new();
+    let mut mounts = Vec::new();
+    if work.request.caches() {
+        mounts.extend(
+            ["/var/cache/apt", "/var/lib/apt/lists"]
+                .map(|dir| format!("type=cache,target={dir},sharing=locked")),
+        );
+        // Debian's and Ubuntu's images throw every downloaded package away.
+        commands.push(vec!["rm -f /etc/apt/apt.conf.d/docker-clean".to_owned()]);
+    }
+    commands.extend(sources.map(|line| vec![line]));
+    commands.push(vec![format!("apt-get{options} update")]);
+    let mut install =
+        vec![format!("DEBIAN_FRONTEND=noninteractive apt-get{options} install -y --no-install-recommends")];
+    install.extend(names.iter().map(|name| (*name).to_owned()));
+    commands.push(install);
+    if !options.is_empty() {
+        commands.push(vec![format!("rm {LIST}")]);
+    }
+    if !work.request.caches() {
+        commands.push(vec!["rm -rf /var/lib/apt/lists/*".to_owned()]);
+    }
+    Step::of(Instruction::Run { mounts, commands })
+        .ignoring("DL3008", "the archive keeps only the newest build of a package; a pinned one is gone with the next security update.")
+}
+
+/// Where the list of the mirror is while packages are installed.
+const LIST: &str = "/tmp/mirror.list";
+
+/// apt's options for the mirror, and the command that writes its list.
+fn mirror(work: &Work) -> (String, Option<String>) {
+    let (Some(_), Some(system)) = (&work.request.mirrors.apt, work.base.system) else {
+        return (String::new(), None);
+    };
+    let Some(codename) = &system.codename else { return (String::new(), None) };
+    let lines = if system.id.starts_with("debian") {
+        let keys = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]";
+        [
+            format!("deb {keys} $APT_MIRROR/debian {codename} main"),
+            format!("deb {keys} $APT_MIRROR/debian {codename}-updates main"),
+            format!("deb {keys} $APT_MIRROR/debian-security {codename}-security main"),
+        ]
+    } else {
+        let keys = "[signed-by=/usr/share/keyrings/ubuntu-archive-keyring.gpg]";
+        let archive = if work.stack.architecture == "x86_64" { "ubuntu" } else { "ubuntu-ports" };
+        ["", "-updates", "-security"]
+            .map(|suite| format!("deb {keys} $APT_MIRROR/{archive} {codename}{suite} main universe"))
+    };
+    let text = lines.map(|line| format!("\"{line}\"")).join(" ");
+    let options = format!(" -o Dir::Etc::SourceList={LIST} -o Dir::Etc::SourceParts=-");
+    (options, Some(format!("printf '%s\\n' {text} > {LIST}")))
+}

@@ -1,0 +1,81 @@
+use super::*;
+use crate::render;
+use crate::resolve::answer::Answer;
+use crate::resolve::parse;
+use crate::resolve::request::{Request, Want};
+use crate::resolve::world::World;
+
+/// The plan of a request in YAML, resolved as the command line does it.
+fn planned(text: &str) -> Result<Plan, Error> {
+    let request = ImageRequest::parse("request.yaml", text).unwrap();
+    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let mut request = request;
+    request.targets = wishes
+        .iter()
+        .filter_map(|wish| match &wish.want {
+            Want::Gpu(gpu) => Some(gpu.capability),
+            _ => None,
+        })
+        .collect();
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    match crate::resolve::resolve(World::get(), &asked) {
+        Answer::Found(resolution) => plan(&request, &resolution),
+        Answer::None(conflict) => panic!("{}", conflict.says),
+    }
+}
+
+fn dockerfile(text: &str) -> String {
+    render::dockerfile(&planned(text).unwrap()).unwrap()
+}
+
+#[test]
+fn the_wheels_of_a_plain_stack_need_no_nvcc() {
+    let text = dockerfile("torch: 2.5.1\ncuda: 12.1\npython: 3.12\n");
+    assert!(text.contains("FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS image"), "{text}");
+    assert!(text.contains("--index-url https://download.pytorch.org/whl/cu121"), "{text}");
+    assert!(text.contains("torch==2.5.1+cu121"), "{text}");
+}
+
+#[test]
+fn deepspeed_gets_nvcc_a_compiler_and_headers() {
+    let plan = planned("deepspeed: any\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("-devel-ubuntu24.04 AS image") && text.contains("python3-dev"), "{text}");
+    assert_eq!(plan.proof.nvcc.as_deref(), Some(plan.stack.cuda.as_str()));
+    assert!(plan.proof.imports.contains(&"deepspeed".to_owned()));
+}
+
+#[test]
+fn what_is_compiled_at_build_time_alone_leaves_nvcc_behind() {
+    let text = dockerfile("packages: [flash-attn]\ncompile: build\ngpus: [h100, a100]\n");
+    assert!(
+        text.contains("-devel-ubuntu24.04 AS build") && text.contains("-base-ubuntu24.04 AS image"),
+        "{text}"
+    );
+    assert!(text.contains("COPY --from=build /opt/venv /opt/venv"), "{text}");
+    assert!(text.contains("ARG TORCH_CUDA_ARCH_LIST=8.0;9.0\n"), "{text}");
+}
+
+#[test]
+fn an_own_image_is_told_by_the_request() {
+    let text = dockerfile("base_image: registry.example/base:1\nos: debian12\npython: 3.11\n");
+    assert!(text.contains("FROM registry.example/base:1 AS image"), "{text}");
+    assert!(text.contains("NVIDIA_VISIBLE_DEVICES=all"), "{text}");
+    let error = planned("base_image: registry.example/base:1\n").unwrap_err();
+    assert!(error.message.contains("what system"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_in_an_image_is_refused() {
+    for (request, words) in [
+        ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),
+        ("apt: [nvidia-driver-550]\n", "has no place in an image"),
+        ("apt: ['git lfs']\n", "is no name of a package"),
+        ("env: {HF_TOKEN: x}\n", "looks like a secret"),
+        ("mirrors: {pip_index: 'https://me:pass@index.example/simple'}\n", "password"),
+        ("user: 1000\n", "cannot be the name of a user"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+}

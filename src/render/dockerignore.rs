@@ -1,0 +1,26 @@
+//! `.dockerignore`: what of the build context the image takes, and nothing else.
+
+use serde::Serialize;
+
+use super::{fill, header};
+use crate::error::Error;
+use crate::image::plan::Plan;
+
+const TEMPLATE: &str = include_str!("../../templates/dockerignore.hbs");
+
+#[derive(Debug, Serialize)]
+struct Values {
+    header: String,
+    taken: Vec<String>,
+}
+
+/// The file of a plan.
+pub fn dockerignore(plan: &Plan) -> Result<String, Error> {
+    let carried = plan.carried.iter().map(|file| file.to.as_str());
+    let sources = plan.sources.iter().map(|path| path.trim_start_matches("./").trim_end_matches('/'));
+    let taken = carried
+        .chain(sources)
+        .map(|path| if path == "." || path.is_empty() { "**" } else { path }.to_owned())
+        .collect();
+    fill("dockerignore.hbs", TEMPLATE, &Values { header: header(plan), taken })
+}
