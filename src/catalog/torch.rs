@@ -25,6 +25,8 @@ pub struct Release {
     /// Pythons of `pythons` for which PyPI has no wheel of that torchvision.
     #[serde(default)]
     pub torchvision_lacks: Vec<String>,
+    /// What that torchvision declares (`Requires-Python`), where it leaves out patch releases: `!=3.14.1,>=3.10`.
+    pub torchvision_python: Option<String>,
     /// Pythons of `pythons` for which PyPI has no wheel of that torchaudio.
     #[serde(default)]
     pub torchaudio_lacks: Vec<String>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::Stack;
+use super::constraints::python_wheel::left_out;
 use super::rank;
 use super::search::Choice;
 use super::wanted::Wanted;
@@ -20,12 +21,15 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         .filter(|release| release.package != "deepspeed")
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
+    let partner = |name: &str, version: Option<&String>| {
+        version.filter(|_| !left_out(wanted, choice.place.build, choice.place.python, name)).cloned()
+    };
     let mut stack = Stack {
         python: choice.place.python.text.clone(),
         torch: release.version.clone(),
         torch_build: build.build.clone(),
-        torchvision: release.torchvision.clone(),
-        torchaudio: release.torchaudio_of(&build.build).cloned(),
+        torchvision: partner("torchvision", release.torchvision.as_ref()),
+        torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
         triton: release.triton.clone().filter(|_| choice.place.build.pypi),
         cuda: choice.place.build.cuda_text(),
         cudnn: build.cudnn.clone(),

@@ -2,8 +2,8 @@
 //!
 //! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first.
 //! Then the torch build: what is installed, else the newest release; among the builds of a release the one whose CUDA the driver
-//! knows in full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, the
-//! system's own Python, the leanest image that does, the newest system. Then the other packages, newest first.
+//! knows in full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, a
+//! Python for which torchvision and torchaudio have wheels, the system's own Python, the leanest image that does, the newest system. Then the other packages, newest first.
 
 use std::cmp::Reverse;
 
@@ -166,6 +166,8 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
                 ended(python.end_of_life.as_deref()),
                 ended(system.and_then(|system| system.end_of_life.as_deref())),
             ),
+            // A Python for which there is everything that comes beside torch.
+            without_partner(build, python),
             // A family that everybody knows before a Python that needs no further step.
             system_place(base).0,
             !own_python(python, base),
@@ -177,6 +179,12 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
             Reverse(base.cuda.clone()),
         )
     });
+}
+
+/// Whether torchvision or torchaudio has no wheel for the Python though torch has.
+fn without_partner(build: &Build, python: &Python) -> bool {
+    let (vision, audio) = (&build.release.torchvision_lacks, &build.release.torchaudio_lacks);
+    vision.contains(&python.text) || (build.torchaudio.is_some() && audio.contains(&python.text))
 }
 
 fn has_cudnn(base: &Base) -> bool {

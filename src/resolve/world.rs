@@ -63,6 +63,8 @@ pub struct Build {
     pub driver_floor: Option<(&'static str, DriverVersion)>,
     /// The torchvision of the release.
     pub torchvision: Option<Version>,
+    /// What that torchvision declares of Python, where it leaves out patch releases.
+    pub torchvision_python: Option<VersionSpecifiers>,
     /// The torchaudio that goes with it; `None`: there is none.
     pub torchaudio: Option<Version>,
     /// What it requires of triton.
@@ -249,6 +251,7 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
         driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
         driver_floor: driver_floor(minor(text)?.0),
         torchvision: partner(&release.torchvision),
+        torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
         torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
         triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
         nccl: partner(&build.nccl),

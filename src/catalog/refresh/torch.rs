@@ -132,9 +132,11 @@ fn release(
     add("aarch64_pythons", (!arm.pythons.is_empty()).then(|| pythons(&arm)));
     add("glibc_min", glibc(&x86).map(|(major, minor)| quoted(&format!("{major}.{minor}"))));
     for partner in ["torchvision", "torchaudio"] {
-        if let Some((name, lacks)) = partner_of(index, partner, version, &x86, newest)? {
-            add(partner, Some(quoted(&name)));
-            add(&format!("{partner}_lacks"), (!lacks.is_empty()).then(|| list(&lacks)));
+        if let Some(found) = partner_of(index, partner, version, &x86, newest)? {
+            add(partner, Some(quoted(&found.version)));
+            let python = found.python.filter(|text| partner == "torchvision" && text.contains("!="));
+            add("torchvision_python", python.as_deref().map(quoted));
+            add(&format!("{partner}_lacks"), (!found.lacks.is_empty()).then(|| list(&found.lacks)));
         }
     }
     add("triton", pins.triton.as_deref().map(quoted));
@@ -168,15 +170,24 @@ fn pythons(wheels: &Wheels) -> String {
     list(&wheels.pythons.keys().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-/// The newest release of a partner that goes with this torch by its requirements, and the Pythons for which it has no wheel though
-/// torch has.
+/// A release of torchvision or torchaudio.
+struct Partner {
+    version: String,
+    /// The Pythons for which it has no wheel though torch has.
+    lacks: Vec<String>,
+    /// `Requires-Python`.
+    python: Option<String>,
+}
+
+/// The newest release of a partner that goes with this torch by its requirements, the Pythons for which it has no wheel though torch
+/// has, and the Pythons that it declares.
 fn partner_of(
     index: &Index<'_>,
     partner: &str,
     torch: &Version,
     wheels_of_torch: &Wheels,
     newest: u32,
-) -> Result<Option<(String, Vec<String>)>, String> {
+) -> Result<Option<Partner>, String> {
     let Some(files) = index.project(partner)? else { return Ok(None) };
     for (version, files) in finals(partner, files).iter().rev().take(PARTNERS) {
         let own = wheels(files, "x86_64", newest);
@@ -187,7 +198,10 @@ fn partner_of(
             let every = own.every.is_some() || own.pure;
             let lacks =
                 wheels_of_torch.pythons.keys().filter(|python| !every && !own.pythons.contains_key(python));
-            return Ok(Some((version.to_string(), lacks.map(Python::to_string).collect())));
+            let python = files.iter().find_map(|file| file.requires_python.as_deref());
+            let python = python.map(python_specifier).transpose()?;
+            let lacks = lacks.map(Python::to_string).collect();
+            return Ok(Some(Partner { version: version.to_string(), lacks, python }));
         }
     }
     Ok(None)

@@ -17,7 +17,7 @@ mod incompatible;
 mod nvcc;
 mod partners;
 mod python_obtainable;
-mod python_wheel;
+pub mod python_wheel;
 mod requirements;
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,10 @@
 //! There are wheels for the Python.
 
+use pep440_rs::VersionSpecifiers;
+
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
+use crate::resolve::words::and;
 use crate::resolve::world::{Build, Python, Release};
 
 const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
@@ -17,7 +20,8 @@ pub const CONSTRAINT: Constraint = Constraint {
 /// Wheels of torchvision and torchaudio.
 pub const PARTNERS: Constraint = Constraint {
     id: "partner-wheel-for-python",
-    says: "The torchvision and torchaudio that were asked for have a wheel for the Python.",
+    says: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that was not asked for is left out \
+           where it has none.",
     source: SOURCE,
     judge: Judge::Python(partners),
 };
@@ -51,25 +55,58 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
 }
 
 fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
-    let release = build.release;
-    for (name, lacks, version) in [
-        ("torchvision", &release.torchvision_lacks, &release.torchvision),
-        ("torchaudio", &release.torchaudio_lacks, &release.torchaudio),
-    ] {
-        if !lacks.contains(&python.text) || !wanted.packages.contains_key(name) {
-            continue;
-        }
-        let version = version.as_deref().unwrap_or_default();
-        return match build.pypi {
-            true => Judgement::Fails(format!("{name} {version} has no wheel for Python {}", python.text)),
-            false => Judgement::Unknown(format!(
-                "PyPI has no wheel of {name} {version} for Python {}; whether the index of {} has is not known",
-                python.text,
+    let mut all = Judgement::Holds;
+    for name in ["torchvision", "torchaudio"] {
+        let Some(missing) = missing(wanted, build, python, name) else { continue };
+        let asked_for = wanted.packages.contains_key(name);
+        all = all.and(match missing {
+            Missing::Excluded(says) | Missing::NoWheel(says) if !asked_for => {
+                Judgement::Notes(format!("{says}: it is left out"))
+            }
+            Missing::NoWheel(says) if !build.pypi => Judgement::Unknown(format!(
+                "{says} on PyPI; whether the index of {} has one is not known",
                 build.name()
             )),
-        };
+            Missing::Excluded(says) | Missing::NoWheel(says) => Judgement::Fails(says),
+        });
     }
-    Judgement::Holds
+    all
+}
+
+/// Why there is no torchvision or torchaudio for a Python.
+enum Missing {
+    /// Its metadata leaves the Python out, wherever it is from.
+    Excluded(String),
+    /// PyPI has no wheel of it.
+    NoWheel(String),
+}
+
+/// Why there is no partner for the Python; `None`: there is one, or the build has no such partner at all.
+fn missing(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> Option<Missing> {
+    let release = build.release;
+    let (version, lacks, declares) = match name {
+        "torchvision" => (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref()),
+        _ => (&build.torchaudio, &release.torchaudio_lacks, None),
+    };
+    let version = version.as_ref()?;
+    if lacks.contains(&python.text) {
+        return Some(Missing::NoWheel(format!("{name} {version} has no wheel for Python {}", python.text)));
+    }
+    // Only whoever names a patch release can meet one that is left out.
+    let declares = declares.filter(|_| !wanted.python.is_empty())?;
+    let wishes = wanted.python.iter().flat_map(|wish| wish.specifiers.iter());
+    let both: VersionSpecifiers = wishes.chain(declares.iter()).cloned().collect();
+    (!python.within(&both)).then(|| {
+        let wishes: Vec<&str> = wanted.python.iter().map(|wish| wish.text.as_str()).collect();
+        let says =
+            format!("{name} {version} does not allow Python {} (Requires-Python {declares})", and(&wishes));
+        Missing::Excluded(says)
+    })
+}
+
+/// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody asked for it.
+pub(in crate::resolve) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> bool {
+    !wanted.packages.contains_key(name) && missing(wanted, build, python, name).is_some()
 }
 
 fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
@@ -119,7 +156,30 @@ mod tests {
         };
         assert!(matches!(on(&[with("torchvision", "")], "3.13"), Judgement::Fails(_)));
         assert_eq!(on(&[with("torchvision", "")], "3.12"), Judgement::Holds);
-        assert_eq!(on(&[], "3.13"), Judgement::Holds);
+        assert!(matches!(on(&[], "3.13"), Judgement::Notes(_)));
+        assert_eq!(on(&[], "3.12"), Judgement::Holds);
+    }
+
+    #[test]
+    fn patch_releases_that_torchvision_leaves_out() {
+        let on = |wishes: &[crate::resolve::request::Wish], torch: (&str, &str)| {
+            judged_python(&PARTNERS, wishes, build(torch.0, torch.1), python("3.14"))
+        };
+        let (newest, before) = (("2.15.0", "cu132"), ("2.10.0", "cu128"));
+        let Judgement::Fails(says) = on(&[asked("3.14.1"), with("torchvision", "")], newest) else {
+            panic!()
+        };
+        assert!(says.contains("torchvision 0.29.2") && says.contains("3.14.1"), "{says}");
+        assert!(matches!(on(&[asked("3.14.1")], newest), Judgement::Notes(_)));
+        for python in ["3.14", "3.14.2", ">=3.14.1"] {
+            assert_eq!(on(&[asked(python), with("torchvision", "")], newest), Judgement::Holds, "{python}");
+        }
+        assert_eq!(on(&[asked("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
+    }
+
+    fn asked(python: &str) -> crate::resolve::request::Wish {
+        let want = crate::resolve::request::Want::Python(python.parse().unwrap());
+        crate::resolve::request::Wish { says: format!("--python {python}"), want }
     }
 
     #[test]

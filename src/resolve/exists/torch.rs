@@ -144,7 +144,9 @@ fn common(explanation: &mut Explanation, release: &Release) {
     explanation.row("Python", pythons.unwrap_or_else(|| "not known".to_owned()));
     explanation
         .row("glibc", release.glibc_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
-    explanation.row("torchvision", release.torchvision.clone().unwrap_or_default());
+    let python = release.torchvision_python.as_ref().map(|python| format!(", for Python {python}"));
+    let torchvision = release.torchvision.as_ref().map(|one| one.clone() + &python.unwrap_or_default());
+    explanation.row("torchvision", torchvision.unwrap_or_default());
     explanation.row("triton", release.triton.clone().unwrap_or_default());
     explanation.row("note", release.note.clone().unwrap_or_default());
     explanation.source(&release.source);

@@ -7,6 +7,7 @@ use super::merge::{Refused, ranges, said_of, short};
 use crate::catalog::{deepspeed, systems};
 use crate::resolve::answer::Because;
 use crate::resolve::assemble;
+use crate::resolve::constraints::python_wheel::left_out;
 use crate::resolve::rank;
 use crate::resolve::request::{self, Prefer, Versions};
 use crate::resolve::words;
@@ -52,6 +53,7 @@ impl<'w> Answered<'w, '_> {
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
+            .filter(|(name, _)| !left_out(&self.wanted, build, self.choice.place.python, name))
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
             .collect();
         if !partners.is_empty() {
