@@ -84,6 +84,7 @@ fn exit_codes() {
 
 #[test]
 fn schemas() {
+    same("docs/schemas/build.json", &schema::<envdoc::report::build::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());

@@ -1,5 +1,6 @@
 //! The command line: one file a verb, its arguments and its `run`.
 
+mod build;
 mod catalog;
 mod check;
 mod checks;
@@ -46,6 +47,7 @@ pub struct Cli {
 enum Command {
     Check(check::Args),
     Resolve(Box<resolve::Args>),
+    Build(Box<build::Args>),
     Matrix(matrix::Args),
     Snapshot(snapshot::Args),
     Explain(explain::Args),
@@ -65,6 +67,7 @@ impl Cli {
         match command {
             Command::Check(args) => args.run(),
             Command::Resolve(args) => args.run(),
+            Command::Build(args) => args.run(),
             Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Explain(args) => args.run(),

@@ -52,6 +52,69 @@ async fn ask(endpoint: &str, path: &str) -> Reading {
     }
 }
 
+/// POSTs nothing to `path`; the answer's text.
+pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, String> {
+    let request = hyper::Request::post(path);
+    match endpoint.split_once("://") {
+        Some(("unix", socket)) => {
+            let stream = UnixStream::connect(socket).await.map_err(|error| error.to_string())?;
+            transact(TokioIo::new(stream), request).await
+        }
+        Some(("tcp" | "http", address)) => {
+            let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+            transact(TokioIo::new(stream), request).await
+        }
+        _ => Err(format!("{endpoint} cannot be reached")),
+    }
+}
+
+/// A connection that the engine has handed over: after a POST to `path` asking for another `protocol`, with these headers.
+pub(super) async fn upgrade(
+    endpoint: &str,
+    path: &str,
+    protocol: &str,
+    headers: &[(&str, &str)],
+) -> Result<hyper::upgrade::Upgraded, String> {
+    match endpoint.split_once("://") {
+        Some(("unix", socket)) => {
+            let stream = UnixStream::connect(socket).await.map_err(|error| error.to_string())?;
+            hand_over(TokioIo::new(stream), path, protocol, headers).await
+        }
+        Some(("tcp" | "http", address)) => {
+            let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+            hand_over(TokioIo::new(stream), path, protocol, headers).await
+        }
+        _ => Err(format!("{endpoint} cannot be reached")),
+    }
+}
+
+async fn hand_over<S>(
+    stream: S,
+    path: &str,
+    protocol: &str,
+    headers: &[(&str, &str)],
+) -> Result<hyper::upgrade::Upgraded, String>
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(stream).await.map_err(|error| error.to_string())?;
+    tokio::spawn(connection.with_upgrades());
+    let mut request = hyper::Request::post(path)
+        .header("Host", "localhost")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", protocol);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
+    let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+    if response.status() != hyper::StatusCode::SWITCHING_PROTOCOLS {
+        return Err(format!("HTTP status {} for {path}", response.status()));
+    }
+    hyper::upgrade::on(response).await.map_err(|error| error.to_string())
+}
+
 fn refused(error: &std::io::Error) -> Reading {
     use std::io::ErrorKind;
     match error.kind() {
@@ -69,35 +132,37 @@ async fn exchange<S>(stream: S, path: &str) -> Reading
 where
     S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
 {
-    let attempt = async {
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(stream).await.map_err(|e| e.to_string())?;
-        let request = hyper::Request::get(path)
-            .header("Host", "localhost")
-            .body(Empty::<Bytes>::new())
-            .map_err(|e| e.to_string())?;
-        let answer = async {
-            let response = sender.send_request(request).await.map_err(|e| e.to_string())?;
-            let status = response.status();
-            let body =
-                Limited::new(response.into_body(), ANSWER_MAX).collect().await.map_err(|e| e.to_string())?;
-            let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-            if status.is_success() { Ok(text) } else { Err(format!("HTTP status {status}: {}", text.trim())) }
-        };
-        tokio::pin!(answer);
-        tokio::pin!(connection);
-        // The connection only moves while it is polled; when it ends first, the answer says why.
-        tokio::select! {
-            answer = &mut answer => answer,
-            ended = &mut connection => match ended {
-                Ok(()) => answer.await,
-                Err(error) => Err(error.to_string()),
-            },
-        }
-    };
-    match attempt.await {
+    match transact(stream, hyper::Request::get(path)).await {
         Ok(text) => Reading::Text(text),
         Err(error) => Reading::Failed(format!("the engine's answer could not be used: {error}")),
+    }
+}
+
+async fn transact<S>(stream: S, request: hyper::http::request::Builder) -> Result<String, String>
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(stream).await.map_err(|e| e.to_string())?;
+    let request =
+        request.header("Host", "localhost").body(Empty::<Bytes>::new()).map_err(|e| e.to_string())?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|e| e.to_string())?;
+        let status = response.status();
+        let body =
+            Limited::new(response.into_body(), ANSWER_MAX).collect().await.map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        if status.is_success() { Ok(text) } else { Err(format!("HTTP status {status}: {}", text.trim())) }
+    };
+    tokio::pin!(answer);
+    tokio::pin!(connection);
+    // The connection only moves while it is polled; when it ends first, the answer says why.
+    tokio::select! {
+        answer = &mut answer => answer,
+        ended = &mut connection => match ended {
+            Ok(()) => answer.await,
+            Err(error) => Err(error.to_string()),
+        },
     }
 }
 

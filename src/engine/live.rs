@@ -6,14 +6,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bollard::Docker;
 use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, DeviceRequest, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, ListImagesOptionsBuilder, LogsOptionsBuilder,
     RemoveContainerOptionsBuilder, UploadToContainerOptionsBuilder, WaitContainerOptions,
 };
-use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt;
+
+use super::docker::{self, words};
 
 /// What is asked of the engine.
 #[derive(Debug, Clone)]
@@ -72,7 +74,7 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| NotTried::Because(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let docker = connect(request).await?;
+        let docker = docker::open(&request.endpoint, request.step).await.map_err(NotTried::Because)?;
         let images = match &request.image {
             Some(image) => vec![image.clone()],
             None => smallest_images(&docker, request.step).await?,
@@ -97,20 +99,6 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
             NotTried::Because("there is no image here; pull one and name it with --image".into())
         })
     })
-}
-
-async fn connect(request: &Request) -> Result<Docker, NotTried> {
-    let seconds = request.step.as_secs().max(1);
-    let docker = match request.endpoint.strip_prefix("unix://") {
-        Some(socket) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
-        None => Docker::connect_with_http(&request.endpoint, seconds, API_DEFAULT_VERSION),
-    };
-    let docker = docker.map_err(|error| NotTried::Because(words(&error)))?;
-    let negotiated = tokio::time::timeout(request.step, docker.negotiate_version()).await;
-    match negotiated {
-        Ok(result) => result.map_err(|error| NotTried::Because(words(&error))),
-        Err(_) => Err(NotTried::Because("the engine did not answer".into())),
-    }
 }
 
 async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>, NotTried> {
@@ -262,12 +250,4 @@ async fn listen(docker: &Docker, name: &str) -> Result<String, String> {
     }
     let says = String::from_utf8_lossy(&stderr);
     Err(format!("envdoc ended with status {status} inside: {}", says.trim()))
-}
-
-/// The engine's own words, without the library's around them.
-fn words(error: &bollard::errors::Error) -> String {
-    match error {
-        bollard::errors::Error::DockerResponseServerError { message, .. } => message.trim().to_owned(),
-        other => other.to_string(),
-    }
 }

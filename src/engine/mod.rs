@@ -1,10 +1,19 @@
 //! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container ([`live`]). Package indexes and
 //! image registries: [`index`], [`page`], [`registry`].
 
+pub mod auth;
+pub mod build;
+pub mod client;
+pub mod context;
+pub mod docker;
 mod http;
+pub mod ignore;
+pub mod image;
 pub mod index;
 pub mod live;
 pub mod page;
+pub mod push;
 pub mod registry;
+pub mod run;
 
 pub use http::{REFUSED, get};

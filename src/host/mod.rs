@@ -6,7 +6,7 @@
 
 pub mod closed;
 pub mod live;
-mod process;
+pub(crate) mod process;
 pub mod record;
 pub mod redact;
 pub mod snapshot;

@@ -1,6 +1,6 @@
 //! Running a program under a deadline, with bounded output, and without being held by what it leaves behind.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +17,11 @@ const OUTPUT_MAX: usize = 16 << 20;
 
 /// Runs `argv` (no shell, no input, `LC_ALL=C`) until `deadline` and kills its process group then.
 pub fn run(argv: &[&str], deadline: Instant) -> Reading {
+    run_with_input(argv, "", deadline)
+}
+
+/// [`run`] with some bytes of input (fewer than a pipe holds, 4 KiB).
+pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading {
     let started = Instant::now();
     let [program, arguments @ ..] = argv else {
         return Reading::Failed("no program was named".into());
@@ -24,7 +29,8 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
     #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C").process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match spawn(&mut command, deadline) {
         Ok(child) => child,
         // The system says the same of a program whose interpreter or loader is missing (glibc's in a container of musl).
@@ -37,6 +43,10 @@ pub fn run(argv: &[&str], deadline: Instant) -> Reading {
         }
         Err(error) => return Reading::Failed(format!("{program} could not be started: {error}")),
     };
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read its input says itself what is wrong.
+        let _ = stdin.write_all(input.as_bytes());
+    }
     let reading = collect(&mut child, program, deadline, started);
     if matches!(reading, Reading::Failed(_)) {
         end(&mut child);
@@ -201,6 +211,12 @@ mod tests {
         let reading = within(&["sh", "-c", "echo out; echo err >&2; exit 3"], 5000);
         let expected = Reading::Ran { status: Some(3), stdout: "out\n".into(), stderr: "err\n".into() };
         assert_eq!(reading, expected);
+    }
+
+    #[test]
+    fn input_arrives_and_ends() {
+        let reading = run_with_input(&["cat"], "registry", Instant::now() + Duration::from_secs(5));
+        assert!(matches!(&reading, Reading::Ran { stdout, .. } if stdout == "registry"), "{reading:?}");
     }
 
     #[test]

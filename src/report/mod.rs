@@ -1,5 +1,6 @@
 //! Writing: one file a format, and the two ways out ([`screen`] and [`file`]).
 
+pub mod build;
 pub mod catalog;
 pub mod explain;
 pub mod file;

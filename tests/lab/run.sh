@@ -75,14 +75,14 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# The base image: this machine's own release, so that the envdoc built here runs in it.
+# The base image: this machine's own release, so that the envdoc built here runs in it, and its Python, which proofs ask.
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
-base=target/lab/base-$codename.tar
+base=target/lab/base-python-$codename.tar
 if [ ! -s "$base" ]; then
     echo "making the base image ($codename, about 40 s, once)"
     mirror=$(apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |
         awk -v release="$codename" '$1 == release { print $2; exit }')
-    if ! debootstrap --variant=minbase "$codename" "$lab/base" ${mirror:+"$mirror"} >"$lab/debootstrap.log" 2>&1; then
+    if ! debootstrap --variant=minbase --include=python3 "$codename" "$lab/base" ${mirror:+"$mirror"} >"$lab/debootstrap.log" 2>&1; then
         tail -20 "$lab/debootstrap.log"
         echo "debootstrap failed"
         exit 2

@@ -2,7 +2,7 @@
 
 mod command_line;
 mod daemon_json;
-mod endpoint;
+pub mod endpoint;
 mod state;
 #[cfg(test)]
 mod tests;

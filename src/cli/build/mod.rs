@@ -1,0 +1,205 @@
+//! `envdoc build`.
+
+mod options;
+mod work;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+
+use crate::engine::client;
+use crate::engine::docker::Engine;
+use crate::error::{Error, Kind};
+use crate::prove::Status;
+use crate::report::build::{BuildReport, Progress, events, lines, text, tree};
+use crate::report::{self, screen};
+
+/// Build an image through the container engine and prove it from inside.
+///
+/// The image gets its names only when it is built whole and holds what was promised. Exit code 0: built, and nothing that was
+/// promised is missing; 1: the build failed, or the image is not as promised; 2: envdoc could not do its work (no engine); 130:
+/// interrupted, and the build was ended on the engine.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The build context.
+    #[arg(value_name = "CONTEXT", default_value = ".")]
+    context: PathBuf,
+
+    /// Build this Dockerfile.
+    #[arg(long, short, value_name = "DOCKERFILE", required = true)]
+    file: Option<PathBuf>,
+
+    /// Name the image, several times if wanted: team/train:1.0.
+    #[arg(long, short, value_name = "NAME")]
+    tag: Vec<String>,
+
+    /// Push the names to their registries; logins are those of `docker login`.
+    #[arg(long, requires = "tag")]
+    push: bool,
+
+    /// Do not look whether the image holds what was promised.
+    #[arg(long)]
+    no_prove: bool,
+
+    /// Promise something of the image, to be proved: python==3.11, torch==2.6.0+cu124, cuda==12.4, nccl==2.21.5, numpy==1.26.4, nvcc, import:deepspeed.
+    #[arg(long, value_name = "PROMISE", value_delimiter = ',')]
+    expect: Vec<String>,
+
+    /// Exit with 3, and give no names, when something that was promised could not be asked.
+    #[arg(long, conflicts_with = "no_prove")]
+    strict: bool,
+
+    /// Platform of the image: linux/amd64.
+    #[arg(long, value_name = "OS/ARCH")]
+    platform: Option<String>,
+
+    /// The stage to build.
+    #[arg(long, value_name = "STAGE")]
+    target: Option<String>,
+
+    /// A value for ARG; without `=VALUE` that of the environment.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    build_arg: Vec<String>,
+
+    /// A label for the image.
+    #[arg(long, value_name = "NAME=VALUE")]
+    label: Vec<String>,
+
+    /// A secret for `RUN --mount=type=secret,id=ID`; it is in no layer.
+    #[arg(long, value_name = "id=ID,src=FILE")]
+    secret: Vec<String>,
+
+    /// Certificates (PEM) that the build may trust, as the secret `ca`: RUN --mount=type=secret,id=ca,target=/run/ca.crt; they are in no layer.
+    #[arg(long, value_name = "FILE")]
+    ca_cert: Option<PathBuf>,
+
+    /// Take nothing from the cache.
+    #[arg(long)]
+    no_cache: bool,
+
+    /// Ask registries for newer base images.
+    #[arg(long)]
+    pull: bool,
+
+    /// An image whose layers may be used: NAME or type=registry,ref=NAME.
+    #[arg(long, value_name = "IMAGE")]
+    cache_from: Vec<String>,
+
+    /// Where the cache goes: type=inline writes it into the image, so that --cache-from can use it after a push.
+    #[arg(long, value_name = "type=inline")]
+    cache_to: Vec<String>,
+
+    /// Which builder; auto is BuildKit where the engine has it, and says so where not.
+    #[arg(long, value_enum, default_value_t = Which::Auto)]
+    builder: Which,
+
+    /// The engine: unix:///var/run/docker.sock, tcp://HOST:PORT. Without it what the docker program would ask.
+    #[arg(long, value_name = "URL")]
+    host: Option<String>,
+
+    /// Say what would be sent to the engine, and stop.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// How progress is shown on standard error.
+    #[arg(long, value_enum, default_value_t = Shown::Auto)]
+    progress: Shown,
+
+    /// Show every step, layer and promise in the report.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// BuildKit, else what the engine has.
+    Auto,
+    /// BuildKit or nothing.
+    Buildkit,
+    /// The classic builder.
+    Classic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// One JSON object a line for each event; the last one is the report, schema in docs/schemas/build.json.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shown {
+    /// A tree on a terminal, else lines.
+    Auto,
+    /// What runs is redrawn.
+    Tree,
+    /// Lines that stay.
+    Plain,
+}
+
+impl Args {
+    /// Builds, proves, names, pushes, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        let client = client::find(self.host.as_deref())?;
+        let order = self.order(&client)?;
+        if self.dry_run {
+            return screen::print(&order.shown()).map(|()| 0);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let mut progress = self.progress();
+        let mut report = runtime.block_on(async {
+            let engine = Engine::connect(&client.endpoint).await?;
+            work::carry_out_until_interrupted(&engine, Arc::new(client.logins), &order, &mut progress).await
+        })?;
+        report.notes.extend(client.notes);
+        // A context that is still being read, or a credential helper, must not hold envdoc.
+        runtime.shutdown_background();
+        drop(progress);
+        self.print(&report)?;
+        Ok(self.exit_code(&report))
+    }
+
+    fn progress(&self) -> Progress {
+        let tree = match self.progress {
+            Shown::Tree => true,
+            Shown::Plain => false,
+            Shown::Auto => std::io::stderr().is_terminal(),
+        };
+        match (self.format, tree) {
+            (Format::Json, _) => Progress::Events,
+            (Format::Text, true) => Progress::Tree(tree::Tree::new(screen::unicode())),
+            (Format::Text, false) => Progress::Lines(lines::Lines::default()),
+        }
+    }
+
+    fn print(&self, report: &BuildReport) -> Result<(), Error> {
+        if self.format == Format::Json {
+            return events::report(report);
+        }
+        let layout = report::text::Layout {
+            width: screen::width(),
+            unicode: screen::unicode(),
+            verbose: self.verbose,
+            root: false,
+        };
+        screen::print(&text::report(report, layout))
+    }
+
+    fn exit_code(&self, report: &BuildReport) -> u8 {
+        let unknown = report.proof.as_ref().is_some_and(|proof| proof.status == Status::Unknown);
+        match &report.failure {
+            Some(failure) if failure.phase == "engine" => 2,
+            Some(failure) if failure.phase == "proof" && unknown => 3,
+            Some(_) => 1,
+            None => 0,
+        }
+    }
+}

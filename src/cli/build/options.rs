@@ -1,0 +1,232 @@
+//! The options as an order: everything that is to be done, checked before anything is.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the user's own files and variables are what is named by the options"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{Args, Which};
+use crate::engine::build::{self, Build, Builder};
+use crate::engine::client::Client;
+use crate::engine::context::Context;
+use crate::engine::image;
+use crate::error::{Error, Kind};
+use crate::prove::{self, Proof};
+use crate::report::build::size;
+use crate::report::file;
+
+/// The secret under which certificates are given.
+const CA: &str = "ca";
+/// Where a Dockerfile from outside the context is put into it.
+const OUTSIDE: &str = ".envdoc/Dockerfile";
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) build: Build,
+    /// What is to be proved; `None`: nothing is to be looked at.
+    pub(super) proof: Option<Proof>,
+    pub(super) tags: Vec<String>,
+    pub(super) push: bool,
+    pub(super) strict: bool,
+}
+
+impl Args {
+    pub(super) fn order(&self, client: &Client) -> Result<Order, Error> {
+        for name in &self.tag {
+            image::check_name(name).map_err(|why| usage("--tag", name, &why))?;
+        }
+        let mut proof = Proof::default();
+        for text in &self.expect {
+            prove::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
+        }
+        let mut arguments = client.proxies.clone();
+        arguments.extend(self.build_args()?);
+        let mut cache_from = Vec::new();
+        for text in &self.cache_from {
+            cache_from.push(cache_source(text).map_err(|why| usage("--cache-from", text, &why))?);
+        }
+        for text in &self.cache_to {
+            if !matches!(text.as_str(), "inline" | "type=inline") {
+                let why = "an engine's own builder writes its cache only into the image: type=inline";
+                return Err(usage("--cache-to", text, why));
+            }
+            arguments.insert("BUILDKIT_INLINE_CACHE".into(), "1".into());
+        }
+        if let Some(platform) = self.platform.as_ref().filter(|platform| platform.contains(',')) {
+            let why = "an engine holds images of one platform: build once for each";
+            return Err(usage("--platform", platform, why));
+        }
+        let builder = match self.builder {
+            Which::Auto if client.classic => Builder::Classic,
+            Which::Auto => Builder::Best,
+            Which::Buildkit => Builder::BuildKit,
+            Which::Classic => Builder::Classic,
+        };
+        let build = Build {
+            id: build::new_id(),
+            context: self.own_context()?,
+            builder,
+            platform: self.platform.clone(),
+            arguments,
+            labels: pairs("--label", &self.label)?,
+            target: self.target.clone(),
+            no_cache: self.no_cache,
+            pull: self.pull,
+            cache_from,
+            secrets: self.secrets()?,
+        };
+        Ok(Order {
+            build,
+            proof: (!self.no_prove).then_some(proof),
+            tags: self.tag.clone(),
+            push: self.push,
+            strict: self.strict,
+        })
+    }
+
+    /// Somebody's own Dockerfile and folder.
+    fn own_context(&self) -> Result<Context, Error> {
+        let missing = |what: &str, path: &Path, error: &std::io::Error| {
+            Error::new(Kind::File, format!("{what} {}: {error}", path.display()))
+        };
+        let folder =
+            self.context.canonicalize().map_err(|error| missing("the context", &self.context, &error))?;
+        if !folder.is_dir() {
+            return Err(Error::new(
+                Kind::File,
+                format!("the context {} is no folder", self.context.display()),
+            ));
+        }
+        let Some(dockerfile) = &self.file else {
+            return Err(Error::new(Kind::Usage, "name a Dockerfile: --file Dockerfile"));
+        };
+        let path =
+            dockerfile.canonicalize().map_err(|error| missing("the Dockerfile", dockerfile, &error))?;
+        let inside = path.strip_prefix(&folder).ok().and_then(Path::to_str);
+        let mut context = Context { folder: Some(folder.clone()), ..Context::default() };
+        match inside {
+            Some(inside) => context.dockerfile = inside.to_owned(),
+            None => {
+                let text = file::read(&path)?.unwrap_or_default();
+                context.files.push((OUTSIDE.to_owned(), text.into_bytes()));
+                context.dockerfile = OUTSIDE.to_owned();
+            }
+        }
+        Ok(context)
+    }
+
+    fn build_args(&self) -> Result<BTreeMap<String, String>, Error> {
+        let mut arguments = BTreeMap::new();
+        for text in &self.build_arg {
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (text.as_str(), std::env::var(text).ok()),
+            };
+            if name.is_empty() {
+                return Err(usage("--build-arg", text, "write NAME=VALUE"));
+            }
+            let Some(value) = value else {
+                return Err(usage("--build-arg", text, "there is no such variable in the environment"));
+            };
+            arguments.insert(name.to_owned(), value);
+        }
+        Ok(arguments)
+    }
+
+    fn secrets(&self) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+        let mut secrets = BTreeMap::new();
+        let read = |path: &Path| {
+            std::fs::read(path)
+                .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
+        };
+        for text in &self.secret {
+            let field =
+                |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+            let value = match (field("src").or_else(|| field("source")), field("env")) {
+                (Some(path), _) => read(Path::new(path))?,
+                (None, Some(name)) => match std::env::var(name) {
+                    Ok(value) => value.into_bytes(),
+                    Err(_) => {
+                        return Err(usage("--secret", text, "there is no such variable in the environment"));
+                    }
+                },
+                (None, None) => {
+                    return Err(usage("--secret", text, "write id=ID,src=FILE or id=ID,env=NAME"));
+                }
+            };
+            let Some(id) = field("id").filter(|id| !id.is_empty()) else {
+                return Err(usage("--secret", text, "write id=ID,src=FILE or id=ID,env=NAME"));
+            };
+            secrets.insert(id.to_owned(), value);
+        }
+        if let Some(path) = &self.ca_cert {
+            let bytes = read(path)?;
+            if !String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") {
+                let what = format!("--ca-cert {}: there is no certificate in it", path.display());
+                return Err(Error::new(Kind::File, what).hint("it wants PEM: -----BEGIN CERTIFICATE-----"));
+            }
+            secrets.insert(CA.to_owned(), bytes);
+        }
+        Ok(secrets)
+    }
+}
+
+impl Order {
+    /// What would be sent, for --dry-run. Values that may be secret are not shown.
+    pub(super) fn shown(&self) -> String {
+        let build = &self.build;
+        let mut text = String::new();
+        let mut row = |label: &str, value: String| {
+            if !value.is_empty() {
+                let _ = writeln!(text, "{label:<12} {value}");
+            }
+        };
+        let names = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>().join(", ");
+        row(
+            "context",
+            build.context.folder.as_ref().map_or(String::new(), |folder| folder.display().to_string()),
+        );
+        row("dockerfile", build.context.dockerfile.clone());
+        for (name, bytes) in &build.context.files {
+            row("adds", format!("{name} ({})", size(bytes.len() as u64)));
+        }
+        row("platform", build.platform.clone().unwrap_or_default());
+        row("target", build.target.clone().unwrap_or_default());
+        row("arguments", names(&build.arguments));
+        row("labels", names(&build.labels));
+        row("cache from", build.cache_from.join(", "));
+        row("secrets", build.secrets.keys().cloned().collect::<Vec<_>>().join(", "));
+        row("names", self.tags.join(", "));
+        row("push", if self.push { "yes".into() } else { String::new() });
+        row("prove", if self.proof.is_some() { "yes".into() } else { "no".into() });
+        text
+    }
+}
+
+fn usage(option: &str, value: &str, why: &str) -> Error {
+    Error::new(Kind::Usage, format!("{option} {value}: {why}"))
+}
+
+fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(usage(option, text, "write NAME=VALUE")),
+    };
+    texts.iter().map(pair).collect()
+}
+
+/// `NAME` or `type=registry,ref=NAME`.
+fn cache_source(text: &str) -> Result<String, String> {
+    if !text.contains('=') {
+        return Ok(text.to_owned());
+    }
+    let field = |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    match (field("type"), field("ref")) {
+        (None | Some("registry"), Some(name)) => Ok(name.to_owned()),
+        _ => Err("an engine's own builder takes caches from images only: type=registry,ref=NAME".into()),
+    }
+}

@@ -1,0 +1,236 @@
+//! An order carried out: built, proved, named, pushed; or cleaned up after when it is interrupted.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::options::Order;
+use crate::engine::auth::Logins;
+use crate::engine::build::{self, Built, Failure};
+use crate::engine::docker::Engine;
+use crate::engine::{image, push, run};
+use crate::error::{Error, Kind};
+use crate::prove::{self, Status};
+use crate::report::build::{BuildReport, FailureEntry, ImageEntry, Progress, PushedEntry, SCHEMA, time};
+
+/// What is being done, for the case of an interruption.
+#[derive(Debug, Clone, Default)]
+enum Phase {
+    #[default]
+    Before,
+    Building,
+    Proving(String),
+    Naming(String),
+    Pushing,
+}
+
+/// Carries the order out. After Ctrl-C what was started is ended, and the error says what is left.
+pub(super) async fn carry_out_until_interrupted(
+    engine: &Engine,
+    logins: Arc<Logins>,
+    order: &Order,
+    progress: &mut Progress,
+) -> Result<BuildReport, Error> {
+    let phase = RefCell::new(Phase::default());
+    let container = format!("envdoc-prove-{}", std::process::id());
+    tokio::select! {
+        report = carry_out(engine, logins, order, progress, &phase, &container) => return report,
+        () = interrupted() => {}
+    }
+    // By now the future is dropped: the session and the connection of the build are closed.
+    let phase = phase.borrow().clone();
+    Err(clean_up(engine, &phase, &order.build.id, &container).await)
+}
+
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}
+
+async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> Error {
+    let says = match phase {
+        Phase::Before => "interrupted before anything was built".to_owned(),
+        Phase::Building => {
+            build::cancel(engine, id).await;
+            "interrupted: the build was ended on the engine; there is no image, finished steps stay in the build cache"
+                .to_owned()
+        }
+        Phase::Proving(image) => match run::remove(engine, container).await {
+            None => format!(
+                "interrupted while proving: the container is removed; the image {image} is left, without a name"
+            ),
+            Some(left) => {
+                format!("interrupted while proving: {left}; the image {image} is left, without a name")
+            }
+        },
+        Phase::Naming(image) => format!("interrupted while naming the image {image}"),
+        Phase::Pushing => {
+            "interrupted while pushing: the image is built and named here; the registry may hold layers of it"
+                .into()
+        }
+    };
+    Error::new(Kind::Interrupted, says)
+}
+
+async fn carry_out(
+    engine: &Engine,
+    logins: Arc<Logins>,
+    order: &Order,
+    progress: &mut Progress,
+    phase: &RefCell<Phase>,
+    container: &str,
+) -> Result<BuildReport, Error> {
+    let mut report = BuildReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        status: "failed".into(),
+        engine: engine.name.clone(),
+        ..BuildReport::default()
+    };
+    phase.replace(Phase::Building);
+    let built =
+        build::build(engine, logins.clone(), order.build.clone(), &mut |event| progress.event(&event)).await;
+    let built = match built {
+        Ok(built) => built,
+        Err(failure) => {
+            report.failure = Some(failed(failure)?);
+            return Ok(report);
+        }
+    };
+    take(&mut report, &built);
+    report.image = Some(look(engine, &built.image).await?);
+    phase.replace(Phase::Proving(built.image.clone()));
+    if !proved(engine, order, &built, container, progress, &mut report).await {
+        return Ok(report);
+    }
+    phase.replace(Phase::Naming(built.image.clone()));
+    if let Err(says) = image::tag(engine, &built.image, &order.tags).await {
+        report.failure = Some(failure("tag", says));
+        return Ok(report);
+    }
+    if let Some(image) = &mut report.image {
+        image.tags.clone_from(&order.tags);
+    }
+    report.status = "built".into();
+    if order.push {
+        phase.replace(Phase::Pushing);
+        pushed(engine, logins, order, progress, &mut report).await;
+    }
+    Ok(report)
+}
+
+fn take(report: &mut BuildReport, built: &Built) {
+    report.builder = Some(built.builder.clone());
+    report.build_seconds = Some(built.seconds);
+    report.context_bytes = Some(built.context_bytes);
+    report.steps = built.steps.iter().map(Into::into).collect();
+}
+
+async fn look(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
+    let found = image::inspect(engine, id).await.map_err(|why| {
+        Error::new(
+            Kind::Engine,
+            format!("the image {id} is built, but the engine does not tell of it: {why}"),
+        )
+    })?;
+    let mut layers: Vec<_> = found.layers.into_iter().filter(|layer| layer.bytes > 0).collect();
+    layers.sort_by_key(|layer| std::cmp::Reverse(layer.bytes));
+    Ok(ImageEntry {
+        id: found.id,
+        tags: Vec::new(),
+        architecture: found.architecture,
+        bytes: found.bytes,
+        layers,
+    })
+}
+
+/// Whether the image may be named.
+async fn proved(
+    engine: &Engine,
+    order: &Order,
+    built: &Built,
+    container: &str,
+    progress: &mut Progress,
+    report: &mut BuildReport,
+) -> bool {
+    let proved = match &order.proof {
+        None => prove::skipped("not proved (--no-prove)"),
+        Some(proof) => {
+            if !proof.is_empty() {
+                progress.say("proving the image from inside ...");
+            }
+            let started = std::time::Instant::now();
+            let proved = prove::prove(engine, &built.image, container, proof).await;
+            if !proof.is_empty() {
+                progress.say(&format!("{} ({})", proved.says, time(started.elapsed().as_secs_f64())));
+            }
+            proved
+        }
+    };
+    let refused = match proved.status {
+        Status::Failed => true,
+        Status::Unknown => order.strict,
+        Status::Proved | Status::Skipped => false,
+    };
+    if refused {
+        report.failure = Some(failure("proof", proved.says.clone()));
+    }
+    report.proof = Some(proved);
+    !refused
+}
+
+async fn pushed(
+    engine: &Engine,
+    logins: Arc<Logins>,
+    order: &Order,
+    progress: &mut Progress,
+    report: &mut BuildReport,
+) {
+    for name in &order.tags {
+        progress.say(&format!("pushing {name} ..."));
+        let mut last = String::new();
+        let mut on = |step: push::Progress| {
+            // Docker repeats each status for every chunk of every layer.
+            if step.total == 0 && step.status != last && step.status.len() < 200 {
+                last = step.status;
+            }
+        };
+        match push::push(engine, logins.clone(), name, &mut on).await {
+            Ok(digest) => report.pushed.push(PushedEntry { name: name.clone(), digest }),
+            Err(says) => {
+                report.status = "failed".into();
+                report.failure = Some(failure("push", format!("{name}: {says}")));
+                return;
+            }
+        }
+    }
+}
+
+fn failure(phase: &str, says: String) -> FailureEntry {
+    FailureEntry { phase: phase.into(), step: None, last_lines: Vec::new(), says }
+}
+
+/// What stopped the build, where it is the build's fault; an error where envdoc could not do its work.
+fn failed(found: Failure) -> Result<FailureEntry, Error> {
+    match found {
+        Failure::Step { name, last, says } => {
+            Ok(FailureEntry { phase: "step".into(), step: Some(name), last_lines: last, says })
+        }
+        Failure::Refused(says) => Ok(failure("refused", says)),
+        Failure::Context(why) => {
+            Err(Error::new(Kind::File, format!("the build context cannot be read: {why}")))
+        }
+        Failure::Gone(why) => {
+            Err(Error::new(Kind::Engine, format!("the engine went away during the build: {why}")).hint(
+                "no image was named; `envdoc check --only docker` says how the engine is, its log says why",
+            ))
+        }
+        Failure::Impossible(why) => Err(Error::new(Kind::Engine, why)),
+    }
+}

@@ -1,0 +1,406 @@
+//! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
+//!
+//! [`session`] answers BuildKit's questions while it builds, [`progress`] and [`classic`] turn what the two builders say into
+//! [`Event`]s, [`request`] mends the requests that bollard writes.
+
+mod classic;
+mod progress;
+pub(super) mod request;
+mod session;
+
+pub(in crate::engine) use classic::registry;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bollard::models::{BuildInfo, BuildInfoAux};
+use bollard::query_parameters::BuildImageOptions;
+use futures_util::{Stream, StreamExt};
+
+use super::auth::Logins;
+use super::context::{Context, Sent};
+use super::docker::{Engine, words};
+
+/// The longest until an engine that takes the context no more says its first word.
+const FIRST_WORD: Duration = Duration::from_secs(60);
+
+/// Which builder is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Builder {
+    /// BuildKit where the engine has it, else its own.
+    #[default]
+    Best,
+    /// BuildKit or nothing.
+    BuildKit,
+    /// The classic builder.
+    Classic,
+}
+
+/// Everything that a build is made of; nothing is left to choose.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    /// What the build is called for [`cancel`]: [`new_id`].
+    pub id: String,
+    /// The context; its `dockerfile` names the Dockerfile within it.
+    pub context: Context,
+    /// The builder.
+    pub builder: Builder,
+    /// `linux/amd64`; the engine's own without it.
+    pub platform: Option<String>,
+    /// Values of ARG.
+    pub arguments: BTreeMap<String, String>,
+    /// Labels beside the Dockerfile's.
+    pub labels: BTreeMap<String, String>,
+    /// The stage to stop at.
+    pub target: Option<String>,
+    /// Take nothing from the cache.
+    pub no_cache: bool,
+    /// Ask registries for newer base images.
+    pub pull: bool,
+    /// Images whose layers may be taken (`--cache-from`).
+    pub cache_from: Vec<String>,
+    /// What `RUN --mount=type=secret,id=…` may read; BuildKit only.
+    pub secrets: BTreeMap<String, Vec<u8>>,
+}
+
+/// What happens during a build.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Something that a person should know: a fallback, a warning of the builder.
+    Note(String),
+    /// A step began, or is found to exist.
+    Started {
+        /// Its number, from 0, in the order of appearance.
+        step: usize,
+        /// `[2/5] RUN apt-get update`.
+        name: String,
+    },
+    /// A line that a step printed.
+    Output {
+        /// The step.
+        step: usize,
+        /// The line, without its end.
+        line: String,
+    },
+    /// How far a step is, in its own unit (bytes, mostly).
+    Progress {
+        /// The step.
+        step: usize,
+        /// What is counted: `sha256:…`, `transferring context`.
+        what: String,
+        /// How much there is.
+        current: u64,
+        /// How much there will be; 0 where nobody knows.
+        total: u64,
+    },
+    /// A step ended.
+    Ended {
+        /// The step, as [`Built::steps`] has it.
+        step: usize,
+        /// Whether its result came from the cache.
+        cached: bool,
+        /// How long it took.
+        seconds: f64,
+        /// Why it failed.
+        error: Option<String>,
+    },
+}
+
+/// One step of the finished build.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// `[2/5] RUN apt-get update`.
+    pub name: String,
+    /// How long it took; 0 for what came from the cache.
+    pub seconds: f64,
+    /// Whether its result came from the cache.
+    pub cached: bool,
+}
+
+/// A finished build. The image has no name yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Built {
+    /// `sha256:…`.
+    pub image: String,
+    /// `BuildKit`, `classic builder`, `Podman`.
+    pub builder: String,
+    /// The steps in their order.
+    pub steps: Vec<Step>,
+    /// How long it took from the first byte sent.
+    pub seconds: f64,
+    /// Bytes of the context that were sent.
+    pub context_bytes: u64,
+}
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// A step failed.
+    Step {
+        /// The step's name.
+        name: String,
+        /// The last lines that it printed.
+        last: Vec<String>,
+        /// The builder's words.
+        says: String,
+    },
+    /// The builder refused: the Dockerfile, an argument, a base image that is not there.
+    Refused(String),
+    /// The context could not be read.
+    Context(String),
+    /// The engine went away or stopped answering.
+    Gone(String),
+    /// What was asked for cannot be had from this engine.
+    Impossible(String),
+}
+
+/// Lines that are kept of each step for the case that it fails.
+pub const LAST_LINES: usize = 20;
+
+/// Builds. Dropped half way, the engine ends the build: its connections are closed.
+pub async fn build(
+    engine: &Engine,
+    logins: Arc<Logins>,
+    build: Build,
+    on: &mut dyn FnMut(Event),
+) -> Result<Built, Failure> {
+    let started = Instant::now();
+    let buildkit = choose(engine, &build, on)?;
+    let id = build.id.clone();
+    let secrets = build.secrets.clone();
+    let session = match buildkit {
+        true => {
+            let open = session::Session::open(&engine.endpoint, &id, secrets, logins.clone());
+            let open = tokio::time::timeout(FIRST_WORD, open).await;
+            let open = open.unwrap_or_else(|_| Err("no answer".into()));
+            Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
+        }
+        false => None,
+    };
+    let options = options(&build, buildkit.then_some(id));
+    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
+    let credentials = match buildkit {
+        true => None,
+        false => Some(credentials(&build, logins).await.map_err(Failure::Impossible)?),
+    };
+    let (stream, sent) = build.context.clone().stream();
+    let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
+    let mut reader = Reader::new(buildkit);
+    let end = listen(answer, &sent, &mut reader, on).await;
+    drop(session);
+    let (image, steps) = reader.finish(end, &sent, on)?;
+    let builder = match (buildkit, engine.podman) {
+        (true, _) => "BuildKit",
+        (false, true) => "Podman",
+        (false, false) => "classic builder",
+    };
+    Ok(Built {
+        image,
+        builder: builder.into(),
+        steps,
+        seconds: started.elapsed().as_secs_f64(),
+        context_bytes: sent.bytes(),
+    })
+}
+
+/// A name for a build that no other has.
+pub fn new_id() -> String {
+    format!("{}{:x}-{:x}", request::MARK, std::process::id(), nanoseconds())
+}
+
+/// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
+pub async fn cancel(engine: &Engine, id: &str) {
+    let path = format!("/build/cancel?id={id}");
+    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(&engine.endpoint, &path)).await;
+}
+
+/// Whether to use BuildKit; says why not.
+fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
+    let without = match build.builder {
+        Builder::Classic => Some(String::new()),
+        _ => engine.without_buildkit(),
+    };
+    let Some(why) = without else { return Ok(true) };
+    if build.builder == Builder::BuildKit {
+        return Err(Failure::Impossible(format!("there is no BuildKit here: {why}")));
+    }
+    let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
+    if !build.secrets.is_empty() && !engine.podman {
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        return Err(Failure::Impossible(format!(
+            "secrets and --ca-cert need BuildKit, and this is a build with {instead}{why}"
+        )));
+    }
+    if !build.secrets.is_empty() {
+        return Err(Failure::Impossible(format!(
+            "secrets and --ca-cert cannot be given to {instead} through its socket ({why})"
+        )));
+    }
+    if !why.is_empty() {
+        on(Event::Note(format!("{why}: using {instead}, which builds one step after the other")));
+    }
+    Ok(false)
+}
+
+fn options(build: &Build, session: Option<String>) -> BuildImageOptions {
+    let map = |map: &BTreeMap<String, String>| {
+        let map: HashMap<String, String> = map.clone().into_iter().collect();
+        (!map.is_empty()).then_some(map)
+    };
+    BuildImageOptions {
+        dockerfile: build.context.dockerfile.clone(),
+        nocache: build.no_cache,
+        pull: build.pull.then(|| "1".to_owned()),
+        rm: true,
+        forcerm: true,
+        buildargs: map(&build.arguments),
+        labels: map(&build.labels),
+        cachefrom: (!build.cache_from.is_empty()).then(|| build.cache_from.clone()),
+        platform: build.platform.clone().unwrap_or_default(),
+        target: build.target.clone().unwrap_or_default(),
+        session,
+        ..Default::default()
+    }
+}
+
+/// The logins of the registries that the Dockerfile's FROM lines name.
+async fn credentials(
+    build: &Build,
+    logins: Arc<Logins>,
+) -> Result<HashMap<String, bollard::auth::DockerCredentials>, String> {
+    let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
+    let text = match (own, &build.context.folder) {
+        (Some((_, bytes)), _) => String::from_utf8_lossy(bytes).into_owned(),
+        (None, Some(folder)) => {
+            let path = folder.join(&build.context.dockerfile);
+            crate::report::file::read(&path).map_err(|error| error.message)?.unwrap_or_default()
+        }
+        (None, None) => String::new(),
+    };
+    let mut registries: Vec<String> = text.lines().filter_map(classic::registry_of_from).collect();
+    registries.sort();
+    registries.dedup();
+    let found = tokio::task::spawn_blocking(move || {
+        let login = |registry: String| {
+            let login = logins.of(&registry)?;
+            Ok::<_, String>(login.map(|login| {
+                let key =
+                    if registry == "docker.io" { "https://index.docker.io/v1/".into() } else { registry };
+                (key.clone(), login.for_engine(&key))
+            }))
+        };
+        registries.into_iter().map(login).collect::<Result<Vec<_>, _>>()
+    });
+    let found = found.await.map_err(|error| error.to_string())??;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// How the answer to a build ended.
+enum End {
+    /// The stream ended.
+    Whole,
+    /// The builder's error.
+    Error(String),
+    /// The connection broke, or nothing came.
+    Broken(String),
+}
+
+async fn listen(
+    answer: impl Stream<Item = Result<BuildInfo, bollard::errors::Error>>,
+    sent: &Sent,
+    reader: &mut Reader,
+    on: &mut dyn FnMut(Event),
+) -> End {
+    let mut answer = std::pin::pin!(answer);
+    let mut before = (sent.bytes(), Instant::now());
+    let mut silent = true;
+    loop {
+        let next = match silent {
+            true => tokio::time::timeout(Duration::from_secs(1), answer.next()).await,
+            false => Ok(answer.next().await),
+        };
+        let info = match next {
+            // As long as the context moves, the engine is at work.
+            Err(_) if sent.bytes() != before.0 => {
+                before = (sent.bytes(), Instant::now());
+                continue;
+            }
+            Err(_) if before.1.elapsed() < FIRST_WORD => continue,
+            Err(_) => return End::Broken(format!("no word from it for {} s", FIRST_WORD.as_secs())),
+            Ok(None) => return End::Whole,
+            Ok(Some(info)) => info,
+        };
+        silent = false;
+        match info {
+            Ok(info) => reader.take(info, on),
+            Err(bollard::errors::Error::DockerStreamError { error }) => return End::Error(error),
+            Err(bollard::errors::Error::DockerResponseServerError { message, .. }) => {
+                return End::Error(message);
+            }
+            Err(error) => return End::Broken(words(&error)),
+        }
+    }
+}
+
+/// Follows one of the two builders.
+struct Reader {
+    kind: Kind,
+    image: Option<String>,
+}
+
+enum Kind {
+    BuildKit(progress::Progress),
+    Classic(classic::Classic),
+}
+
+impl Reader {
+    fn new(buildkit: bool) -> Reader {
+        let kind = match buildkit {
+            true => Kind::BuildKit(progress::Progress::default()),
+            false => Kind::Classic(classic::Classic::default()),
+        };
+        Reader { kind, image: None }
+    }
+
+    fn take(&mut self, info: BuildInfo, on: &mut dyn FnMut(Event)) {
+        if let Some(BuildInfoAux::Default(image)) = &info.aux {
+            self.image = image.id.clone().or(self.image.take());
+        }
+        match (&mut self.kind, info) {
+            (Kind::BuildKit(progress), BuildInfo { aux: Some(BuildInfoAux::BuildKit(status)), .. }) => {
+                progress.take(status, on);
+            }
+            (Kind::BuildKit(_), _) => {}
+            (Kind::Classic(classic), info) => classic.take(&info, on),
+        }
+    }
+
+    fn finish(
+        self,
+        end: End,
+        sent: &Sent,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<(String, Vec<Step>), Failure> {
+        if let Some(why) = sent.failed() {
+            return Err(Failure::Context(why));
+        }
+        let (failed, steps, image) = match self.kind {
+            Kind::BuildKit(progress) => (progress.failed(), progress.steps(), None),
+            Kind::Classic(classic) => classic.finish(matches!(end, End::Whole), on),
+        };
+        match (end, self.image.or(image)) {
+            (End::Error(says), _) => Err(match failed {
+                Some((name, last)) => Failure::Step { name, last, says },
+                None => Failure::Refused(says),
+            }),
+            (End::Broken(why), _) => Err(Failure::Gone(why)),
+            (End::Whole, Some(image)) => Ok((image, steps)),
+            (End::Whole, None) => Err(Failure::Gone("it ended the build without a word".into())),
+        }
+    }
+}
+
+fn nanoseconds() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
+}

@@ -1,0 +1,151 @@
+//! What the engine knows of a finished image, and giving it names.
+
+use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
+use serde::{Deserialize, Serialize};
+
+use super::build::registry;
+use super::docker::{ANSWER, Engine, words};
+
+/// An image as the engine has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Image {
+    /// `sha256:…`.
+    pub id: String,
+    /// All layers together, in bytes.
+    pub bytes: u64,
+    /// From the last to the first, as the engine's history tells them.
+    pub layers: Vec<Layer>,
+    /// `amd64`.
+    pub architecture: Option<String>,
+    /// Digests under which registries have it: `registry/name@sha256:…`.
+    pub digests: Vec<String>,
+}
+
+/// What one instruction added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Layer {
+    /// The instruction.
+    pub by: String,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Asks for an image by name or id.
+pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, String> {
+    let found = tokio::time::timeout(ANSWER, engine.docker.inspect_image(image)).await;
+    let found = found.map_err(|_| late())?.map_err(|error| words(&error))?;
+    let history = tokio::time::timeout(ANSWER, engine.docker.image_history(image)).await;
+    let history = history.map_err(|_| late())?.map_err(|error| words(&error))?;
+    let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+    let layer = |item: bollard::models::ImageHistoryResponseItem| Layer {
+        by: instruction(&item.created_by),
+        bytes: size(item.size),
+    };
+    Ok(Image {
+        id: found.id.unwrap_or_else(|| image.to_owned()),
+        bytes: size(found.size.unwrap_or(0)),
+        layers: history.into_iter().map(layer).collect(),
+        architecture: found.architecture,
+        digests: found.repo_digests.unwrap_or_default(),
+    })
+}
+
+/// Names an image. Where one name cannot be given, those given before are taken away again.
+pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), String> {
+    for (number, name) in tags.iter().enumerate() {
+        let (repo, tag) = split(name);
+        let options = TagImageOptions { repo: Some(repo.to_owned()), tag: Some(tag.to_owned()) };
+        let given = tokio::time::timeout(ANSWER, engine.docker.tag_image(image, Some(options))).await;
+        if let Err(why) = given.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError)) {
+            for name in &tags[..number] {
+                let options = RemoveImageOptions { noprune: true, ..Default::default() };
+                let _ = engine.docker.remove_image(name, Some(options), None).await;
+            }
+            return Err(format!("the image cannot be named {name}: {}", words(&why)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text can be the name of an image; says what is wrong with it.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let (repo, tag) = split(name);
+    let path = match registry(repo) {
+        "docker.io" if !repo.starts_with("docker.io/") => repo,
+        registry => repo.strip_prefix(registry).unwrap_or(repo).trim_start_matches('/'),
+    };
+    let part = |part: &str| {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
+        let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        part.chars().all(inner) && edge(part.chars().next()) && edge(part.chars().last())
+    };
+    if name.contains('@') {
+        return Err("a digest cannot be given to an image, only a name: registry/name:tag".into());
+    }
+    if path.chars().any(char::is_uppercase) {
+        return Err("names of images are written in lower case".into());
+    }
+    if path.is_empty() || !path.split('/').all(part) {
+        return Err("names of images are made of a-z, 0-9, '.', '_', '-' and '/'".into());
+    }
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if tag.is_empty() || tag.len() > 128 || !tag.chars().all(good) || tag.starts_with(['.', '-']) {
+        return Err("tags are made of letters, digits, '.', '_' and '-', at most 128".into());
+    }
+    Ok(())
+}
+
+/// `registry:5000/name:tag` as name and tag; `latest` where there is none.
+pub fn split(name: &str) -> (&str, &str) {
+    match name.rsplit_once(':') {
+        Some((repo, tag)) if !tag.contains('/') => (repo, tag),
+        _ => (name, "latest"),
+    }
+}
+
+/// An instruction without what builders put around it: `RUN /bin/sh -c pip install x # buildkit`.
+fn instruction(text: &str) -> String {
+    let text = text.strip_suffix("# buildkit").unwrap_or(text).trim();
+    let text = match text.split_once("#(nop)") {
+        Some((_, rest)) => rest.trim(),
+        None => text,
+    };
+    // `RUN |1 WHO=me /bin/sh -c …`: the values of ARG stand before the command.
+    let text = match text.split_once("/bin/sh -c ") {
+        Some((before, command)) if before.is_empty() || before.contains('|') || before.trim() == "RUN" => {
+            format!("RUN {command}")
+        }
+        _ => text.to_owned(),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn late() -> String {
+    format!("the engine did not answer within {} s", ANSWER.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_images() {
+        for good in ["a", "team/train:1.0", "localhost:5000/a/b", "registry.example.org/x:v_1-2.3"] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", "Team/x", "a:", "a b", "a@sha256:00", "-a", "a/:x", "a:-x", "localhost:5000/"] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+        assert_eq!(split("localhost:5000/a"), ("localhost:5000/a", "latest"));
+        assert_eq!(split("localhost:5000/a:1"), ("localhost:5000/a", "1"));
+    }
+
+    #[test]
+    fn instructions_as_they_were_written() {
+        assert_eq!(instruction("RUN /bin/sh -c pip install  x # buildkit"), "RUN pip install x");
+        assert_eq!(instruction("/bin/sh -c #(nop)  ENV A=b"), "ENV A=b");
+        assert_eq!(instruction("RUN |1 A=b c /bin/sh -c make # buildkit"), "RUN make");
+        assert_eq!(instruction("/bin/sh -c make"), "RUN make");
+        assert_eq!(instruction("COPY . /app # buildkit"), "COPY . /app");
+    }
+}

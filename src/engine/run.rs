@@ -1,0 +1,144 @@
+//! One container to its end: what it printed and how it ended. It is removed after, whatever happens.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+    WaitContainerOptions,
+};
+use futures_util::StreamExt;
+
+use super::docker::{ANSWER, Engine, words};
+
+/// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
+const LABEL: &str = "envdoc.run";
+/// The most that is kept of each output, in bytes.
+const OUTPUT_MAX: usize = 8 << 20;
+
+/// What is to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Run {
+    /// The image.
+    pub image: String,
+    /// Program and arguments, in place of the image's own.
+    pub command: Vec<String>,
+    /// `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// The longest that it may take.
+    pub deadline: Duration,
+}
+
+/// How a container ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Its exit status.
+    pub status: i64,
+    /// What it printed.
+    pub stdout: String,
+    /// What it printed on standard error.
+    pub stderr: String,
+}
+
+/// Why there is no end to tell of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRan {
+    /// The container could not be made or started, or did not end in time.
+    Container(String),
+    /// The engine did not do what it should.
+    Engine(String),
+}
+
+/// Runs. Where this is dropped half way, [`remove`] with the same name cleans up.
+pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
+    let ran = match tokio::time::timeout(run.deadline, attempt(engine, name, run)).await {
+        Ok(ran) => ran,
+        Err(_) => Err(NotRan::Container(format!("it did not end within {} s", run.deadline.as_secs()))),
+    };
+    match (remove(engine, name).await, ran) {
+        (Some(left), Ok(_)) => Err(NotRan::Engine(left)),
+        (_, ran) => ran,
+    }
+}
+
+/// Removes a container that may run still; says so where it cannot.
+pub async fn remove(engine: &Engine, name: &str) -> Option<String> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    match tokio::time::timeout(ANSWER, engine.docker.remove_container(name, Some(options))).await {
+        Ok(Ok(())) | Ok(Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })) => {
+            None
+        }
+        Ok(Err(error)) => Some(format!("the container {name} is left behind: {}", words(&error))),
+        Err(_) => Some(format!("the container {name} is left behind: the engine did not answer")),
+    }
+}
+
+async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
+    let (entrypoint, arguments) = match run.command.split_first() {
+        Some((program, arguments)) => (Some(vec![program.clone()]), Some(arguments.to_vec())),
+        None => (None, None),
+    };
+    let body = ContainerCreateBody {
+        image: Some(run.image.clone()),
+        entrypoint,
+        cmd: arguments,
+        env: Some(run.environment.clone()),
+        labels: Some(HashMap::from([(LABEL.to_owned(), "true".to_owned())])),
+        network_disabled: Some(!run.network),
+        // A health check of the image's would only disturb.
+        healthcheck: Some(bollard::models::HealthConfig {
+            test: Some(vec!["NONE".into()]),
+            ..Default::default()
+        }),
+        host_config: Some(HostConfig {
+            // The daemon's default driver may keep nothing that can be read back.
+            log_config: Some(HostConfigLogConfig {
+                typ: Some(if engine.podman { "k8s-file" } else { "json-file" }.into()),
+                config: None,
+            }),
+            init: Some(false),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let of_container = |error: bollard::errors::Error| match error {
+        bollard::errors::Error::DockerResponseServerError { .. } => NotRan::Container(words(&error)),
+        other => NotRan::Engine(words(&other)),
+    };
+    let options = CreateContainerOptionsBuilder::default().name(name).build();
+    engine.docker.create_container(Some(options), body).await.map_err(of_container)?;
+    engine.docker.start_container(name, None::<StartContainerOptions>).await.map_err(of_container)?;
+    let mut waiting = std::pin::pin!(engine.docker.wait_container(name, None::<WaitContainerOptions>));
+    let status = match waiting.next().await {
+        Some(Ok(end)) => end.status_code,
+        Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => code,
+        Some(Err(error)) => return Err(NotRan::Engine(words(&error))),
+        None => return Err(NotRan::Engine("it ended the wait without a word".into())),
+    };
+    let (stdout, stderr) = output(engine, name).await.map_err(NotRan::Engine)?;
+    Ok(Ran { status, stdout, stderr })
+}
+
+async fn output(engine: &Engine, name: &str) -> Result<(String, String), String> {
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
+    let mut logs = std::pin::pin!(engine.docker.logs(name, Some(options)));
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    while let Some(chunk) = logs.next().await {
+        match chunk.map_err(|error| words(&error))? {
+            LogOutput::StdOut { message } | LogOutput::Console { message } => {
+                stdout.extend_from_slice(&message)
+            }
+            LogOutput::StdErr { message } => stderr.extend_from_slice(&message),
+            LogOutput::StdIn { .. } => {}
+        }
+        if stdout.len() + stderr.len() > OUTPUT_MAX {
+            return Err(format!("it printed more than {} MiB", OUTPUT_MAX >> 20));
+        }
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((text(&stdout), text(&stderr)))
+}

@@ -1,0 +1,162 @@
+//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report ([`text`], JSON).
+
+pub mod events;
+pub mod lines;
+pub mod text;
+pub mod tree;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::build::{Event, Step};
+use crate::engine::image::Layer;
+
+/// Version of the JSON report.
+pub const SCHEMA: u32 = 1;
+
+/// The last object that `envdoc build --format json` prints.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct BuildReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// `built`, `failed`.
+    pub status: String,
+    /// The engine: `Docker 20.10.24`.
+    pub engine: String,
+    /// `BuildKit`, `classic builder`, `Podman`.
+    pub builder: Option<String>,
+    /// The image; null where there is none.
+    pub image: Option<ImageEntry>,
+    /// What was pushed.
+    pub pushed: Vec<PushedEntry>,
+    /// Seconds of the build alone.
+    pub build_seconds: Option<f64>,
+    /// Bytes of the context that were sent.
+    pub context_bytes: Option<u64>,
+    /// The steps, in order.
+    pub steps: Vec<StepEntry>,
+    /// Whether the image was proved from inside; null where there is no image.
+    pub proof: Option<crate::prove::Proved>,
+    /// Why there is no image, or why it was not named or pushed.
+    pub failure: Option<FailureEntry>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// The image.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ImageEntry {
+    /// `sha256:…`.
+    pub id: String,
+    /// The names that it was given.
+    pub tags: Vec<String>,
+    /// `amd64`.
+    pub architecture: Option<String>,
+    /// All layers together, in bytes.
+    pub bytes: u64,
+    /// Layers with something in them, the biggest first.
+    pub layers: Vec<Layer>,
+}
+
+/// A name that was pushed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PushedEntry {
+    /// `registry.example.org/team/train:1.0`.
+    pub name: String,
+    /// The digest that the registry gave: `sha256:…`.
+    pub digest: String,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StepEntry {
+    /// `[2/5] RUN apt-get update`.
+    pub name: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether its result came from the cache.
+    pub cached: bool,
+}
+
+impl From<&Step> for StepEntry {
+    fn from(step: &Step) -> StepEntry {
+        StepEntry { name: step.name.clone(), seconds: step.seconds, cached: step.cached }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FailureEntry {
+    /// `step`, `refused`, `proof`, `tag`, `push`.
+    pub phase: String,
+    /// The step that failed.
+    pub step: Option<String>,
+    /// What it printed last.
+    pub last_lines: Vec<String>,
+    /// The words of whoever refused.
+    pub says: String,
+}
+
+/// How progress is shown.
+pub enum Progress {
+    /// Lines that stay, on standard error.
+    Lines(lines::Lines),
+    /// Steps that run, redrawn, on a terminal.
+    Tree(tree::Tree),
+    /// JSON objects, on standard output.
+    Events,
+}
+
+impl Progress {
+    /// Shows one event.
+    pub fn event(&mut self, event: &Event) {
+        match self {
+            Progress::Lines(lines) => lines.event(event),
+            Progress::Tree(tree) => tree.event(event),
+            Progress::Events => events::event(event),
+        }
+    }
+
+    /// Says what goes on beside the build: `proving …`, `pushing …`.
+    pub fn say(&mut self, text: &str) {
+        match self {
+            Progress::Lines(_) => super::screen::note(text),
+            Progress::Tree(tree) => tree.say(text),
+            Progress::Events => events::say(text),
+        }
+    }
+}
+
+/// `1.2 GB`, in units of 1000 as Docker writes sizes.
+pub fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit < units.len() - 1 {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ if value < 9.95 => format!("{value:.1} {}", units[unit]),
+        _ => format!("{value:.0} {}", units[unit]),
+    }
+}
+
+/// `0.4 s`, `72 s`, `12 min 3 s`.
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 119.5 => format!("{s:.0} s"),
+        s => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
+    }
+}
+
+/// Steps of the builder's own, which mean nothing to a reader of the report.
+pub fn internal(name: &str) -> bool {
+    name.starts_with("[internal]")
+        || name.starts_with("copy /context")
+        || name.starts_with("resolve image config")
+}

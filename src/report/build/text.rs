@@ -1,0 +1,150 @@
+//! The report for people.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::lines::first_line;
+use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, size, time};
+use crate::prove::Status;
+use crate::report::screen::colour;
+use crate::report::text::Layout;
+
+/// How many of the layers and of the slowest steps are named.
+const NAMED: usize = 5;
+/// Layers below this many bytes are not named unless everything is.
+const SMALL: u64 = 100_000;
+
+/// The whole report, with ANSI colours in it.
+pub fn report(report: &BuildReport, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(failure) = &report.failure {
+        failed(&mut text, failure, layout);
+    }
+    if let Some(found) = &report.image {
+        image(&mut text, report, found, layout);
+    }
+    if let Some(proved) = &report.proof {
+        proof(&mut text, proved, layout);
+    }
+    steps(&mut text, report, layout);
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn failed(text: &mut String, failure: &FailureEntry, layout: Layout) {
+    let red = colour(AnsiColor::Red).bold();
+    let sign = if layout.unicode { "✗" } else { "x" };
+    let what = match (failure.phase.as_str(), &failure.step) {
+        (_, Some(step)) => format!("failed at {}", first_line(step)),
+        ("proof", None) => "the image is not what was promised; it was given no name".into(),
+        ("push", None) => "the image is built and named, but not pushed".into(),
+        ("tag", None) => "the image is built, but could not be named".into(),
+        _ => "not built".into(),
+    };
+    let _ = writeln!(text, "{red}{sign} {what}{red:#}");
+    if !failure.last_lines.is_empty() {
+        let bar = if layout.unicode { "│" } else { "|" };
+        for line in &failure.last_lines {
+            let _ = writeln!(text, "  {bar} {line}");
+        }
+    }
+    for line in failure.says.lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    text.push('\n');
+}
+
+fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: Layout) {
+    let bold = Style::new().bold();
+    let name = image.tags.first().map_or(image.id.as_str(), String::as_str);
+    let _ = writeln!(text, "{bold}{name}{bold:#}");
+    let mut row = |label: &str, value: &str| {
+        let _ = writeln!(text, "  {label:<9} {value}");
+    };
+    row("id", &image.id);
+    for tag in image.tags.iter().skip(1) {
+        row("also", tag);
+    }
+    for pushed in &report.pushed {
+        row("pushed", &format!("{} {}", pushed.name, pushed.digest));
+    }
+    let architecture = image.architecture.as_deref().unwrap_or("unknown architecture");
+    row("size", &format!("{}, {architecture}", size(image.bytes)));
+    let named: Vec<_> = image.layers.iter().filter(|layer| layer.bytes >= SMALL || layout.verbose).collect();
+    let most = if layout.verbose { named.len() } else { NAMED };
+    for layer in named.iter().take(most) {
+        row("", &cut(&format!("{:>8}  {}", size(layer.bytes), layer.by), layout.width.saturating_sub(12)));
+    }
+    if named.len() > most {
+        let rest: u64 = named[most..].iter().map(|layer| layer.bytes).sum();
+        row("", &format!("{:>8}  in {} more layers", size(rest), named.len() - most));
+    }
+}
+
+fn proof(text: &mut String, proved: &crate::prove::Proved, layout: Layout) {
+    let (sign, style) = match (proved.status, layout.unicode) {
+        (Status::Proved, true) => ("✓", colour(AnsiColor::Green)),
+        (Status::Proved, false) => ("+", colour(AnsiColor::Green)),
+        (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
+        (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
+        (Status::Unknown, _) => ("?", colour(AnsiColor::Magenta).bold()),
+        (Status::Skipped, _) => ("-", Style::new().dimmed()),
+    };
+    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", proved.says);
+    for item in &proved.items {
+        if item.status == Status::Proved && !layout.verbose {
+            continue;
+        }
+        let word = match item.status {
+            Status::Proved => "holds",
+            Status::Failed => "FAILS",
+            Status::Unknown => "unknown",
+            Status::Skipped => "skipped",
+        };
+        let _ = writeln!(text, "  {word:<8} {}: {}", item.what, item.says);
+    }
+}
+
+fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
+    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !internal(&step.name)).collect();
+    if own.is_empty() {
+        return;
+    }
+    // What the image is built on is no step of its own, and neither is writing it down.
+    let is_step = |step: &&&StepEntry| step.name.starts_with('[') && !step.name.contains("] FROM ");
+    let cached = own.iter().filter(is_step).filter(|step| step.cached).count();
+    let builder = report.builder.as_deref().unwrap_or("the builder");
+    let took = report.build_seconds.map_or(String::new(), |seconds| format!(" in {}", time(seconds)));
+    let context =
+        report.context_bytes.map_or(String::new(), |bytes| format!(", context of {} sent", size(bytes)));
+    let (engine, count) = (&report.engine, own.iter().filter(is_step).count());
+    let steps = if count == 1 { "step" } else { "steps" };
+    let _ =
+        writeln!(text, "\n{count} {steps}{took}, {cached} from the cache{context} ({builder} of {engine})");
+    let mut slow: Vec<_> = own.iter().filter(|step| layout.verbose || step.seconds >= 0.05).collect();
+    slow.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    if layout.verbose {
+        slow = own.iter().collect();
+    }
+    let most = if layout.verbose { slow.len() } else { NAMED };
+    for step in slow.iter().take(most) {
+        let took = if step.cached { "cached".to_owned() } else { time(step.seconds) };
+        let _ = writeln!(
+            text,
+            "  {}",
+            cut(&format!("{took:>9}  {}", first_line(&step.name)), layout.width.saturating_sub(2))
+        );
+    }
+}
+
+/// A line that fits.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
