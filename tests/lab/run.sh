@@ -31,7 +31,7 @@ if [ "$(id -u)" -ne 0 ]; then
     skip_all "the lab needs root, or sudo without a password"
 fi
 [ -x "$envdoc" ] || { echo "$envdoc is not there: cargo build"; exit 2; }
-for program in dockerd docker iptables debootstrap unshare ip ps jq perl; do
+for program in dockerd docker docker-registry iptables debootstrap unshare ip ps jq perl; do
     command -v "$program" >/dev/null || { echo "$program is missing: tests/run.sh installs what the lab needs"; exit 2; }
 done
 unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new namespaces"
