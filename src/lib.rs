@@ -11,6 +11,7 @@ pub mod error;
 pub mod facts;
 pub mod host;
 pub mod image;
+pub mod lint;
 pub mod prove;
 pub mod render;
 pub mod report;

@@ -10,6 +10,7 @@ use envdoc::cli::Cli;
 use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
+use envdoc::lint::{Kind, RULES};
 use envdoc::report::{self, explain, json, resolve};
 use envdoc::resolve::parse::{self, Typed};
 use envdoc::resolve::request::Request;
@@ -66,6 +67,36 @@ fn checks() {
 }
 
 #[test]
+fn lints() {
+    let mut text = String::from(
+        "# Rules of lint\n\n<!-- Generated from src/lint by tests/generated.rs; edit there. -->\n\n\
+         What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
+         `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
+    );
+    for kind in Kind::ALL {
+        let _ = writeln!(text, "## {}\n\n| rule | at worst | a sound file |\n|---|---|---|", kind.title());
+        for rule in RULES.iter().filter(|rule| rule.kind() == *kind) {
+            let summary = rule.summary.replace('|', "\\|");
+            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} | {summary} |", rule.id, rule.severity.word());
+        }
+        text.push('\n');
+    }
+    for rule in RULES {
+        let explain = rule.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ = writeln!(text, "### {}\n\n{}.\n\n{explain}", rule.id, capital(rule.summary));
+        let example = &rule.fires[0];
+        let language = if rule.kind() == Kind::Dockerfile { "dockerfile" } else { "yaml" };
+        let _ = writeln!(text, "#### Found in\n\n```{language}\n# {}\n{}```\n", example.name, example.text);
+    }
+    same("docs/lints.md", &text);
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[test]
 fn command_line() {
     let options = clap_markdown::MarkdownOptions::new().show_footer(false).title("Command line".into());
     same("docs/cli.md", &(clap_markdown::help_markdown_custom::<Cli>(&options).trim_end().to_owned() + "\n"));
@@ -87,6 +118,7 @@ fn schemas() {
     same("docs/schemas/build.json", &schema::<envdoc::report::build::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/lint.json", &schema::<report::lint::json::LintReport>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());

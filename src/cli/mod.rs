@@ -5,6 +5,7 @@ mod catalog;
 mod check;
 mod checks;
 mod explain;
+mod lint;
 mod matrix;
 mod resolve;
 mod snapshot;
@@ -50,6 +51,7 @@ enum Command {
     Build(Box<build::Args>),
     Matrix(matrix::Args),
     Snapshot(snapshot::Args),
+    Lint(lint::Args),
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
@@ -70,6 +72,7 @@ impl Cli {
             Command::Build(args) => args.run(),
             Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),
+            Command::Lint(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),

@@ -31,6 +31,33 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
+/// Directories that hold nothing that a person wrote for this project.
+const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
+
+/// Every file below a directory, in the order of their names, links not followed; `None` where the path is no directory.
+pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(folder) = open.pop() {
+        let unreadable = |error: std::io::Error| {
+            Error::new(Kind::File, format!("cannot read {}: {error}", folder.display()))
+        };
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
+            match entry.file_type().map_err(unreadable)? {
+                kind if kind.is_dir() && !skipped => open.push(entry.path()),
+                kind if kind.is_file() => found.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(Some(found))
+}
+
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))

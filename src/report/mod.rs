@@ -7,6 +7,7 @@ pub mod file;
 pub mod github;
 pub mod json;
 pub mod junit;
+pub mod lint;
 pub mod machine;
 pub mod markdown;
 pub mod matrix;

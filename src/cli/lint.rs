@@ -1,0 +1,199 @@
+//! `envdoc lint`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use crate::error::{Error, Kind as ErrorKind};
+use crate::lint::file::{kind_of_name, kind_of_text};
+use crate::lint::{self, File, Finding, Kind, RULES, Rule, Stack};
+use crate::report::lint::{Counts, github, json, rules, sarif, text};
+use crate::report::{self, file, screen};
+
+/// Name what will fail in Dockerfiles and compose or stack files, before anything is built.
+///
+/// Looks at the files alone, offline: nothing is built, pulled or asked. What it cannot understand (variables that only the build knows,
+/// scripts that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for the whole
+/// file, else for the instruction or line below or beside it.
+///
+/// Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file cannot be read.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files are looked for; `-` is standard input.
+    #[arg(value_name = "FILE|DIR", required_unless_present = "rules")]
+    paths: Vec<PathBuf>,
+
+    /// List the rules.
+    #[arg(long)]
+    rules: bool,
+
+    /// Run only these rules.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Leave these rules out.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', env = "ENVDOC_LINT_IGNORE")]
+    ignore: Vec<String>,
+
+    /// What kind of file it is, where neither its name nor its text tells.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<Named>,
+
+    /// Compose files are meant for `docker stack deploy`; without it their names and keys tell.
+    #[arg(long)]
+    stack: bool,
+
+    /// The least severe finding that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Named {
+    /// A Dockerfile or Containerfile.
+    Dockerfile,
+    /// A compose or stack file.
+    Compose,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Errors only.
+    Error,
+    /// Errors and warnings.
+    Warning,
+    /// Anything.
+    Note,
+    /// Always exit with 0 when the files could be read.
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines; stable keys, schema in docs/schemas/lint.json.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// GitHub Actions annotations.
+    Github,
+}
+
+impl Args {
+    /// Reads, judges, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        if self.rules {
+            return screen::print(&rules::list(screen::width())).map(|()| 0);
+        }
+        let chosen = choose(&self.only, &self.ignore)?;
+        let mut files = Vec::new();
+        for path in &self.paths {
+            self.read(path, &mut files)?;
+        }
+        let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
+        screen::print(&self.report(&findings, &files)?)?;
+        Ok(self.exit_code(Counts::of(&findings)))
+    }
+
+    /// Reads a file, or what a directory has.
+    fn read(&self, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
+        let name = path.display().to_string();
+        if name == "-" {
+            return self.named(name, screen::input()?, files);
+        }
+        if let Some(names) = file::below(path)? {
+            let before = files.len();
+            for inner in names {
+                let shown = inner.display().to_string();
+                let Some(kind) = kind_of_name(&shown) else { continue };
+                if let Some(text) = file::read(&inner)? {
+                    files.push(self.file(shown, text, kind));
+                }
+            }
+            return match files.len() == before {
+                true => Err(Error::new(ErrorKind::File, format!("{name} has nothing to lint"))
+                    .hint("looked for: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml")),
+                false => Ok(()),
+            };
+        }
+        match file::read(path)? {
+            Some(text) => self.named(name, text, files),
+            None => Err(Error::new(ErrorKind::File, format!("there is no file {name}"))),
+        }
+    }
+
+    /// A file that was named: what kind it is must be told from something.
+    fn named(&self, name: String, text: String, files: &mut Vec<File>) -> Result<(), Error> {
+        let said = self.kind.map(|kind| match kind {
+            Named::Dockerfile => Kind::Dockerfile,
+            Named::Compose => Kind::Compose,
+        });
+        let Some(kind) = said.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
+            let error = Error::new(ErrorKind::Usage, format!("{name}: what kind of file is this?"));
+            return Err(error.hint("say it with --as dockerfile or --as compose"));
+        };
+        files.push(self.file(name, text, kind));
+        Ok(())
+    }
+
+    fn file(&self, name: String, text: String, kind: Kind) -> File {
+        let mut file = File::new(name, text, kind);
+        if self.stack {
+            file.stack = Stack::Yes;
+        }
+        file
+    }
+
+    fn report(&self, findings: &[Finding], files: &[File]) -> Result<String, Error> {
+        match self.format {
+            Format::Text => {
+                let layout = report::text::Layout {
+                    width: screen::width(),
+                    unicode: screen::unicode(),
+                    verbose: false,
+                    root: false,
+                };
+                Ok(text::report(findings, files.len(), layout))
+            }
+            Format::Json => {
+                let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
+                report::json::text(&json::report(findings, &names))
+            }
+            Format::Sarif => report::json::text(&sarif::report(findings)),
+            Format::Github => Ok(github::report(findings)),
+        }
+    }
+
+    fn exit_code(&self, counts: Counts) -> u8 {
+        let findings = match self.fail_on {
+            FailOn::Error => counts.error,
+            FailOn::Warning => counts.error + counts.warning,
+            FailOn::Note => counts.error + counts.warning + counts.note,
+            FailOn::Never => 0,
+        };
+        u8::from(findings > 0)
+    }
+}
+
+fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Error> {
+    for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
+        if !name.is_empty() && !RULES.iter().any(|rule| rule.id == name) {
+            let error = Error::new(ErrorKind::Usage, format!("{option}: there is no rule {name:?}"));
+            let error = match super::nearest(name, RULES.iter().map(|rule| rule.id)) {
+                Some(near) => error.hint(format!("did you mean {near}?")),
+                None => error,
+            };
+            return Err(error.hint("`envdoc lint --rules` lists them all"));
+        }
+    }
+    let wanted = |rule: &&&'static Rule| {
+        let named = |list: &[String]| list.iter().any(|name| name == rule.id);
+        (only.iter().all(String::is_empty) || named(only)) && !named(ignore)
+    };
+    Ok(RULES.iter().filter(wanted).copied().collect())
+}

@@ -1,0 +1,85 @@
+//! The lines of the keys of a file in YAML, told from indentation.
+
+use std::collections::BTreeMap;
+
+/// The lines of keys.
+#[derive(Debug, Default)]
+pub struct Places(BTreeMap<Vec<String>, usize>);
+
+impl Places {
+    /// Reads the keys in block style; those in flow style (`{a: b}`) have the line of the key above them.
+    pub fn read(text: &str) -> Places {
+        let mut places = Places::default();
+        let mut open: Vec<(usize, String)> = Vec::new();
+        let mut block = None;
+        for (place, line) in text.lines().enumerate() {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            let trimmed = line.trim();
+            if trimmed.is_empty() || block.is_some_and(|outer| indent > outer) {
+                continue;
+            }
+            block = None;
+            if trimmed.starts_with('#') {
+                continue;
+            }
+            let Some((indent, key, value)) = key(line, indent) else { continue };
+            while open.last().is_some_and(|(outer, _)| *outer >= indent) {
+                open.pop();
+            }
+            open.push((indent, key));
+            places.0.entry(open.iter().map(|(_, key)| key.clone()).collect()).or_insert(place + 1);
+            if value.starts_with(['|', '>']) {
+                block = Some(indent);
+            }
+        }
+        places
+    }
+
+    /// The line of a key, or of the nearest key above it; 1 where there is none.
+    pub fn line(&self, path: &[&str]) -> usize {
+        let mut path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        while !path.is_empty() {
+            if let Some(line) = self.0.get(&path) {
+                return *line;
+            }
+            path.pop();
+        }
+        1
+    }
+}
+
+/// The key of a line, the column in which it begins, and what stands behind it.
+fn key(line: &str, indent: usize) -> Option<(usize, String, &str)> {
+    let mut rest = &line[indent..];
+    let mut column = indent;
+    // `- key: value`: the key of an item of a list.
+    while let Some(item) = rest.strip_prefix("- ") {
+        let inner = item.trim_start();
+        column += rest.len() - inner.len();
+        rest = inner;
+    }
+    let (key, value) = match rest.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let end = rest[1..].find(quote)? + 1;
+            (&rest[1..end], rest[end + 1..].trim_start().strip_prefix(':')?)
+        }
+        _ => rest.split_once(": ").or_else(|| Some((rest.strip_suffix(':')?, "")))?,
+    };
+    (!key.starts_with(['{', '[', '#'])).then(|| (column, key.trim().to_owned(), value.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_keys() {
+        let text = "services:\n  a:\n    deploy: {resources: {x: y}}\n    command: |\n      not: akey\n    devices:\n      - driver: n\n        count: 1\n  \"b\":\n    image: c:d\n";
+        let places = Places::read(text);
+        assert_eq!(places.line(&["services", "a", "deploy", "resources"]), 3);
+        assert_eq!(places.line(&["services", "a", "devices", "count"]), 8);
+        assert_eq!(places.line(&["services", "b", "image"]), 10);
+        assert_eq!(places.line(&["services", "a", "command", "not"]), 4);
+        assert_eq!(places.line(&["none"]), 1);
+    }
+}

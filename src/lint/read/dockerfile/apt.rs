@@ -1,0 +1,46 @@
+//! `apt-get install`.
+
+use super::shell::{Command, Word};
+
+/// Options that take a value.
+const VALUED: &[&str] =
+    &["-o", "--option", "-t", "--target-release", "--default-release", "-c", "--config-file"];
+
+/// The packages that a command installs with apt, apt-get or aptitude: words without their version; empty where it is another command.
+pub fn packages(command: &Command) -> Vec<&Word> {
+    if !is_apt(command) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let (mut installs, mut skip) = (false, false);
+    for word in &command.words[1..] {
+        match word.text.as_str() {
+            _ if skip => skip = false,
+            text if VALUED.contains(&text) => skip = true,
+            text if text.starts_with('-') => {}
+            "install" | "reinstall" if !installs => installs = true,
+            _ if !installs => return Vec::new(),
+            _ => found.push(word),
+        }
+    }
+    found
+}
+
+/// Whether a command is apt's.
+pub fn is_apt(command: &Command) -> bool {
+    matches!(command.program(), "apt-get" | "apt" | "aptitude")
+}
+
+/// Whether a command is apt's with this verb: `update`.
+pub fn verb(command: &Command, verb: &str) -> bool {
+    is_apt(command)
+        && command.words[1..]
+            .iter()
+            .find(|word| !word.text.starts_with('-'))
+            .is_some_and(|word| word.text == verb)
+}
+
+/// The name of a package without version, release or architecture: `python3.12` of `python3.12=3.12.3-1/noble`.
+pub fn name(word: &Word) -> &str {
+    word.text.split(['=', '/', ':']).next().unwrap_or_default()
+}

@@ -1,0 +1,223 @@
+//! Substitution of ARG and ENV: `$X`, `${X}`, `${X:-default}`, `${X:+instead}`.
+
+use std::collections::BTreeMap;
+
+/// The variables that hold at some place: ARG and ENV.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variables(BTreeMap<String, Value>);
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Its text; `None`: only who builds knows.
+    pub text: Option<String>,
+    /// True where it comes from the default of an ARG, which `--build-arg` can change.
+    pub default: bool,
+}
+
+impl Variables {
+    /// Sets a variable.
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// What a variable holds; `None` where nothing in the file sets it.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// Its text, where it is set and known.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(|value| value.text.as_deref())
+    }
+
+    /// Whether a name is set, to whatever.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The names that are set.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// A text after substitution.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expanded {
+    /// The text; what is not known stays as it was written.
+    pub text: String,
+    /// False where something in it is not known.
+    pub known: bool,
+    /// True where the default of an ARG is in it.
+    pub default: bool,
+}
+
+/// Substitutes in a text without quotes.
+pub fn expand(text: &str, variables: &Variables) -> Expanded {
+    let mut out = Expanded { text: String::new(), known: true, default: false };
+    let mut rest = text;
+    while let Some(place) = rest.find('$') {
+        out.text.push_str(&rest[..place]);
+        let (reference, length) = reference(&rest[place..]);
+        match reference {
+            Some(reference) => out.put(&reference, &rest[place..place + length], variables),
+            None => {
+                out.known &= length == 1;
+                out.text.push_str(&rest[place..place + length]);
+            }
+        }
+        rest = &rest[place + length..];
+    }
+    out.text.push_str(rest);
+    out
+}
+
+impl Expanded {
+    /// Adds what a reference stands for, or the reference itself where that is not known.
+    pub(super) fn put(&mut self, reference: &Reference, written: &str, variables: &Variables) {
+        let value = variables.get(reference.name);
+        let set = value.filter(|value| value.text.as_deref().is_none_or(|text| !text.is_empty()));
+        let word = |out: &mut Expanded, word: &str| {
+            let word = expand(word, variables);
+            out.text.push_str(&word.text);
+            out.known &= word.known;
+            out.default |= word.default;
+        };
+        match (reference.operator, set) {
+            (Operator::Other, _) => {
+                self.text.push_str(written);
+                self.known = false;
+            }
+            (Operator::Instead(instead), Some(_)) => word(self, instead),
+            (Operator::Default(default), None) if value.is_none() => {
+                // Nothing in the file sets it; who builds can, where it is an ARG of BuildKit's own.
+                word(self, default);
+            }
+            (Operator::Default(default), None) => word(self, default),
+            (_, Some(Value { text: Some(text), default })) => {
+                self.text.push_str(text);
+                self.default |= default;
+            }
+            (_, Some(Value { text: None, .. })) => {
+                self.text.push_str(written);
+                self.known = false;
+            }
+            (Operator::Instead(_), None) => self.known = value.is_some(),
+            (Operator::None, None) => {
+                // Set to nothing in the file is known; not set at all is not.
+                if value.is_none() {
+                    self.text.push_str(written);
+                    self.known = false;
+                }
+            }
+        }
+    }
+}
+
+/// `${NAME:-word}` taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reference<'t> {
+    name: &'t str,
+    operator: Operator<'t>,
+}
+
+impl<'t> Reference<'t> {
+    pub(super) fn name(&self) -> &'t str {
+        self.name
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator<'t> {
+    None,
+    Default(&'t str),
+    Instead(&'t str),
+    Other,
+}
+
+/// The reference that a text begins with (`$` first), and how long it is; `None` for a `$` that begins no variable, of length 1
+/// where it is a plain dollar sign.
+pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
+    let body = &text[1..];
+    let name_length = |text: &str| {
+        text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len())
+    };
+    let Some(inside) = body.strip_prefix('{') else {
+        let length = name_length(body);
+        let plain = body.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+        return match plain {
+            true => (Some(Reference { name: &body[..length], operator: Operator::None }), 1 + length),
+            // `$1`, `$?`, `$@`: the shell's own.
+            false if body.starts_with(|letter: char| "0123456789?@*#!$-(".contains(letter)) => (None, 2),
+            false => (None, 1),
+        };
+    };
+    let Some(end) = closing(inside) else { return (None, text.len()) };
+    let (inner, whole) = (&inside[..end], end + 3);
+    let length = name_length(inner);
+    let (name, rest) = inner.split_at(length);
+    let operator = match rest {
+        "" => Operator::None,
+        _ if rest.starts_with(":-") => Operator::Default(&rest[2..]),
+        _ if rest.starts_with('-') => Operator::Default(&rest[1..]),
+        _ if rest.starts_with(":+") => Operator::Instead(&rest[2..]),
+        _ if rest.starts_with('+') => Operator::Instead(&rest[1..]),
+        _ => Operator::Other,
+    };
+    (Some(Reference { name, operator }), whole)
+}
+
+/// Where the brace that was opened before this text is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (place, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(place),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables() -> Variables {
+        let mut variables = Variables::default();
+        let mut set = |name: &str, text: Option<&str>, default| {
+            variables.set(name, Value { text: text.map(str::to_owned), default });
+        };
+        set("CUDA", Some("12.1.1"), true);
+        set("OS", Some("ubuntu22.04"), false);
+        set("EMPTY", Some(""), false);
+        set("ASKED", None, true);
+        variables
+    }
+
+    #[test]
+    fn references() {
+        let cases = [
+            ("nvidia/cuda:${CUDA}-base-$OS", "nvidia/cuda:12.1.1-base-ubuntu22.04", true, true),
+            ("$OS", "ubuntu22.04", true, false),
+            ("${NONE:-x$OS}", "xubuntu22.04", true, false),
+            ("${EMPTY:-y}", "y", true, false),
+            ("${EMPTY}", "", true, false),
+            ("${CUDA:+with}", "with", true, false),
+            ("$NONE", "$NONE", false, false),
+            ("${ASKED}", "${ASKED}", false, false),
+            ("${CUDA%.*}", "${CUDA%.*}", false, false),
+            ("a$", "a$", true, false),
+            ("$(nproc)", "$(nproc)", false, false),
+            ("$1", "$1", false, false),
+            ("${OPEN", "${OPEN", false, false),
+        ];
+        for (text, expected, known, default) in cases {
+            let got = expand(text, &variables());
+            assert_eq!((got.text.as_str(), got.known, got.default), (expected, known, default), "{text}");
+        }
+    }
+}

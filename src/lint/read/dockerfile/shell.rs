@@ -1,0 +1,574 @@
+//! The commands of a shell script: well enough to see what is installed, and honest about what it cannot see.
+//!
+//! Words are split and their quotes removed; `&&`, `||`, `;`, `|`, newlines and groups part commands. What only the running
+//! shell knows (its variables, substitutions) leaves a word unknown. A command that may not run, or whose failure is caught,
+//! is not certain.
+
+use std::collections::BTreeSet;
+
+use super::expand::{self, Expanded, Variables};
+use super::text::Text;
+
+/// A word of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Its text without quotes, variables of the Dockerfile substituted.
+    pub text: String,
+    /// False where part of it is only known to the shell that runs it, or to who builds.
+    pub known: bool,
+    /// True where the default of an ARG is in it.
+    pub default: bool,
+    /// Whether any of it was quoted.
+    pub quoted: bool,
+    /// The line of the file, from 1.
+    pub line: usize,
+}
+
+/// A simple command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The line of the file on which it begins, from 1.
+    pub line: usize,
+    /// Variables that are set for it alone, or for the rest of the script where there is no word.
+    pub sets: Vec<(String, Word)>,
+    /// Its words.
+    pub words: Vec<Word>,
+    /// Files that its output goes to.
+    pub writes: Vec<Word>,
+    /// Its input, where it is a here-document: its place among those of the instruction.
+    pub heredoc: Option<usize>,
+    /// False where it may not run, or where the script goes on when it fails.
+    pub certain: bool,
+    /// True where its input is the output of the command before it.
+    pub piped: bool,
+}
+
+impl Command {
+    /// The first word without its directory: `pip3` of `/usr/bin/pip3`; empty where it is not known.
+    pub fn program(&self) -> &str {
+        match self.words.first() {
+            Some(word) if word.known => word.text.rsplit('/').next().unwrap_or_default(),
+            _ => "",
+        }
+    }
+
+    /// The word at a place, empty where there is none or it is not known.
+    pub fn word(&self, place: usize) -> &str {
+        self.words.get(place).filter(|word| word.known).map_or("", |word| word.text.as_str())
+    }
+
+    /// Whether one of the words is this text.
+    pub fn has(&self, text: &str) -> bool {
+        self.words.iter().any(|word| word.known && word.text == text)
+    }
+
+    /// The texts of its words, parted by spaces.
+    pub fn text(&self) -> String {
+        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Word(Word),
+    /// `&&`, `||`, `;`, `|`, `&`, `(`, `)`, and a newline as `;`.
+    Operator(&'static str, usize),
+    /// `>`, `>>`, `<`, …: the next word is a file; true where it is written.
+    Redirect(bool),
+    Heredoc,
+}
+
+/// The commands of a script; variables that the script itself sets are unknown to it.
+pub fn commands(script: &Text, variables: &Variables) -> Vec<Command> {
+    let own = assigned(&script.text);
+    let tokens = Lexer { script, variables, own: &own, bytes: script.text.as_bytes(), at: 0 }.tokens();
+    let mut commands = Structure::default().read(tokens);
+    for command in &mut commands {
+        strip_wrappers(command);
+    }
+    commands
+}
+
+/// Names that a script may give a value: `X=`, `for x in`, `read x`.
+fn assigned(script: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    let is_name = |word: &str| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let mut before = "";
+    for word in script.split(|letter: char| letter.is_whitespace() || ";&|(){}\"".contains(letter)) {
+        if let Some((name, _)) = word.split_once('=').filter(|(name, _)| is_name(name)) {
+            names.insert(name);
+        }
+        if matches!(before, "for" | "read" | "mapfile" | "getopts" | "select") && is_name(word) {
+            names.insert(word);
+        }
+        if !word.is_empty() {
+            before = word;
+        }
+    }
+    names
+}
+
+struct Lexer<'s> {
+    script: &'s Text,
+    variables: &'s Variables,
+    own: &'s BTreeSet<&'s str>,
+    bytes: &'s [u8],
+    at: usize,
+}
+
+impl Lexer<'_> {
+    fn tokens(mut self) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        while let Some(&byte) = self.bytes.get(self.at) {
+            let line = self.script.line_at(self.at);
+            match byte {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\\' if self.bytes.get(self.at + 1) == Some(&b'\n') => self.at += 2,
+                b'#' => self.skip_comment(),
+                b'\n' | b';' => {
+                    self.at += 1;
+                    tokens.push(Token::Operator(";", line));
+                }
+                b'(' | b')' => {
+                    self.at += 1;
+                    tokens.push(Token::Operator(if byte == b'(' { "(" } else { ")" }, line));
+                }
+                b'&' | b'|' => tokens.extend(self.operator(line)),
+                b'<' | b'>' => tokens.push(self.redirect()),
+                _ => {
+                    if let Some(token) = self.descriptor() {
+                        tokens.push(token);
+                    } else {
+                        tokens.push(Token::Word(self.word(line)));
+                    }
+                }
+            }
+        }
+        tokens
+    }
+
+    fn rest(&self) -> &str {
+        self.script.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip_comment(&mut self) {
+        self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+    }
+
+    fn operator(&mut self, line: usize) -> Vec<Token> {
+        for (text, operator) in [("&&", "&&"), ("||", "||"), ("|&", "|")] {
+            if self.rest().starts_with(text) {
+                self.at += 2;
+                return vec![Token::Operator(operator, line)];
+            }
+        }
+        if self.rest().starts_with("&>") {
+            self.at += if self.rest().starts_with("&>>") { 3 } else { 2 };
+            return vec![Token::Redirect(true)];
+        }
+        self.at += 1;
+        let text = if self.bytes.get(self.at - 1) == Some(&b'|') { "|" } else { "&" };
+        vec![Token::Operator(text, line)]
+    }
+
+    fn redirect(&mut self) -> Token {
+        let rest = self.rest();
+        let here = rest.starts_with("<<") && !rest.starts_with("<<<");
+        let length = rest.find(|letter: char| !"<>&|-".contains(letter)).unwrap_or(rest.len());
+        let writes = rest.starts_with('>');
+        if here {
+            // The end word: quoted or not, it is no word of the command.
+            let word = rest[2..].trim_start_matches('-');
+            let end = word
+                .find(|letter: char| letter.is_whitespace() || ";|&<>()".contains(letter))
+                .unwrap_or(word.len());
+            self.at += rest.len() - word.len() + end;
+            return Token::Heredoc;
+        }
+        self.at += length;
+        Token::Redirect(writes)
+    }
+
+    /// `2>`, `2>&1`: a number that belongs to a redirection.
+    fn descriptor(&mut self) -> Option<Token> {
+        let rest = self.rest();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let operator = rest[digits..].chars().next()?;
+        if digits == 0 || !matches!(operator, '<' | '>') {
+            return None;
+        }
+        self.at += digits;
+        Some(self.redirect())
+    }
+
+    fn word(&mut self, line: usize) -> Word {
+        let mut word = Word { known: true, line, ..Word::default() };
+        while let Some(letter) = self.rest().chars().next() {
+            match letter {
+                ' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
+                '\'' => self.single(&mut word),
+                '"' => self.double(&mut word),
+                '\\' => {
+                    self.at += 1;
+                    match self.rest().chars().next() {
+                        Some('\n') => self.at += 1,
+                        Some(escaped) => {
+                            word.text.push(escaped);
+                            word.quoted = true;
+                            self.at += escaped.len_utf8();
+                        }
+                        None => word.text.push('\\'),
+                    }
+                }
+                '$' | '`' => self.substitution(&mut word),
+                _ => {
+                    word.text.push(letter);
+                    self.at += letter.len_utf8();
+                }
+            }
+        }
+        word
+    }
+
+    fn single(&mut self, word: &mut Word) {
+        word.quoted = true;
+        let rest = &self.rest()[1..];
+        let end = rest.find('\'').unwrap_or(rest.len());
+        word.text.push_str(&rest[..end]);
+        let skipped = (end + 2).min(rest.len() + 1);
+        self.at += skipped;
+    }
+
+    fn double(&mut self, word: &mut Word) {
+        word.quoted = true;
+        self.at += 1;
+        while let Some(letter) = self.rest().chars().next() {
+            match letter {
+                '"' => {
+                    self.at += 1;
+                    return;
+                }
+                '\\' => {
+                    let next = self.rest()[1..].chars().next();
+                    match next {
+                        Some(escaped @ ('"' | '\\' | '$' | '`')) => word.text.push(escaped),
+                        Some('\n') => {}
+                        Some(other) => {
+                            word.text.push('\\');
+                            word.text.push(other);
+                        }
+                        None => {}
+                    }
+                    self.at += 1 + next.map_or(0, char::len_utf8);
+                }
+                '$' | '`' => self.substitution(word),
+                _ => {
+                    word.text.push(letter);
+                    self.at += letter.len_utf8();
+                }
+            }
+        }
+    }
+
+    /// A variable or a command substitution.
+    fn substitution(&mut self, word: &mut Word) {
+        let rest = self.rest();
+        let nested = if rest.starts_with("$(") {
+            Some(parenthesis(&rest[1..]) + 1)
+        } else if let Some(body) = rest.strip_prefix('`') {
+            Some(body.find('`').map_or(rest.len(), |end| end + 2))
+        } else {
+            None
+        };
+        if let Some(length) = nested {
+            word.text.push_str(&rest[..length]);
+            word.known = false;
+            self.at += length;
+            return;
+        }
+        let (reference, length) = expand::reference(rest);
+        let written = &rest[..length];
+        match reference {
+            Some(reference) if !self.own.contains(reference.name()) => {
+                let mut out = Expanded { known: true, ..Expanded::default() };
+                out.put(&reference, written, self.variables);
+                word.text.push_str(&out.text);
+                word.known &= out.known;
+                word.default |= out.default;
+            }
+            _ => {
+                word.text.push_str(written);
+                word.known &= length == 1;
+            }
+        }
+        self.at += length;
+    }
+}
+
+/// How long the parenthesis that a text begins with is, quotes respected.
+fn parenthesis(text: &str) -> usize {
+    let (mut depth, mut quote) = (0, None);
+    for (place, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return place + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Commands out of tokens: what is certain to run, and to matter.
+#[derive(Default)]
+struct Structure {
+    done: Vec<Command>,
+    now: Command,
+    /// Inside of how many `if`, `for`, `case`, groups, …
+    depth: usize,
+    /// Where the list of `&&` and `||` that is being read begins in `done`.
+    list: usize,
+    /// A test stands before in this list: what follows may not run.
+    tested: bool,
+    piped: bool,
+    heredocs: usize,
+    file: Option<bool>,
+}
+
+/// Words that open something whose commands may not run.
+const OPENING: &[&str] = &["if", "for", "while", "until", "case", "select", "function"];
+const CLOSING: &[&str] = &["fi", "done", "esac"];
+const BETWEEN: &[&str] = &["then", "else", "elif", "do", "{", "}", "!"];
+/// Programs that are asked for their answer.
+const TESTS: &[&str] = &["[", "[[", "test", "grep", "egrep", "command", "which", "type", "hash", "false"];
+
+impl Structure {
+    fn read(mut self, tokens: Vec<Token>) -> Vec<Command> {
+        for token in tokens {
+            match token {
+                Token::Word(word) => self.word(word),
+                Token::Redirect(writes) => self.file = Some(writes),
+                Token::Heredoc => {
+                    self.now.heredoc = Some(self.heredocs);
+                    self.heredocs += 1;
+                }
+                Token::Operator(operator, _) => self.operator(operator),
+            }
+        }
+        self.end();
+        self.done
+    }
+
+    fn word(&mut self, word: Word) {
+        if let Some(writes) = self.file.take() {
+            if writes {
+                self.now.writes.push(word);
+            }
+            return;
+        }
+        if self.now.words.is_empty() && !word.quoted {
+            let text = word.text.as_str();
+            if OPENING.contains(&text) {
+                self.depth += 1;
+                // `for x in …`, `case x in`: what follows up to the separator is no command.
+                if !matches!(text, "if" | "while" | "until") {
+                    self.now.words.push(Word { known: false, ..word });
+                }
+                return;
+            }
+            if CLOSING.contains(&text) {
+                self.depth = self.depth.saturating_sub(1);
+                return;
+            }
+            if BETWEEN.contains(&text) {
+                self.tested |= text == "!";
+                return;
+            }
+        }
+        if self.now.words.is_empty()
+            && let Some((name, rest)) = assignment(&word)
+        {
+            self.now.line = if self.now.line == 0 { word.line } else { self.now.line };
+            self.now.sets.push((name, rest));
+            return;
+        }
+        if self.now.line == 0 || (self.now.words.is_empty() && self.now.sets.is_empty()) {
+            self.now.line = word.line;
+        }
+        self.now.words.push(word);
+    }
+
+    fn operator(&mut self, operator: &'static str) {
+        let test = TESTS.contains(&self.now.program());
+        self.end();
+        match operator {
+            "&&" => self.tested |= test,
+            "||" => {
+                for command in &mut self.done[self.list..] {
+                    command.certain = false;
+                }
+                self.tested = true;
+            }
+            "|" => self.piped = true,
+            "(" => self.depth += 1,
+            ")" => self.depth = self.depth.saturating_sub(1),
+            _ => {
+                self.list = self.done.len();
+                self.tested = false;
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        let mut command = std::mem::take(&mut self.now);
+        self.file = None;
+        command.piped = std::mem::take(&mut self.piped);
+        command.certain = self.depth == 0 && !self.tested;
+        if !command.words.is_empty() || !command.sets.is_empty() || command.heredoc.is_some() {
+            self.done.push(command);
+        }
+    }
+}
+
+/// `NAME=value` before a command.
+fn assignment(word: &Word) -> Option<(String, Word)> {
+    let (name, value) = word.text.split_once('=')?;
+    let fits = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    fits.then(|| (name.to_owned(), Word { text: value.to_owned(), ..word.clone() }))
+}
+
+/// Programs that only run what follows them, with the options that take a value.
+const WRAPPERS: &[(&str, &[&str])] = &[
+    ("sudo", &["-u", "-g", "--user", "--group"]),
+    ("env", &["-u", "-C"]),
+    ("time", &[]),
+    ("exec", &[]),
+    ("nice", &["-n"]),
+    ("nohup", &[]),
+    ("eatmydata", &[]),
+    ("timeout", &["-s", "-k"]),
+];
+
+fn strip_wrappers(command: &mut Command) {
+    loop {
+        let program = command.program().to_owned();
+        if matches!(program.as_str(), "export" | "declare") && command.words.len() > 1 {
+            let sets = command.words.drain(1..).filter_map(|word| assignment(&word)).collect::<Vec<_>>();
+            command.sets.extend(sets);
+            command.words.clear();
+            return;
+        }
+        let Some((_, valued)) = WRAPPERS.iter().find(|(name, _)| *name == program) else { return };
+        let mut at = 1;
+        while let Some(word) = command.words.get(at) {
+            if word.text.starts_with('-') {
+                at += if valued.contains(&word.text.as_str()) { 2 } else { 1 };
+            } else if let Some(set) = assignment(word) {
+                command.sets.push(set);
+                at += 1;
+            } else {
+                break;
+            }
+        }
+        if program == "timeout" {
+            at += 1;
+        }
+        command.words.drain(..at.min(command.words.len()));
+        if command.words.is_empty() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expand::Value;
+    use super::*;
+
+    fn read(script: &str) -> Vec<Command> {
+        let mut variables = Variables::default();
+        variables.set("V", Value { text: Some("2.6.0".into()), default: true });
+        commands(&Text::lines(script, 1), &variables)
+    }
+
+    fn texts(script: &str) -> Vec<String> {
+        read(script).iter().map(|command| command.text()).collect()
+    }
+
+    #[test]
+    fn commands_and_words() {
+        assert_eq!(
+            texts("apt-get update && apt-get install -y 'a b' | tee x; c"),
+            ["apt-get update", "apt-get install -y a b", "tee x", "c"]
+        );
+        assert_eq!(
+            texts("pip install \"torch==$V\" torch==${V} # no\nx"),
+            ["pip install torch==2.6.0 torch==2.6.0", "x"]
+        );
+        assert_eq!(
+            texts("echo \"a \\\" $(date +\"%s )\") b\" 2>&1 >/dev/null c"),
+            ["echo a \" $(date +\"%s )\") b c"]
+        );
+        assert_eq!(texts("if [ -f x ]; then a; else b; fi; c"), ["[ -f x ]", "a", "b", "c"]);
+        assert_eq!(texts("sudo -u me env A=1 pip install x"), ["pip install x"]);
+        assert_eq!(texts("cat <<EOF > /x && b"), ["cat", "b"]);
+    }
+
+    #[test]
+    fn what_the_shell_alone_knows_is_unknown() {
+        let commands = read("X=1; pip install a==$X b==$Y c==$V d==$(e)");
+        let known: Vec<bool> = commands[1].words[2..].iter().map(|word| word.known).collect();
+        assert_eq!(known, [false, false, true, false]);
+        assert!(commands[1].words[4].default);
+        assert_eq!(commands[0].sets[0].0, "X");
+    }
+
+    #[test]
+    fn certain() {
+        let certain = |script: &str| -> Vec<bool> { read(script).iter().map(|c| c.certain).collect() };
+        assert_eq!(certain("a && b"), [true, true]);
+        assert_eq!(certain("a || b"), [false, false]);
+        assert_eq!(certain("[ -f x ] && b; c"), [true, false, true]);
+        assert_eq!(certain("if a; then b; fi; c"), [false, false, true]);
+        assert_eq!(certain("(a && b); c"), [false, false, true]);
+        assert_eq!(certain("for x in 1 2; do a; done && c"), [false, false, true]);
+        assert_eq!(certain("a; b || true; c"), [true, false, false, true]);
+    }
+
+    #[test]
+    fn sets_and_writes() {
+        let commands = read("A=1 B=\"x y\" pip install z > /log; export C=3 && d");
+        assert_eq!(commands[0].sets.len(), 2);
+        assert_eq!(commands[0].writes[0].text, "/log");
+        assert_eq!(commands[1].sets[0].1.text, "3");
+        assert!(commands[1].words.is_empty());
+    }
+
+    #[test]
+    fn lines_are_kept() {
+        let mut text = Text::default();
+        text.push(3, "apt-get update && ");
+        text.push(5, "  pip install x");
+        let commands = commands(&text, &Variables::default());
+        assert_eq!((commands[0].line, commands[1].line), (3, 5));
+    }
+
+    #[test]
+    fn nothing_breaks_it() {
+        for script in
+            ["'", "\"", "$(", "`", "\\", "a >", "<<", "((", "fi", "&& ||", "${", "é'ü", "2>", "a=\"$"]
+        {
+            read(script);
+        }
+    }
+}

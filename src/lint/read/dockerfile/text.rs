@@ -1,0 +1,44 @@
+//! Text that was put together from several lines, and remembers which.
+
+/// A logical line: continuation lines joined.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Text {
+    /// The joined text.
+    pub text: String,
+    /// Where in `text` each line of the file begins: offset in bytes, and the line's number from 1.
+    starts: Vec<(usize, usize)>,
+}
+
+impl Text {
+    /// A text of whole lines that begins at a line.
+    pub fn lines(text: &str, first: usize) -> Text {
+        let ends = text.match_indices('\n').map(|(place, _)| place + 1);
+        let starts = std::iter::once(0).chain(ends).enumerate().map(|(count, place)| (place, first + count));
+        Text { text: text.to_owned(), starts: starts.collect() }
+    }
+
+    /// A text that stands in one line.
+    pub fn in_line(text: &str, line: usize) -> Text {
+        Text { text: text.to_owned(), starts: vec![(0, line)] }
+    }
+
+    /// Adds what stands in a line.
+    pub fn push(&mut self, line: usize, text: &str) {
+        self.starts.push((self.text.len(), line));
+        self.text.push_str(text);
+    }
+
+    /// The line of the file that a place in the text comes from.
+    pub fn line_at(&self, offset: usize) -> usize {
+        let after = self.starts.partition_point(|(start, _)| *start <= offset);
+        after.checked_sub(1).and_then(|place| self.starts.get(place)).map_or(0, |(_, line)| *line)
+    }
+
+    /// What follows a place.
+    pub fn after(&self, offset: usize) -> Text {
+        let first = self.line_at(offset);
+        let rest = self.starts.iter().filter(|(start, _)| *start > offset);
+        let starts = std::iter::once((0, first)).chain(rest.map(|(start, line)| (start - offset, *line)));
+        Text { text: self.text.get(offset..).unwrap_or_default().to_owned(), starts: starts.collect() }
+    }
+}

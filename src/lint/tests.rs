@@ -1,0 +1,102 @@
+//! Every rule: its texts are whole, its examples do what they say.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+fn file(example: &Example) -> File {
+    let kind = file::kind_of_name(example.name).expect(example.name);
+    File::new(example.name, example.text, kind)
+}
+
+fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
+    lint(&[rule], &file(example))
+}
+
+#[test]
+fn every_file_is_in_the_list_under_its_own_name() {
+    for kind in Kind::ALL {
+        let dir = format!("{}/src/lint/{}", env!("CARGO_MANIFEST_DIR"), kind.id());
+        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
+        let files: BTreeSet<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
+            .filter(|name| name != "mod")
+            .collect();
+        let ids: BTreeSet<String> =
+            RULES.iter().filter(|rule| rule.kind() == *kind).map(|rule| rule.id.to_owned()).collect();
+        assert_eq!(files, ids, "files of src/lint/{} on the left, ids of RULES on the right", kind.id());
+    }
+    let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), RULES.len(), "an id stands twice");
+    let taken = crate::checks::CHECKS.iter().find(|check| ids.contains(check.id));
+    assert!(taken.is_none(), "a check has the id of a rule: {taken:?}");
+}
+
+#[test]
+fn every_rule_is_whole() {
+    for rule in RULES {
+        let id = rule.id;
+        assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
+        assert!(
+            !rule.summary.is_empty() && !rule.summary.ends_with('.') && rule.summary.len() <= 90,
+            "{id}: summary"
+        );
+        let mut at = 0;
+        for heading in ["## What it finds\n", "## Why it matters\n", "## How to fix it\n", "## Sources\n"] {
+            let found = rule.explain[at..].find(heading);
+            at += found.unwrap_or_else(|| panic!("{id}: {heading:?} is missing or out of order"));
+        }
+        assert!(!rule.explain.lines().any(|line| line.len() > 110), "{id}: a line of explain is too long");
+        assert!(rule.explain.ends_with('\n') && rule.explain.contains("\n- "), "{id}: sources are a list");
+        assert!(!rule.fires.is_empty() && !rule.silent.is_empty(), "{id}: examples");
+    }
+}
+
+#[test]
+fn every_example_does_what_it_says() {
+    for rule in RULES {
+        for example in rule.fires {
+            let found = found(rule, example);
+            assert!(!found.is_empty(), "{} is silent on\n{}", rule.id, example.text);
+            let lines = example.text.lines().count();
+            for one in &found {
+                let place = one.found.line;
+                assert!((1..=lines).contains(&place), "{}: line {place} of\n{}", rule.id, example.text);
+                assert!(one.found.severity <= rule.severity, "{}: worse than it promises: {one:?}", rule.id);
+                let says = &one.found.says;
+                assert!(
+                    !says.is_empty() && !says.ends_with('.') && !says.contains('\n'),
+                    "{}: {says:?}",
+                    rule.id
+                );
+            }
+            let worst = found.iter().map(|one| one.found.severity).max();
+            assert!(worst.is_some(), "{}", rule.id);
+        }
+        let worst = rule.fires.iter().flat_map(|one| found(rule, one)).map(|one| one.found.severity).max();
+        assert_eq!(worst, Some(rule.severity), "{}: no example shows its worst", rule.id);
+        for example in rule.silent {
+            let found = found(rule, example);
+            assert!(found.is_empty(), "{} finds {found:?} in\n{}", rule.id, example.text);
+        }
+    }
+}
+
+/// An example is of one fault: no other rule calls it an error.
+#[test]
+fn no_other_rule_calls_an_example_an_error() {
+    for rule in RULES {
+        for example in rule.fires.iter().chain(rule.silent) {
+            for one in lint(RULES, &file(example)) {
+                let own = one.rule.id == rule.id;
+                assert!(
+                    own || one.found.severity < Severity::Error,
+                    "{}: {one:?} in\n{}",
+                    rule.id,
+                    example.text
+                );
+            }
+        }
+    }
+}
