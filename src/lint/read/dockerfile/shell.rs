@@ -277,10 +277,8 @@ impl Lexer<'_> {
         let rest = self.rest();
         let nested = if rest.starts_with("$(") {
             Some(parenthesis(&rest[1..]) + 1)
-        } else if let Some(body) = rest.strip_prefix('`') {
-            Some(body.find('`').map_or(rest.len(), |end| end + 2))
         } else {
-            None
+            rest.strip_prefix('`').map(|body| body.find('`').map_or(rest.len(), |end| end + 2))
         };
         if let Some(length) = nested {
             word.text.push_str(&rest[..length]);

@@ -219,7 +219,7 @@ impl Open {
     fn env(&mut self, instruction: &Instruction) {
         let state = Rc::make_mut(&mut self.state);
         let before = state.variables.clone();
-        for (name, value) in pairs(&instruction.text.text) {
+        for (name, value) in settings(&instruction.text.text) {
             let text = expand(&unquoted(&value.unwrap_or_default()), &before);
             // What comes behind an unknown variable in PATH still tells what comes first.
             let known = text.known || name == "PATH";
@@ -338,15 +338,19 @@ fn opened(command: Command, instruction: &Instruction, variables: &Variables) ->
     }
 }
 
-/// Names and values of ENV, ARG and LABEL: `A=b C="d e"`, the old `A b c`, and ARG's `A` alone.
+/// Names and values of ENV: `A=b C="d e"`, or the old `A b c`.
+pub fn settings(text: &str) -> Vec<(String, Option<String>)> {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    if name.contains('=') || name.is_empty() {
+        return pairs(text);
+    }
+    let value = text.trim_start().get(name.len()..).unwrap_or_default().trim();
+    vec![(name.to_owned(), Some(value.to_owned()))]
+}
+
+/// Names and values of ARG and LABEL: `A=b C="d e"`, `A` alone.
 pub fn pairs(text: &str) -> Vec<(String, Option<String>)> {
     let words = quoted_words(text);
-    let old = words.first().is_some_and(|word| !word.contains('=')) && words.len() > 1;
-    if old && !words[1..].iter().any(|word| word.contains('=')) || old && words.len() == 2 {
-        let name = words[0].clone();
-        let value = text.trim_start().get(name.len()..).unwrap_or_default().trim().to_owned();
-        return vec![(name, Some(value))];
-    }
     let pair = |word: String| match word.split_once('=') {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
         None => (word, None),
