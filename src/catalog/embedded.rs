@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, nccl, packages, presets,
-    systems, toolkit, torch, variables, xids,
+    cuda, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, mirrors, nccl, packages,
+    presets, systems, toolkit, torch, variables, xids,
 };
 
 /// One file of the catalog.
@@ -125,6 +125,11 @@ static FILES: &[File] = &[
         "images/pytorch.yaml",
         include_str!("../../catalog/images/pytorch.yaml"),
         &[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)],
+    ),
+    file::<file::Table<mirrors::Mirror>>(
+        "mirrors.yaml",
+        include_str!("../../catalog/mirrors.yaml"),
+        &[by(&["name"], Alphabet)],
     ),
     file::<file::Table<nccl::Release>>(
         "nccl.yaml",

@@ -16,6 +16,7 @@ mod file;
 pub mod flash_attn;
 pub mod gpus;
 pub mod images;
+pub mod mirrors;
 pub mod nccl;
 pub mod packages;
 pub mod presets;

@@ -5,8 +5,10 @@ mod catalog;
 mod check;
 mod checks;
 mod explain;
+pub mod image;
 mod lint;
 mod matrix;
+mod render;
 mod resolve;
 mod snapshot;
 mod wishes;
@@ -48,6 +50,7 @@ pub struct Cli {
 enum Command {
     Check(check::Args),
     Resolve(Box<resolve::Args>),
+    Render(Box<render::Args>),
     Build(Box<build::Args>),
     Matrix(matrix::Args),
     Snapshot(snapshot::Args),
@@ -69,6 +72,7 @@ impl Cli {
         match command {
             Command::Check(args) => args.run(),
             Command::Resolve(args) => args.run(),
+            Command::Render(args) => args.run(),
             Command::Build(args) => args.run(),
             Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),

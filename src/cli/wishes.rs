@@ -10,7 +10,7 @@ use crate::facts::{Expected, gather};
 use crate::host::snapshot::Snapshot;
 use crate::resolve::answer::Warning;
 use crate::resolve::machine::{self, Machine, Questions};
-use crate::resolve::parse::{self, Mistake, Typed};
+use crate::resolve::parse::{self, Mistake, Typed, Understood};
 use crate::resolve::request::{Base, Prefer, Request, Want, Wish};
 use crate::resolve::world::World;
 
@@ -102,6 +102,11 @@ impl Wishes {
     /// The request in the options, of the machines that they name too.
     pub fn asked(&self, world: &World) -> Result<Asked, Error> {
         let understood = parse::wishes(world, &self.typed())?;
+        self.with_machines(understood)
+    }
+
+    /// What was understood, and what the machines ask for.
+    pub fn with_machines(&self, understood: Understood) -> Result<Asked, Error> {
         let machines = self.machines(&understood.wishes)?;
         let mut asked = Asked {
             request: Request {
@@ -157,7 +162,8 @@ impl Wishes {
         name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
     }
 
-    fn typed(&self) -> Typed {
+    /// The options, as typed.
+    pub fn typed(&self) -> Typed {
         Typed {
             cuda: self.cuda.clone(),
             python: self.python.clone(),

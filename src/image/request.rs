@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::resolve::parse::{self, Typed};
+use crate::resolve::request::{Base, Want, Wish};
 use crate::resolve::world::World;
 
 /// A request for an image.
@@ -32,6 +33,9 @@ pub struct ImageRequest {
     /// More Python packages, each maybe with a specifier: `numpy<2`. Those that the catalog knows are resolved; others are given to pip
     /// as they stand.
     pub packages: Vec<String>,
+
+    /// Whether torchvision and torchaudio are installed beside torch, in the versions that go with it. True unless said otherwise.
+    pub partners: Option<bool>,
 
     /// Kind of base image: `auto`, `cuda` (nvidia/cuda), `pytorch` (pytorch/pytorch), `ngc` (NVIDIA's PyTorch), `python` (Docker's Python
     /// images), or one image that the catalog knows (`nvidia/cuda:12.1.1-base-ubuntu22.04`).
@@ -71,7 +75,7 @@ pub struct ImageRequest {
 
     /// The user that the container runs as; made where it is not `root`.
     pub user: Option<String>,
-    /// Number of that user.
+    /// Number of that user; 10001 unless said otherwise.
     pub uid: Option<u32>,
     /// Working directory.
     pub workdir: Option<String>,
@@ -173,13 +177,15 @@ impl ImageRequest {
             driver: self.driver.clone(),
             os: self.os.clone(),
             arch: some(&self.architectures),
-            base: match &self.base_image {
-                // The stack goes into an image that the catalog does not know: what is known of its system counts.
-                Some(_) => Some("none".into()),
-                None => self.base.clone().filter(|base| base != "auto"),
-            },
+            base: self.base.clone().filter(|base| base != "auto" && self.base_image.is_none()),
             compile: self.compile.is_some() && self.base_image.is_none(),
         }
+    }
+
+    /// The wish for an image of one's own: to the resolver it is a machine with that system.
+    pub fn own_base(&self) -> Option<Wish> {
+        let own = self.base_image.as_ref()?;
+        Some(Wish { says: format!("base_image {own}"), want: Want::Base(Base::None) })
     }
 
     /// Whether caches of the builder are used.

@@ -58,6 +58,11 @@ pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
     Ok(Some(found))
 }
 
+/// Whether there is a directory.
+pub fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))

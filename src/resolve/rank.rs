@@ -209,6 +209,14 @@ fn flavour(base: &Base, wanted: &Wanted) -> u8 {
         Flavour::Base => 1,
         Flavour::Runtime => 2,
         Flavour::Devel => 3,
+        // python:3.12 has compilers and many libraries that python:3.12-slim leaves out.
+        Flavour::Plain
+            if base
+                .image
+                .is_some_and(|image| image.repository == "python" && !image.tag.contains("slim")) =>
+        {
+            5
+        }
         Flavour::Plain => 4,
     }
 }

@@ -128,7 +128,7 @@ pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
             base.why.push("A devel image, as was asked for; nothing in this stack needs nvcc.".into());
         }
         (Need::Never, _) => base.why.push(
-            "No nvcc: every package of this stack has a wheel that brings the CUDA libraries it uses.".into(),
+            "No nvcc: nothing in this stack is compiled, and torch's wheels bring the CUDA libraries that they use.".into(),
         ),
         (_, false) => base.warnings.push(without_nvcc(&base.image, &reason)),
     }

@@ -19,8 +19,10 @@ pub use proof::Proof;
 pub use step::{Instruction, Stage, Step};
 
 use super::request::ImageRequest;
+use crate::catalog::mirrors;
 use crate::error::{Error, Kind};
 use crate::resolve::answer::{Resolution, Stack, Warning};
+use crate::resolve::install;
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +71,8 @@ pub const CA_BUNDLE: &str = "ca-certificates.crt";
 
 /// Settles everything.
 pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Error> {
-    let stack = &resolution.stack;
+    let request = &mirrored(request)?;
+    let stack = &wanted(request, &resolution.stack);
     let base = base::settle(request, stack)?;
     let python = python::settle(request, stack, &base)?;
     let work = Work { request, resolution, stack, base: &base, python: &python };
@@ -161,6 +164,33 @@ fn last(work: &Work, mut steps: Vec<Step>) -> Result<Stage, Error> {
     steps.push(Step::of(Instruction::Label(labels::labels(work).into_iter().collect())));
     steps.extend(surroundings::start(work));
     Ok(Stage { name: "image".into(), image: work.base.reference(), why: work.base.why.clone(), steps })
+}
+
+/// The stack as far as it is installed.
+fn wanted(request: &ImageRequest, stack: &Stack) -> Stack {
+    let mut stack = stack.clone();
+    if request.partners == Some(false) {
+        stack.torchvision = None;
+        stack.torchaudio = None;
+        stack.install = install::commands(&stack);
+    }
+    stack
+}
+
+/// The request with the addresses of the mirror that it names; an address of its own wins.
+fn mirrored(request: &ImageRequest) -> Result<ImageRequest, Error> {
+    let mut request = request.clone();
+    let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
+    let Some(mirror) = mirrors::mirror(&name) else {
+        let names: Vec<&str> = mirrors::all().iter().map(|mirror| mirror.name.as_str()).collect();
+        return Err(refused(format!("there is no mirror {name:?} in the catalog")).hint(format!(
+            "there are {}; any other by its address, with pip_index and apt",
+            names.join(", ")
+        )));
+    };
+    request.mirrors.pip_index.get_or_insert_with(|| mirror.pip_index.clone());
+    request.mirrors.apt.get_or_insert_with(|| mirror.apt.clone());
+    Ok(request)
 }
 
 fn name(request: &ImageRequest) -> String {

@@ -43,7 +43,7 @@ pub fn requirements(work: &Work) -> Vec<String> {
 /// The steps that install.
 pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     let stack = work.stack;
-    let mut steps = indexes(work);
+    let mut steps = Vec::new();
     let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
     let rest: Vec<String> = others(stack).into_iter().chain(unknown(work)).collect();
     let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
@@ -78,26 +78,6 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     Ok(steps)
 }
 
-/// Where packages come from, as arguments of the build: they are no part of the image.
-fn indexes(work: &Work) -> Vec<Step> {
-    let mirrors = &work.request.mirrors;
-    let mut steps = Vec::new();
-    let (one, more) = match work.python.source {
-        Source::Uv => ("UV_DEFAULT_INDEX", "UV_INDEX"),
-        Source::Image | Source::Apt => ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
-    };
-    if let Some(index) = &mirrors.pip_index {
-        steps.push(
-            Step::of(Instruction::Arg(one.into(), Some(index.clone())))
-                .because("Where the packages come from; --build-arg takes another."),
-        );
-    }
-    if !mirrors.extra_index.is_empty() {
-        steps.push(Step::of(Instruction::Arg(more.into(), Some(mirrors.extra_index.join(" ")))));
-    }
-    steps
-}
-
 /// One `pip install`, a package a line.
 fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     let uv = work.python.source == Source::Uv;
@@ -119,6 +99,15 @@ fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     command.extend(packages.iter().map(|package| quoted(package)));
     let mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };
     let step = Step::of(Instruction::Run { mounts, commands: vec![command] });
+    let loose = packages.iter().any(|package| !package.contains("==") && !package.contains("://"));
+    let step = match loose {
+        // The rule knows pip alone.
+        true if !uv => step.ignoring(
+            "DL3013",
+            "the request names no version of some of them, or they are tools of the build.",
+        ),
+        _ => step,
+    };
     match work.python.externally_managed {
         true => step.because(
             "pip is told to install into the Python of the image, which is there for nothing else (PEP 668).",

@@ -103,7 +103,7 @@ pub fn stages(work: &Work) -> Vec<Stage> {
         return Vec::new();
     }
     let series = &work.stack.python;
-    let mut steps = system::preamble(work);
+    let mut steps = system::preamble(work, Some(Source::Apt));
     steps.push(system::install(work, &["ca-certificates", "python3-pip"]));
     let commands = vec![
         vec![work.trusting(format!("python3 -m pip install --target /opt/uv uv=={UV}"))],

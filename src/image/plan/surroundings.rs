@@ -18,9 +18,6 @@ pub fn environment(work: &Work) -> Vec<Step> {
             "The NVIDIA container toolkit looks at these; CUDA's own images set them, this base does not.",
         ));
     }
-    if work.request.mirrors.apt.is_some() {
-        steps.push(Step::of(Instruction::Arg("APT_MIRROR".into(), work.request.mirrors.apt.clone())));
-    }
     steps
 }
 
@@ -38,8 +35,8 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     }
     let user = user(request)?;
     if let Some(user) = user {
-        let number = request.uid.map_or(String::new(), |uid| format!(" --uid {uid} --non-unique"));
-        let made = format!("useradd --create-home --shell /bin/bash{number} {user}");
+        let uid = uid(request);
+        let made = format!("useradd --create-home --shell /bin/bash --user-group --uid {uid} {user}");
         let workdir = workdir(request);
         let owned = format!("install --directory --owner {user} --group {user} {workdir}");
         steps
@@ -64,7 +61,13 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             )));
         }
     }
-    steps.push(Step::of(Instruction::Env(variables)));
+    let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));
+    let step = match variables.iter().any(|(name, _)| suspected(name)) {
+        true => Step::of(Instruction::Env(Vec::new()))
+            .ignoring("DL3064", "it suspects names; envdoc takes no variable that is a secret by its name."),
+        false => Step::of(Instruction::Env(Vec::new())),
+    };
+    steps.push(Step { does: Instruction::Env(variables), ..step });
     for copy in &request.copy {
         let owner = user.map(|user| format!("{user}:{user}"));
         let sources = vec![copy.from.clone()];
@@ -79,7 +82,10 @@ pub fn start(work: &Work) -> Vec<Step> {
     let mut steps: Vec<Step> =
         request.ports.iter().map(|port| Step::of(Instruction::Expose(*port))).collect();
     if let Ok(Some(user)) = user(request) {
-        steps.push(Step::of(Instruction::User(user.to_owned())));
+        steps.push(
+            Step::of(Instruction::User(uid(request).to_string()))
+                .because(format!("{user}, as a number: Kubernetes believes only a number not to be root.")),
+        );
     }
     if !request.entrypoint.is_empty() {
         steps.push(Step::of(Instruction::Entrypoint(request.entrypoint.clone())));
@@ -100,6 +106,11 @@ fn user(request: &ImageRequest) -> Result<Option<&str>, Error> {
         false => Err(refused(format!("`user`: {user:?} cannot be the name of a user"))
             .hint("small letters, digits, - and _; its number goes into `uid`")),
     }
+}
+
+/// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in Ubuntu 24.04's).
+fn uid(request: &ImageRequest) -> u32 {
+    request.uid.unwrap_or(10001)
 }
 
 fn workdir(request: &ImageRequest) -> String {

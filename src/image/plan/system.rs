@@ -12,17 +12,35 @@ pub fn has_apt(id: &str) -> bool {
     id.starts_with("ubuntu") || id.starts_with("debian")
 }
 
-/// What every stage begins with that runs commands.
-pub fn preamble(_work: &Work) -> Vec<Step> {
+/// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of the build that are no
+/// part of the image. `installer` is what installs Python packages in it.
+pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
     let shell = ["/bin/bash", "-o", "pipefail", "-c"].map(str::to_owned).to_vec();
-    vec![Step::of(Instruction::Shell(shell))]
+    let mut steps = vec![Step::of(Instruction::Shell(shell))];
+    let mirrors = &work.request.mirrors;
+    let more = (!mirrors.extra_index.is_empty()).then(|| mirrors.extra_index.join(" "));
+    let (index, extra) = match installer {
+        Some(Source::Uv) => ("UV_DEFAULT_INDEX", "UV_INDEX"),
+        _ => ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
+    };
+    let of_pip =
+        [(index, mirrors.pip_index.clone()), (extra, more)].into_iter().filter(|_| installer.is_some());
+    let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", mirrors.apt.clone()))
+        .chain(of_pip)
+        .filter_map(|(name, value)| Some(Step::of(Instruction::Arg(name.into(), Some(value?)))))
+        .collect();
+    if let Some(first) = arguments.first_mut() {
+        first.why.push("Where packages come from during the build; --build-arg takes another place.".into());
+    }
+    steps.append(&mut arguments);
+    steps
 }
 
 /// The system packages of the stage that compiles.
 pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut names = python::system_packages(work);
     names.extend(compiler(work));
-    let mut steps = preamble(work);
+    let mut steps = preamble(work, Some(work.python.source));
     if !names.is_empty() {
         steps.push(install(work, &names));
     }
@@ -31,7 +49,8 @@ pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
 
 /// The system packages of the finished image.
 pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let mut steps = preamble(work);
+    let installer = work.base.build.is_none().then_some(work.python.source);
+    let mut steps = preamble(work, installer);
     let mut names: Vec<&str> = Vec::new();
     match (work.python.source, &work.base.build) {
         // What makes the environment stays in the stage that compiles.

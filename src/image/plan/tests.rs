@@ -8,7 +8,8 @@ use crate::resolve::world::World;
 /// The plan of a request in YAML, resolved as the command line does it.
 fn planned(text: &str) -> Result<Plan, Error> {
     let request = ImageRequest::parse("request.yaml", text).unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let mut wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    wishes.extend(request.own_base());
     let mut request = request;
     request.targets = wishes
         .iter()

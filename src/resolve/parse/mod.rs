@@ -9,7 +9,7 @@ mod with;
 
 pub use gpu::{capability, of_model};
 pub use place::system;
-pub use with::{package_name, package_names};
+pub use with::{package_name, package_names, requirements};
 
 use pep440_rs::Version;
 

@@ -20,6 +20,11 @@ pub fn package_names(world: &World) -> Vec<&'static str> {
     names
 }
 
+/// The requirements in one value of `--with`: `trl>=0.9,<1.0,numpy<2`.
+pub fn requirements(text: &str) -> Vec<&str> {
+    items(text).into_iter().map(|(_, item)| item).collect()
+}
+
 /// The name in a requirement (`Flash_Attn>=2`), as PyPI compares it: `flash-attn`.
 pub fn package_name(requirement: &str) -> String {
     let requirement = requirement.trim();
