@@ -14,5 +14,6 @@ pub mod image;
 pub mod lint;
 pub mod prove;
 pub mod render;
+pub mod inspect;
 pub mod report;
 pub mod resolve;

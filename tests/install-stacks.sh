@@ -28,6 +28,8 @@ fail() {
 
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
+# What pip unpacks goes with the rest, however this ends.
+mkdir "$folder/tmp" && export TMPDIR="$folder/tmp"
 # The wheels are needed once: a cache would double the space.
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 

@@ -2,6 +2,7 @@
 
 use crate::checks::CHECKS;
 use crate::error::{Error, Kind};
+use crate::inspect::judge::QUESTIONS;
 use crate::lint::RULES;
 use crate::report::{explain, lint, screen};
 use crate::resolve::exists;
@@ -31,6 +32,9 @@ impl Args {
         if let Some(rule) = RULES.iter().find(|rule| rule.id == id) {
             return screen::print(&lint::rules::rule(rule)).map(|()| 0);
         }
+        if let Some(question) = QUESTIONS.iter().find(|question| question.id == id) {
+            return screen::print(&explain::question(question)).map(|()| 0);
+        }
         if let Some(explanation) = exists::thing(World::get(), text) {
             return screen::print(&explain::thing(&explanation, screen::width())).map(|()| 0);
         }
@@ -41,6 +45,7 @@ impl Args {
                 .iter()
                 .map(|check| check.id)
                 .chain(RULES.iter().map(|rule| rule.id))
+                .chain(QUESTIONS.iter().map(|question| question.id))
                 .chain(exists::names(World::get()))
         };
         let error = match super::nearest(&id, names()).or_else(|| super::nearest(name, names())) {

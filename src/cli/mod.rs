@@ -7,6 +7,7 @@ mod checks;
 mod explain;
 pub mod image;
 mod lint;
+mod inspect;
 mod matrix;
 mod render;
 mod resolve;
@@ -55,6 +56,7 @@ enum Command {
     Matrix(matrix::Args),
     Snapshot(snapshot::Args),
     Lint(lint::Args),
+    Inspect(inspect::Args),
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
@@ -77,6 +79,7 @@ impl Cli {
             Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Lint(args) => args.run(),
+            Command::Inspect(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),

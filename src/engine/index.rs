@@ -28,7 +28,7 @@ impl Index<'_> {
             let url = format!("{}/{name}/", index.trim_end_matches('/'));
             let accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2";
             let answer =
-                self.client.get(&Get { url: &url, accept, range: None, bearer: None, most: PAGE_MAX });
+                self.client.get(&Get { url: &url, accept, range: None, authorization: None, most: PAGE_MAX });
             match answer {
                 Ok(answer) if answer.status == 200 => {
                     let text = String::from_utf8_lossy(&answer.body);
@@ -57,7 +57,7 @@ impl Index<'_> {
                 url: &url,
                 accept: "*/*",
                 range: None,
-                bearer: None,
+                authorization: None,
                 most: METADATA_MAX,
             })?;
             if answer.status == 200 {
@@ -73,7 +73,7 @@ impl Index<'_> {
                 url,
                 accept: "*/*",
                 range: Some(range),
-                bearer: None,
+                authorization: None,
                 most: METADATA_MAX,
             })?;
             match (answer.status, answer.range()) {
@@ -112,7 +112,7 @@ impl Index<'_> {
         let mut size = 256 << 10;
         loop {
             let range = format!("bytes=0-{}", size - 1);
-            let get = Get { url: &file.url, accept: "*/*", range: Some(&range), bearer: None, most: size };
+            let get = Get { url: &file.url, accept: "*/*", range: Some(&range), authorization: None, most: size };
             let answer = self.client.get(&get)?;
             let Some((0, whole)) = answer.range().filter(|_| answer.status == 206) else {
                 return Err("the server gives no parts of files, and nothing is fetched whole".into());
@@ -140,7 +140,7 @@ impl Index<'_> {
         let base = self.urls.first()?.trim_end_matches('/').strip_suffix("/simple")?;
         let url = format!("{base}/pypi/{name}/{version}/json");
         let get =
-            Get { url: &url, accept: "application/json", range: None, bearer: None, most: METADATA_MAX };
+            Get { url: &url, accept: "application/json", range: None, authorization: None, most: METADATA_MAX };
         let answer = self.client.get(&get).ok().filter(|answer| answer.status == 200)?;
         let release: Release = serde_json::from_slice(&answer.body).ok()?;
         release.urls.iter().filter_map(|upload| page::day(&upload.upload_time)).min()

@@ -1,5 +1,5 @@
 //! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container ([`live`]). Package indexes and
-//! image registries: [`index`], [`page`], [`registry`].
+//! image registries: [`index`], [`page`], [`registry`], [`remote_image`].
 
 pub mod auth;
 pub mod build;
@@ -15,5 +15,6 @@ pub mod page;
 pub mod push;
 pub mod registry;
 pub mod run;
+pub mod remote_image;
 
 pub use http::{REFUSED, get};

@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, LINK, RANGE,
 };
@@ -28,8 +30,8 @@ pub struct Get<'q> {
     pub accept: &'q str,
     /// A range in HTTP's words: `bytes=-65536`.
     pub range: Option<&'q str>,
-    /// A token.
-    pub bearer: Option<&'q str>,
+    /// The header Authorization.
+    pub authorization: Option<&'q str>,
     /// The most that is taken of the answer, in bytes; a longer one is an error.
     pub most: u64,
 }
@@ -50,6 +52,12 @@ impl Answer {
     /// A header's text; empty where there is none.
     fn header(&self, name: &HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The digest of a manifest, as the registry tells it.
+    pub fn digest(&self) -> Option<String> {
+        let digest = self.header(&HeaderName::from_static("docker-content-digest"));
+        Some(digest.to_owned()).filter(|digest| !digest.is_empty())
     }
 
     /// The kind of the body: `text/html`.
@@ -96,8 +104,8 @@ impl Client {
         if let Some(range) = get.range {
             request = request.header(RANGE, range);
         }
-        if let Some(token) = get.bearer {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        if let Some(authorization) = get.authorization {
+            request = request.header(AUTHORIZATION, authorization);
         }
         let mut response = request.send().await.map_err(|error| reason(&error))?;
         let mut answer = Answer {
@@ -118,28 +126,16 @@ impl Client {
         Ok(answer)
     }
 
-    /// Every tag of a repository: Docker's registry protocol, with the token that the registry sends anonymous readers for.
+    /// Every tag of a repository, for anonymous readers.
     pub fn tags(&self, registry: &str, repository: &str) -> Result<BTreeSet<String>, String> {
-        let mut next = format!("{registry}/v2/{repository}/tags/list?n=1000");
-        let mut token = None;
+        let mut access = Access::new(registry, None);
+        let mut next = format!("/v2/{repository}/tags/list?n=1000");
         let mut tags = BTreeSet::new();
         // 1000 tags an answer: no repository has so many pages.
         for _ in 0..100 {
-            let get = Get {
-                url: &next,
-                accept: "application/json",
-                range: None,
-                bearer: token.as_deref(),
-                most: PAGE_MAX,
-            };
-            let answer = self.get(&get)?;
-            match answer.status {
-                200 => {}
-                401 if token.is_none() => {
-                    token = Some(self.token(&answer)?);
-                    continue;
-                }
-                status => return Err(format!("HTTP status {status}")),
+            let answer = self.ask(&mut access, &next, "application/json", PAGE_MAX)?;
+            if answer.status != 200 {
+                return Err(format!("HTTP status {}", answer.status));
             }
             #[derive(serde::Deserialize)]
             struct Page {
@@ -157,20 +153,70 @@ impl Client {
         Err("the list of tags does not end".into())
     }
 
-    fn token(&self, refused: &Answer) -> Result<String, String> {
+    /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
+    /// 401 is an answer.
+    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, String> {
+        let url = join(&access.registry, path).ok_or_else(|| format!("{path:?} is no address"))?;
+        // A login is for the registry alone, wherever its pages lead.
+        if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
+            return Err(format!("the registry leads to another server: {}", shown(&url)));
+        }
+        loop {
+            let authorization = access.authorization.clone();
+            let get =
+                Get { url: &url, accept, range: None, authorization: authorization.as_deref(), most };
+            let answer = self.get(&get)?;
+            match (answer.status, &authorization, &access.login) {
+                (401, None, login) => {
+                    access.authorization = Some(self.authorization(&answer, login.as_ref())?);
+                }
+                (401, Some(_), None) => return Err("the registry wants a login".into()),
+                (401, Some(_), Some((user, _))) => {
+                    return Err(format!("the registry refuses the login of {user:?}"));
+                }
+                _ => return Ok(answer),
+            }
+        }
+    }
+
+    /// What to send after a registry has refused: its token, or the login itself.
+    fn authorization(&self, refused: &Answer, login: Option<&(String, String)>) -> Result<String, String> {
         let challenge = refused.header(&reqwest::header::WWW_AUTHENTICATE);
+        let basic = login.map(|(user, secret)| format!("Basic {}", STANDARD.encode(format!("{user}:{secret}"))));
+        if challenge.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("basic ")) {
+            return basic.ok_or_else(|| "the registry wants a login".to_owned());
+        }
         let url = token_address(challenge).ok_or("the registry wants a login of another kind")?;
         let answer = self.get(&Get {
             url: &url,
             accept: "application/json",
             range: None,
-            bearer: None,
+            authorization: basic.as_deref(),
             most: 1 << 20,
         })?;
+        if let (401 | 403, Some((user, _))) = (answer.status, login) {
+            return Err(format!("the registry refuses the login of {user:?}"));
+        }
         let token: serde_json::Value =
             serde_json::from_slice(&answer.body).map_err(|error| format!("no token: {error}"))?;
         let token = token["token"].as_str().or_else(|| token["access_token"].as_str());
-        token.map(str::to_owned).ok_or_else(|| format!("no token: HTTP status {}", answer.status))
+        token
+            .map(|token| format!("Bearer {token}"))
+            .ok_or_else(|| format!("no token: HTTP status {}", answer.status))
+    }
+}
+
+/// A registry, and how it lets in.
+pub struct Access {
+    registry: String,
+    login: Option<(String, String)>,
+    authorization: Option<String>,
+}
+
+impl Access {
+    /// The registry at an address (`https://registry-1.docker.io`), with user and password where there is a login.
+    pub fn new(registry: &str, login: Option<(String, String)>) -> Access {
+        Access { registry: registry.to_owned(), login, authorization: None }
     }
 }
 

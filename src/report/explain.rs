@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::inspect::judge::Question;
 use crate::checks::{Applies, CHECKS, Check, Group};
 use crate::resolve::exists::Explanation;
 
@@ -17,6 +18,11 @@ pub fn check(check: &Check) -> String {
         applies(check.applies),
         check.explain
     )
+}
+
+/// A question of `envdoc inspect` as Markdown.
+pub fn question(question: &Question) -> String {
+    format!("# {}\n\n{}\n\n{}", question.id, question.summary, question.explain)
 }
 
 /// What is known of a thing: the sentence, what does instead, a table, and the sources.

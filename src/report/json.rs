@@ -79,7 +79,8 @@ fn entry(result: &CheckResult) -> CheckEntry {
     }
 }
 
-fn fix_entry(fix: &Fix) -> FixEntry {
+/// A fix for machines.
+pub(super) fn fix_entry(fix: &Fix) -> FixEntry {
     FixEntry { text: fix.text.clone(), commands: fix.commands.clone(), class: class(fix.class).into() }
 }
 

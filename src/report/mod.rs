@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod explain;
 pub mod file;
 pub mod github;
+pub mod inspect;
 pub mod json;
 pub mod junit;
 pub mod lint;
@@ -53,9 +54,14 @@ pub struct Summary {
 impl Summary {
     /// Counts.
     pub fn of<'r>(results: impl IntoIterator<Item = &'r CheckResult>) -> Summary {
+        Summary::of_verdicts(results.into_iter().map(|result| &result.verdict))
+    }
+
+    /// Counts verdicts.
+    pub fn of_verdicts<'r>(verdicts: impl IntoIterator<Item = &'r Verdict>) -> Summary {
         let mut summary = Summary::default();
-        for result in results {
-            match &result.verdict {
+        for verdict in verdicts {
+            match verdict {
                 Verdict::Pass => summary.pass += 1,
                 Verdict::NotApplicable(_) => summary.not_applicable += 1,
                 Verdict::Unknown(_) => summary.unknown += 1,

@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
+pub(super) enum Mark {
     NotApplicable,
     Pass,
     Unknown,
@@ -31,7 +31,7 @@ enum Mark {
 }
 
 impl Mark {
-    fn of(verdict: &Verdict) -> Mark {
+    pub(super) fn of(verdict: &Verdict) -> Mark {
         match verdict {
             Verdict::Pass => Mark::Pass,
             Verdict::NotApplicable(_) => Mark::NotApplicable,
@@ -41,7 +41,7 @@ impl Mark {
         }
     }
 
-    fn sign(self, unicode: bool) -> &'static str {
+    pub(super) fn sign(self, unicode: bool) -> &'static str {
         match (self, unicode) {
             (Mark::Pass, true) => "✓",
             (Mark::Pass, false) => "+",
@@ -53,7 +53,7 @@ impl Mark {
         }
     }
 
-    fn style(self) -> Style {
+    pub(super) fn style(self) -> Style {
         match self {
             Mark::Pass => colour(AnsiColor::Green),
             Mark::Error => colour(AnsiColor::Red).bold(),

@@ -72,6 +72,8 @@ pub struct Gpu {
     pub uuid: String,
     /// `NVIDIA H100 80GB HBM3`.
     pub name: String,
+    /// `GeForce`, `NVIDIA RTX`, `Tesla`, `NVIDIA`: what the container toolkit compares with an image's conditions.
+    pub brand: Fact<String>,
     /// `Hopper`.
     pub architecture: Fact<String>,
     /// `(9, 0)`: from `nvidia-smi --query-gpu=…,compute_cap`, else from the catalog by PCI id or name.

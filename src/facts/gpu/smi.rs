@@ -95,6 +95,7 @@ fn gpu(node: Node<'_, '_>, index: u32) -> Gpu {
         address: address(text(node, "pci/pci_bus_id").known().map_or(id, String::as_str)),
         uuid: text(node, "uuid").known().cloned().unwrap_or_default(),
         name: text(node, "product_name").known().cloned().unwrap_or_default(),
+        brand: text(node, "product_brand"),
         architecture: text(node, "product_architecture"),
         compute_capability: Fact::Absent,
         memory_total: number(node, "fb_memory_usage/total"),

@@ -42,6 +42,7 @@ pub fn gpu(card: &str) -> Gpu {
         address: "0000:1b:00.0".into(),
         uuid: "GPU-00000000-0000-0000-0000-000000000000".into(),
         name: name.into(),
+        brand: Fact::Absent,
         architecture: Fact::Absent,
         compute_capability: Fact::Known((major.parse().unwrap(), minor.parse().unwrap())),
         memory_total: Fact::Known(81_559),

@@ -1,0 +1,214 @@
+//! `envdoc inspect`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use crate::engine::client;
+use crate::engine::remote_image::{self, Missing, Question};
+use crate::error::{Error, Kind};
+use crate::facts::{Expected, Facts, gather};
+use crate::host::live::Live;
+use crate::host::snapshot::Snapshot;
+use crate::host::{Host, Reading};
+use crate::inspect::image::{self, Image, processor};
+use crate::inspect::{Reference, judge};
+use crate::report::inspect::{self as report, Machine};
+use crate::report::{self as reports, file, json, screen};
+
+/// Tell what an image is, without pulling it, and whether it runs on a machine.
+///
+/// The engine of this machine is asked first; an image that it does not have is read from its registry: manifest and configuration,
+/// some kilobytes. With --here or --from the image is held against machines: processor, driver, CUDA, GPUs, NVIDIA's start conditions.
+/// Exit code 0: nothing is against it; 1: it does not run on a machine, or does not exist; 2: the image could not be read.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The image: name:tag, registry/name:tag, name@sha256:….
+    #[arg(value_name = "IMAGE")]
+    image: String,
+
+    /// Recorded machines (made with `envdoc snapshot`) on which it is to run.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<PathBuf>,
+
+    /// It is to run on this machine.
+    #[arg(long)]
+    here: bool,
+
+    /// Engine: unix:///path or tcp://address:port; else the one that the docker program would use.
+    #[arg(long, value_name = "URL")]
+    host: Option<String>,
+
+    /// Ask the registry, even where the engine of this machine has an image of that name.
+    #[arg(long)]
+    remote: bool,
+
+    /// Processor whose image is read where a name stands for several: x86_64 (amd64), aarch64 (arm64); else that of the machines, else x86_64.
+    #[arg(long, value_name = "ARCH")]
+    arch: Option<String>,
+
+    /// Ask the registry over plain HTTP, as registries on this machine always are.
+    #[arg(long)]
+    plain_http: bool,
+
+    /// Certificates to trust besides the system's, PEM.
+    #[arg(long, value_name = "FILE")]
+    ca_cert: Option<PathBuf>,
+
+    /// Seconds that the engine and the registry may take.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = super::seconds)]
+    timeout: Duration,
+
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Exit with 3 where something could not be judged and nothing was found.
+    #[arg(long)]
+    strict: bool,
+
+    /// Show all layers, variables and labels.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines; stable keys, schema in docs/schemas/inspect.json.
+    Json,
+}
+
+impl Args {
+    /// Reads the image, judges it, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
+        let machines = self.machines()?;
+        let image = match self.read(&reference, &machines)? {
+            Ok(image) => image,
+            Err(why) => {
+                screen::note(&why);
+                return Ok(1);
+            }
+        };
+        let judged: Vec<Machine> = machines
+            .iter()
+            .map(|(name, facts)| Machine { name: name.clone(), judged: judge(&image, facts) })
+            .collect();
+        let text = match self.format {
+            Format::Json => json::text(&report::json(&image, &judged))?,
+            Format::Text => {
+                let layout = reports::text::Layout {
+                    width: screen::width(),
+                    unicode: screen::unicode(),
+                    verbose: self.verbose,
+                    root: false,
+                };
+                report::text(&image, &judged, layout)
+            }
+        };
+        screen::print(&text)?;
+        let summary = report::summary(&judged);
+        Ok(match (summary.error, summary.unknown) {
+            (1.., _) => 1,
+            (0, 1..) if self.strict => 3,
+            _ => 0,
+        })
+    }
+
+    /// The image from the engine or the registry; `Err` inside: it does not exist.
+    fn read(&self, reference: &Reference, machines: &[(String, Facts)]) -> Result<Result<Image, String>, Error> {
+        let client = client::find(self.host.as_deref())?;
+        if !self.remote && reference.digest.is_none() {
+            let deadline = Instant::now() + self.timeout.min(Duration::from_secs(5));
+            if let Some(image) = from_engine(&client.endpoint, &reference.familiar(), deadline)? {
+                return Ok(Ok(image));
+            }
+        }
+        let of_machine = || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
+        let architecture = self.arch.clone().or_else(of_machine).unwrap_or_else(|| "x86_64".into());
+        let certificates = match &self.ca_cert {
+            None => None,
+            Some(path) => Some(file::read(path)?.ok_or_else(|| {
+                Error::new(Kind::File, format!("{}: no such file", path.display()))
+            })?),
+        };
+        let login = client
+            .logins
+            .of(&reference.registry)
+            .map_err(|why| Error::new(Kind::File, format!("the login for {}: {why}", reference.registry)))?;
+        if login.as_ref().is_some_and(|login| login.token) {
+            return Err(Error::new(
+                Kind::Usage,
+                format!("the login for {} is an identity token, which envdoc does not use", reference.registry),
+            )
+            .hint(format!("docker login {} with a user name and an access token", reference.registry)));
+        }
+        let question = Question {
+            reference,
+            architecture: processor(&architecture),
+            plain_http: self.plain_http,
+            login: login.map(|login| (login.username, login.secret)),
+            certificates: certificates.as_deref(),
+            deadline: Instant::now() + self.timeout,
+        };
+        match remote_image::read(&question) {
+            Ok(image) => Ok(Ok(image)),
+            Err(Missing::NotThere(why)) => Ok(Err(why)),
+            Err(Missing::Unknown(why)) => {
+                let error = Error::new(Kind::Network, format!("{reference} could not be read: {why}"));
+                let known = crate::resolve::exists::thing(
+                    crate::resolve::world::World::get(),
+                    &reference.familiar(),
+                );
+                let error = match known {
+                    Some(_) => {
+                        error.hint(format!("envdoc explain {} tells what the catalog knows of it", reference.familiar()))
+                    }
+                    None => error,
+                };
+                Err(error.hint(format!("docker login {} where it wants a login; --ca-cert where a proxy signs", reference.registry)))
+            }
+        }
+    }
+
+    /// The machines that were named.
+    fn machines(&self) -> Result<Vec<(String, Facts)>, Error> {
+        let mut machines = Vec::new();
+        for path in &self.from {
+            let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default());
+            machines.push((name(path), facts));
+        }
+        if self.here {
+            let (_, facts) = super::look(None, Duration::from_secs(2), Expected::default())?;
+            machines.push(("this machine".to_owned(), facts));
+        }
+        Ok(machines)
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The image as the engine of this machine has it; `None` where there is no engine, or it does not have it.
+fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<Image>, Error> {
+    let host = Live::new(deadline);
+    let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
+        Reading::Text(text) => text,
+        Reading::Failed(why) if !why.contains("HTTP status 404") && !why.contains(crate::engine::REFUSED) => {
+            screen::note(&format!("the engine was not asked: {why}"));
+            return Ok(None);
+        }
+        _ => return Ok(None),
+    };
+    let history = match host.engine(endpoint, &format!("/images/{name}/history")) {
+        Reading::Text(text) => Some(text),
+        _ => None,
+    };
+    image::from_engine(name, &inspected, history.as_deref())
+        .map(Some)
+        .map_err(|why| Error::new(Kind::Engine, format!("what the engine says of {name}: {why}")))
+}

@@ -1,0 +1,97 @@
+//! An image in a registry, without pulling it: its manifest and its configuration, some kilobytes.
+
+use std::time::Instant;
+
+use super::registry::{Access, Client};
+use crate::inspect::image::{Image, Index, Manifest, from_registry, processor};
+use crate::inspect::reference::Reference;
+
+/// The most that is taken of a manifest or a configuration, in bytes; registries refuse larger manifests than 4 MiB.
+const MOST: u64 = 8 << 20;
+
+/// Manifests of one image and lists of them, of both families.
+const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
+                         application/vnd.docker.distribution.manifest.list.v2+json, \
+                         application/vnd.docker.distribution.manifest.v2+json";
+
+/// Where and how to ask.
+pub struct Question<'q> {
+    /// The image.
+    pub reference: &'q Reference,
+    /// The processor, as Linux names it: `x86_64`. Of a list of images the one for it is read.
+    pub architecture: &'q str,
+    /// Plain HTTP where it is not this machine that is asked.
+    pub plain_http: bool,
+    /// User and password.
+    pub login: Option<(String, String)>,
+    /// Certificates to trust besides the system's, PEM.
+    pub certificates: Option<&'q str>,
+    /// When to give up.
+    pub deadline: Instant,
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The registry answers, and does not have it (or does not show it to this reader).
+    NotThere(String),
+    /// It is not known whether it exists.
+    Unknown(String),
+}
+
+/// Reads an image's description.
+pub fn read(question: &Question) -> Result<Image, Missing> {
+    let unknown = Missing::Unknown;
+    let reference = question.reference;
+    let client = Client::new(question.certificates, question.deadline).map_err(unknown)?;
+    let url = reference.registry_url(question.plain_http);
+    let mut access = Access::new(&url, question.login.clone());
+    let path = |kind: &str, name: &str| format!("/v2/{}/{kind}/{name}", reference.repository);
+    let mut manifest = |name: &str| {
+        let answer = client.ask(&mut access, &path("manifests", name), MANIFESTS, MOST).map_err(unknown)?;
+        match answer.status {
+            200 => Ok(answer),
+            404 => Err(Missing::NotThere(format!("{} has no {reference}", reference.registry))),
+            // Docker Hub says so of repositories that do not exist, too.
+            403 => Err(unknown(format!(
+                "{} does not show {reference} to this reader: HTTP status 403",
+                reference.registry
+            ))),
+            status => Err(unknown(format!("{} answers with HTTP status {status}", reference.registry))),
+        }
+    };
+    let mut answer = manifest(reference.wanted())?;
+    let mut architectures = Vec::new();
+    if let Ok(index) = serde_json::from_slice::<Index>(&answer.body) {
+        let of_linux = |entry: &&crate::inspect::image::Entry| {
+            entry.platform.as_ref().is_some_and(|platform| platform.os == "linux")
+        };
+        let platforms = index.manifests.iter().filter(of_linux);
+        architectures =
+            platforms.clone().filter_map(|one| Some(one.platform.as_ref()?.architecture.clone())).collect();
+        architectures.sort_unstable();
+        architectures.dedup();
+        let is = |entry: &&crate::inspect::image::Entry| {
+            let platform = entry.platform.as_ref();
+            platform.is_some_and(|platform| processor(&platform.architecture) == question.architecture)
+        };
+        let entry = platforms.clone().find(is).or_else(|| platforms.clone().next());
+        let Some(entry) = entry else {
+            return Err(Missing::NotThere(format!("{reference} has no image for Linux")));
+        };
+        answer = manifest(&entry.digest)?;
+    }
+    let digest = answer.digest();
+    let manifest: Manifest = serde_json::from_slice(&answer.body)
+        .map_err(|error| unknown(format!("the manifest of {reference}: {error}")))?;
+    let configuration = client
+        .ask(&mut access, &path("blobs", &manifest.config.digest), "application/octet-stream", MOST)
+        .map_err(unknown)?;
+    if configuration.status != 200 {
+        return Err(unknown(format!("its configuration: HTTP status {}", configuration.status)));
+    }
+    let text = String::from_utf8(configuration.body).map_err(|error| unknown(error.to_string()))?;
+    let mut image = from_registry(reference, digest, &manifest, &text).map_err(unknown)?;
+    image.architectures = architectures;
+    Ok(image)
+}

@@ -1,0 +1,150 @@
+//! Names of images: `nvidia/cuda:12.1.1-base-ubuntu22.04`, `registry.example.org:5000/team/train@sha256:…`.
+//!
+//! The rules are those of the docker program (distribution/reference): the first part is a registry if it has a dot or a colon in it
+//! or is `localhost`; without one it is Docker Hub, where names of one part belong to `library`.
+
+use std::fmt;
+
+/// A name, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// `docker.io`, `nvcr.io`, `localhost:5000`.
+    pub registry: String,
+    /// `library/python`, `nvidia/cuda`.
+    pub repository: String,
+    /// `12.1.1-base-ubuntu22.04`; `latest` where neither tag nor digest stands.
+    pub tag: String,
+    /// `sha256:…`, which then decides.
+    pub digest: Option<String>,
+}
+
+impl Reference {
+    /// Reads a name; an error says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Reference, String> {
+        let (name, digest) = match text.split_once('@') {
+            Some((name, digest)) => (name, Some(digest)),
+            None => (text, None),
+        };
+        if let Some(digest) = digest {
+            let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+            if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(format!("{digest:?} is no digest: sha256: and 64 hexadecimal digits"));
+            }
+        }
+        let (path, tag) = match name.rsplit_once(':') {
+            Some((path, tag)) if !tag.contains('/') => (path, tag),
+            _ => (name, "latest"),
+        };
+        if tag.is_empty()
+            || tag.len() > 128
+            || tag.starts_with(['.', '-'])
+            || !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        {
+            return Err(format!("{tag:?} is no tag: letters, digits, '.', '_' and '-', at most 128"));
+        }
+        let (registry, repository) = match path.split_once('/') {
+            Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => (host, rest.to_owned()),
+            Some(_) => ("docker.io", path.to_owned()),
+            None => ("docker.io", format!("library/{path}")),
+        };
+        let registry = if registry == "index.docker.io" { "docker.io" } else { registry };
+        let repository = match repository.as_str() {
+            name if registry == "docker.io" && !name.contains('/') => format!("library/{name}"),
+            _ => repository,
+        };
+        let good = |part: &str| {
+            part.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
+                && part.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && part.ends_with(|c: char| c.is_ascii_alphanumeric())
+        };
+        if path.is_empty() || !repository.split('/').all(good) {
+            return Err(format!("{text:?} is no name of an image: name:tag or registry/name:tag in lower case"));
+        }
+        Ok(Reference {
+            registry: registry.to_owned(),
+            repository,
+            tag: tag.to_owned(),
+            digest: digest.map(str::to_owned),
+        })
+    }
+
+    /// Where its registry answers. Registries on this machine speak plain HTTP, as the docker program takes them to.
+    pub fn registry_url(&self, plain_http: bool) -> String {
+        let host = match self.registry.as_str() {
+            "docker.io" => "registry-1.docker.io",
+            other => other,
+        };
+        let name = host.split(':').next().unwrap_or(host);
+        let here = name == "localhost" || name.starts_with("127.") || host.starts_with("[::1]");
+        format!("{}://{host}", if plain_http || here { "http" } else { "https" })
+    }
+
+    /// What a registry is asked for: the digest, else the tag.
+    pub fn wanted(&self) -> &str {
+        self.digest.as_deref().unwrap_or(&self.tag)
+    }
+
+    /// The name as the catalog writes it: `python`, `nvidia/cuda`, `nvcr.io/nvidia/pytorch`, with its tag.
+    pub fn familiar(&self) -> String {
+        let name = match self.registry.as_str() {
+            "docker.io" => {
+                self.repository.strip_prefix("library/").map_or(self.repository.clone(), str::to_owned)
+            }
+            registry => format!("{registry}/{}", self.repository),
+        };
+        format!("{name}:{}", self.tag)
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.familiar())?;
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let cases = [
+            ("python", "docker.io", "library/python", "latest"),
+            ("python:3.12-slim", "docker.io", "library/python", "3.12-slim"),
+            ("docker.io/python:3", "docker.io", "library/python", "3"),
+            ("nvidia/cuda:12.1.1-base-ubuntu22.04", "docker.io", "nvidia/cuda", "12.1.1-base-ubuntu22.04"),
+            ("nvcr.io/nvidia/pytorch:25.01-py3", "nvcr.io", "nvidia/pytorch", "25.01-py3"),
+            ("localhost/a", "localhost", "a", "latest"),
+            ("127.0.0.1:5000/a/b:v1", "127.0.0.1:5000", "a/b", "v1"),
+        ];
+        for (text, registry, repository, tag) in cases {
+            let read = Reference::parse(text).unwrap();
+            assert_eq!((&*read.registry, &*read.repository, &*read.tag), (registry, repository, tag), "{text}");
+        }
+        let digest = format!("nvidia/cuda@sha256:{}", "0a".repeat(32));
+        let read = Reference::parse(&digest).unwrap();
+        assert_eq!(read.wanted(), &digest[12..]);
+        assert_eq!(read.to_string(), format!("nvidia/cuda:latest@sha256:{}", "0a".repeat(32)));
+    }
+
+    #[test]
+    fn what_is_no_name() {
+        for text in ["", "Python", "a b", "a:", "a/", "/a", "a@sha256:12", "a:-x", "https://nvcr.io/a"] {
+            assert!(Reference::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn where_registries_answer() {
+        let url = |text: &str, plain| Reference::parse(text).unwrap().registry_url(plain);
+        assert_eq!(url("python", false), "https://registry-1.docker.io");
+        assert_eq!(url("localhost:5000/a", false), "http://localhost:5000");
+        assert_eq!(url("registry.lan/a", false), "https://registry.lan");
+        assert_eq!(url("registry.lan/a", true), "http://registry.lan");
+    }
+}

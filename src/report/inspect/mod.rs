@@ -1,0 +1,109 @@
+//! What an image is, and whether it runs on machines.
+
+mod text;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::json::{FixEntry, fix_entry};
+use super::{Summary, status};
+use crate::checks::Verdict;
+use crate::inspect::{Image, Judged};
+
+pub use text::text;
+
+/// Version of the JSON format.
+pub const SCHEMA: u32 = 1;
+
+/// The answers about one machine.
+pub struct Machine {
+    /// What it is called.
+    pub name: String,
+    /// The answers.
+    pub judged: Vec<Judged>,
+}
+
+/// What `envdoc inspect --format json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Report<'i> {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: &'static str,
+    /// The image.
+    pub image: &'i Image,
+    /// What its labels and variables say of what is in it.
+    pub contents: Vec<Content>,
+    /// How many answers have each status, over all machines.
+    pub summary: Summary,
+    /// The machines on which it is to run.
+    pub machines: Vec<MachineEntry>,
+}
+
+/// Something in an image.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Content {
+    /// `torch`, `CUDA`, `NCCL`.
+    pub what: &'static str,
+    /// Its version, as it stands there.
+    pub version: String,
+    /// The label or variable that says so.
+    pub said_by: &'static str,
+}
+
+/// One machine.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MachineEntry {
+    /// What it is called.
+    pub name: String,
+    /// One entry a question.
+    pub results: Vec<Entry>,
+}
+
+/// The answer to one question.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Id of the question: `envdoc explain ID`.
+    pub question: &'static str,
+    /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
+    pub status: &'static str,
+    /// What is and what should be; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    pub says: String,
+    /// What a finding rests on.
+    pub evidence: Vec<String>,
+    /// What to do about a finding; null otherwise.
+    pub fix: Option<FixEntry>,
+}
+
+/// How many answers have each status.
+pub fn summary(machines: &[Machine]) -> Summary {
+    Summary::of_verdicts(machines.iter().flat_map(|machine| &machine.judged).map(|judged| &judged.verdict))
+}
+
+/// The report for machines.
+pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
+    let contents = image.contents().into_iter();
+    let machine = |machine: &Machine| MachineEntry {
+        name: machine.name.clone(),
+        results: machine.judged.iter().map(entry).collect(),
+    };
+    Report {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION"),
+        image,
+        contents: contents.map(|(what, version, said_by)| Content { what, version, said_by }).collect(),
+        summary: summary(machines),
+        machines: machines.iter().map(machine).collect(),
+    }
+}
+
+fn entry(judged: &Judged) -> Entry {
+    let (says, evidence, fix) = match &judged.verdict {
+        Verdict::Pass => (String::new(), Vec::new(), None),
+        Verdict::NotApplicable(why) | Verdict::Unknown(why) => (why.clone(), Vec::new(), None),
+        Verdict::Finding { says, evidence, fix, .. } => {
+            (says.clone(), evidence.clone(), Some(fix_entry(fix)))
+        }
+    };
+    Entry { question: judged.question.id, status: status(&judged.verdict), says, evidence, fix }
+}
