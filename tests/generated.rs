@@ -11,7 +11,7 @@ use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
 use envdoc::lint::{Kind, RULES};
-use envdoc::report::{self, explain, json, resolve};
+use envdoc::report::{self, explain, inspect, json, resolve};
 use envdoc::resolve::parse::{self, Typed};
 use envdoc::resolve::request::Request;
 use envdoc::resolve::world::World;
@@ -118,6 +118,7 @@ fn schemas() {
     same("docs/schemas/build.json", &schema::<envdoc::report::build::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/inspect.json", &schema::<inspect::Report>());
     same("docs/schemas/lint.json", &schema::<report::lint::json::LintReport>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());

@@ -48,10 +48,18 @@ python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 # Imports everything that the stack in the file argv[1] names, and compares; a line per check: `passed: …` or `FAILED: …`.
 cat >"$folder/compare.py" <<'PYTHON'
-import importlib, importlib.metadata, json, sys
-from pip._vendor.packaging.specifiers import SpecifierSet
+import importlib, importlib.metadata, json, subprocess, sys
 
 stack = json.load(open(sys.argv[1]))["stack"]
+
+
+def within(said, found):
+    # In a process of its own: once pip is imported, setuptools cannot be any more, and DeepSpeed imports it.
+    code = "import sys; from pip._vendor.packaging.specifiers import SpecifierSet as S; sys.exit(sys.argv[2] not in S(sys.argv[1]))"
+    said = said if said[0] in "=<>~!" else "==" + said
+    return subprocess.run([sys.executable, "-c", code, said, found]).returncode == 0
+
+
 modules = {"flash-attn": "flash_attn", "huggingface-hub": "huggingface_hub"}
 
 
@@ -104,8 +112,7 @@ check("package of cuDNN", stack["cudnn"], lambda: nvidia("cudnn"))
 check("GPUs that torch has code for", " ".join(stack["gpu_archs"]), lambda: of_torch(lambda torch: " ".join(
     "%s.%s" % (arch[3:].rstrip("af")[:-1], arch.rstrip("af")[-1])
     for arch in torch._C._cuda_getArchFlags().split() if arch.startswith("sm_"))))
-check("package of triton", stack["triton"], lambda: imported("triton"),
-      lambda said, found: found in SpecifierSet(said if said[0] in "=<>~!" else "==" + said))
+check("package of triton", stack["triton"], lambda: imported("triton"), within)
 for name in ["torchvision", "torchaudio", "deepspeed"]:
     if stack[name]:
         check(name, stack[name], lambda: imported(name))

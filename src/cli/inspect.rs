@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
+use crate::catalog::images::{self, Existence};
 use crate::engine::client;
 use crate::engine::remote_image::{self, Missing, Question};
 use crate::error::{Error, Kind};
@@ -119,7 +120,11 @@ impl Args {
     }
 
     /// The image from the engine or the registry; `Err` inside: it does not exist.
-    fn read(&self, reference: &Reference, machines: &[(String, Facts)]) -> Result<Result<Image, String>, Error> {
+    fn read(
+        &self,
+        reference: &Reference,
+        machines: &[(String, Facts)],
+    ) -> Result<Result<Image, String>, Error> {
         let client = client::find(self.host.as_deref())?;
         if !self.remote && reference.digest.is_none() {
             let deadline = Instant::now() + self.timeout.min(Duration::from_secs(5));
@@ -127,13 +132,15 @@ impl Args {
                 return Ok(Ok(image));
             }
         }
-        let of_machine = || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
+        let of_machine =
+            || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
         let architecture = self.arch.clone().or_else(of_machine).unwrap_or_else(|| "x86_64".into());
         let certificates = match &self.ca_cert {
             None => None,
-            Some(path) => Some(file::read(path)?.ok_or_else(|| {
-                Error::new(Kind::File, format!("{}: no such file", path.display()))
-            })?),
+            Some(path) => Some(
+                file::read(path)?
+                    .ok_or_else(|| Error::new(Kind::File, format!("{}: no such file", path.display())))?,
+            ),
         };
         let login = client
             .logins
@@ -142,7 +149,10 @@ impl Args {
         if login.as_ref().is_some_and(|login| login.token) {
             return Err(Error::new(
                 Kind::Usage,
-                format!("the login for {} is an identity token, which envdoc does not use", reference.registry),
+                format!(
+                    "the login for {} is an identity token, which envdoc does not use",
+                    reference.registry
+                ),
             )
             .hint(format!("docker login {} with a user name and an access token", reference.registry)));
         }
@@ -158,18 +168,34 @@ impl Args {
             Ok(image) => Ok(Ok(image)),
             Err(Missing::NotThere(why)) => Ok(Err(why)),
             Err(Missing::Unknown(why)) => {
-                let error = Error::new(Kind::Network, format!("{reference} could not be read: {why}"));
-                let known = crate::resolve::exists::thing(
-                    crate::resolve::world::World::get(),
-                    &reference.familiar(),
-                );
-                let error = match known {
-                    Some(_) => {
-                        error.hint(format!("envdoc explain {} tells what the catalog knows of it", reference.familiar()))
+                let mut error = Error::new(Kind::Network, format!("{reference} could not be read: {why}"));
+                if why.contains("login") {
+                    error = error.hint(format!("docker login {}", reference.registry));
+                }
+                if why.contains("certificate") || why.contains("UnknownIssuer") {
+                    error = error
+                        .hint("--ca-cert FILE trusts the certificates of a registry or a proxy of one's own");
+                }
+                Err(match images::exists(&reference.familiar()) {
+                    Existence::No { why, .. } => {
+                        let nearest = images::nearest(&reference.familiar());
+                        let nearest: Vec<String> = nearest.iter().map(|image| image.reference()).collect();
+                        let instead = match nearest.is_empty() {
+                            true => String::new(),
+                            false => format!("; nearest: {}", nearest.join(", ")),
+                        };
+                        error.hint(format!(
+                            "envdoc's catalog knows that there is no such image: {why}{instead}"
+                        ))
                     }
-                    None => error,
-                };
-                Err(error.hint(format!("docker login {} where it wants a login; --ca-cert where a proxy signs", reference.registry)))
+                    Existence::Yes(_) => {
+                        let name = reference.familiar();
+                        error.hint(format!(
+                            "it exists: envdoc explain {name} tells what the catalog knows of it"
+                        ))
+                    }
+                    Existence::Unknown { .. } => error,
+                })
             }
         }
     }

@@ -112,7 +112,8 @@ impl Index<'_> {
         let mut size = 256 << 10;
         loop {
             let range = format!("bytes=0-{}", size - 1);
-            let get = Get { url: &file.url, accept: "*/*", range: Some(&range), authorization: None, most: size };
+            let get =
+                Get { url: &file.url, accept: "*/*", range: Some(&range), authorization: None, most: size };
             let answer = self.client.get(&get)?;
             let Some((0, whole)) = answer.range().filter(|_| answer.status == 206) else {
                 return Err("the server gives no parts of files, and nothing is fetched whole".into());
@@ -139,8 +140,13 @@ impl Index<'_> {
         }
         let base = self.urls.first()?.trim_end_matches('/').strip_suffix("/simple")?;
         let url = format!("{base}/pypi/{name}/{version}/json");
-        let get =
-            Get { url: &url, accept: "application/json", range: None, authorization: None, most: METADATA_MAX };
+        let get = Get {
+            url: &url,
+            accept: "application/json",
+            range: None,
+            authorization: None,
+            most: METADATA_MAX,
+        };
         let answer = self.client.get(&get).ok().filter(|answer| answer.status == 200)?;
         let release: Release = serde_json::from_slice(&answer.body).ok()?;
         release.urls.iter().filter_map(|upload| page::day(&upload.upload_time)).min()

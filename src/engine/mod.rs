@@ -14,7 +14,7 @@ pub mod live;
 pub mod page;
 pub mod push;
 pub mod registry;
-pub mod run;
 pub mod remote_image;
+pub mod run;
 
 pub use http::{REFUSED, get};

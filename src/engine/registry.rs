@@ -163,8 +163,7 @@ impl Client {
         }
         loop {
             let authorization = access.authorization.clone();
-            let get =
-                Get { url: &url, accept, range: None, authorization: authorization.as_deref(), most };
+            let get = Get { url: &url, accept, range: None, authorization: authorization.as_deref(), most };
             let answer = self.get(&get)?;
             match (answer.status, &authorization, &access.login) {
                 (401, None, login) => {
@@ -182,7 +181,8 @@ impl Client {
     /// What to send after a registry has refused: its token, or the login itself.
     fn authorization(&self, refused: &Answer, login: Option<&(String, String)>) -> Result<String, String> {
         let challenge = refused.header(&reqwest::header::WWW_AUTHENTICATE);
-        let basic = login.map(|(user, secret)| format!("Basic {}", STANDARD.encode(format!("{user}:{secret}"))));
+        let basic =
+            login.map(|(user, secret)| format!("Basic {}", STANDARD.encode(format!("{user}:{secret}"))));
         if challenge.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("basic ")) {
             return basic.ok_or_else(|| "the registry wants a login".to_owned());
         }

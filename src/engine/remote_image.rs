@@ -67,8 +67,10 @@ pub fn read(question: &Question) -> Result<Image, Missing> {
             entry.platform.as_ref().is_some_and(|platform| platform.os == "linux")
         };
         let platforms = index.manifests.iter().filter(of_linux);
-        architectures =
-            platforms.clone().filter_map(|one| Some(one.platform.as_ref()?.architecture.clone())).collect();
+        architectures = platforms
+            .clone()
+            .filter_map(|one| Some(processor(&one.platform.as_ref()?.architecture).to_owned()))
+            .collect();
         architectures.sort_unstable();
         architectures.dedup();
         let is = |entry: &&crate::inspect::image::Entry| {

@@ -274,7 +274,8 @@ impl Image {
             ("NCCL", "NV_LIBNCCL_PACKAGE_VERSION"),
             ("NCCL", "NCCL_VERSION"),
         ];
-        let labels = LABELS.iter().filter_map(|&(what, name)| Some((what, self.label(name)?.to_owned(), name)));
+        let labels =
+            LABELS.iter().filter_map(|&(what, name)| Some((what, self.label(name)?.to_owned(), name)));
         let stack = self.label(STACK).and_then(|text| serde_json::from_str::<Stack>(text).ok());
         let (cudnn, nccl) = stack.map_or((None, None), |stack| (stack.cudnn, stack.nccl));
         let stack = [("cuDNN", cudnn), ("NCCL", nccl)];
@@ -304,8 +305,13 @@ impl Image {
 fn instruction(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_suffix("# buildkit").unwrap_or(text);
-    let text = text.split_once("#(nop)").map_or(text, |(_, rest)| rest);
-    text.replace("/bin/sh -c ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = match (text.split_once("#(nop)"), text.strip_prefix("/bin/sh -c ")) {
+        (Some((_, instruction)), _) => instruction.to_owned(),
+        // The classic builder leaves the word out.
+        (None, Some(command)) => format!("RUN {command}"),
+        (None, None) => text.replace("/bin/sh -c ", ""),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -359,11 +365,12 @@ mod tests {
     fn of_an_engine() {
         let inspected = r#"{"Id":"sha256:1","RepoDigests":["r/x@sha256:2"],"Created":"0001-01-01T00:00:00Z","Size":5,
             "Architecture":"arm64","Os":"linux","Config":{"Env":null,"Labels":null,"Cmd":null,"Entrypoint":["/run"]}}"#;
-        let history = r#"[{"CreatedBy":"COPY . /app # buildkit","Size":4},{"CreatedBy":"","Size":1}]"#;
+        let history = r#"[{"CreatedBy":"COPY . /app # buildkit","Size":4},{"CreatedBy":"/bin/sh -c apt-get update","Size":1}]"#;
         let image = from_engine("x", inspected, Some(history)).unwrap();
         assert_eq!(image.digest.as_deref(), Some("sha256:2"));
         assert_eq!(image.architecture.as_deref(), Some("aarch64"));
         assert_eq!(image.created, None);
+        assert_eq!(image.layers[0], Layer { bytes: Some(1), by: "RUN apt-get update".into() });
         assert_eq!(image.layers[1], Layer { bytes: Some(4), by: "COPY . /app".into() });
         assert_eq!(image.entrypoint, ["/run"]);
     }

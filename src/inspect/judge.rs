@@ -5,8 +5,8 @@ use crate::checks::{CHECKS, Fix, Group, Severity, Verdict, judge_one};
 use crate::facts::support::CudaSupport;
 use crate::facts::{Fact, Facts};
 
+use super::Image;
 use super::requirement::{self, Properties};
-use super::{Image, image};
 
 /// One question about an image on a machine.
 #[derive(Debug)]
@@ -149,9 +149,10 @@ fn architecture(image: &Image, facts: &Facts) -> Verdict {
     if of_image == here {
         return Verdict::Pass;
     }
-    let others: Vec<&str> = image.architectures.iter().map(|name| image::processor(name)).collect();
-    let text = match others.contains(&here.as_str()) {
-        true => format!("The name has an image for {here} too: pull it anew on the machine, or with --platform."),
+    let text = match image.architectures.contains(here) {
+        true => {
+            format!("The name has an image for {here} too: pull it anew on the machine, or with --platform.")
+        }
         false => format!("Build it for {here}, or use an image that has it."),
     };
     Verdict::error(
@@ -252,9 +253,8 @@ fn runs(version: &str, from: &str, facts: &Facts) -> Verdict {
     let driver = facts.driver_version().known().copied();
     let name = driver.map_or_else(String::new, |driver| format!(" {driver}"));
     // nvidia/cuda images carry the package; whether this one does cannot be seen from outside.
-    let forward = cuda::forward(version).is_some_and(|row| {
-        driver.is_some_and(|driver| row.driver_branches.contains(&driver.branch))
-    });
+    let forward = cuda::forward(version)
+        .is_some_and(|row| driver.is_some_and(|driver| row.driver_branches.contains(&driver.branch)));
     if forward && facts.data_centre_gpus() != Fact::Known(false) {
         return Verdict::Unknown(format!(
             "CUDA {version} ({from}) is newer than driver{name}: it runs through forward compatibility if the image has the package \
@@ -311,19 +311,25 @@ fn visible(image: &Image, facts: &Facts) -> Verdict {
     }
     if let Some(value @ ("void" | "none")) = image.variable("NVIDIA_VISIBLE_DEVICES") {
         return Verdict::warning(
-            format!("the image sets NVIDIA_VISIBLE_DEVICES={value}: unless it is overridden, no GPU is let in"),
+            format!(
+                "the image sets NVIDIA_VISIBLE_DEVICES={value}: unless it is overridden, no GPU is let in"
+            ),
             Fix::safe("Start it with --gpus all, or set NVIDIA_VISIBLE_DEVICES=all.", &[]),
         );
     }
     let Some(capabilities) = image.variable("NVIDIA_DRIVER_CAPABILITIES") else { return Verdict::Pass };
-    let has = |name: &str| capabilities.split(',').any(|one| matches!(one.trim(), "all") || one.trim() == name);
+    let has =
+        |name: &str| capabilities.split(',').any(|one| matches!(one.trim(), "all") || one.trim() == name);
     let fix = || Fix::safe("Set NVIDIA_DRIVER_CAPABILITIES=compute,utility.", &[]);
     let sets = format!("the image sets NVIDIA_DRIVER_CAPABILITIES={capabilities}");
     match (has("compute"), has("utility")) {
-        (false, _) => Verdict::error(format!("{sets}: without compute there is no libcuda in the container"), fix()),
-        (_, false) => {
-            Verdict::warning(format!("{sets}: without utility there is no nvidia-smi in the container"), fix())
+        (false, _) => {
+            Verdict::error(format!("{sets}: without compute there is no libcuda in the container"), fix())
         }
+        (_, false) => Verdict::warning(
+            format!("{sets}: without utility there is no nvidia-smi in the container"),
+            fix(),
+        ),
         _ => Verdict::Pass,
     }
 }
@@ -378,9 +384,8 @@ mod tests {
         let h100 = |driver| node(driver, "NVIDIA H100 80GB HBM3 9.0", &[]);
         let geforce = |driver| node(driver, "NVIDIA GeForce RTX 4090 8.9", &[]);
         let of = |version: &str| image(&[("CUDA_VERSION", version)], &[]);
-        let word = |image: &Image, facts: &Facts| {
-            word(&answer("image-cuda-too-new-for-driver", image, facts))
-        };
+        let word =
+            |image: &Image, facts: &Facts| word(&answer("image-cuda-too-new-for-driver", image, facts));
         assert_eq!(word(&of("12.4.1"), &h100("550.54.14")), "pass");
         assert_eq!(word(&of("12.8.1"), &h100("550.54.14")), "pass", "minor-version compatibility");
         assert_eq!(word(&of("13.0.1"), &geforce("550.54.14")), "error");
@@ -393,9 +398,8 @@ mod tests {
     #[test]
     fn code_for_the_gpus() {
         let b200 = node("580.65.06", "NVIDIA B200 10.0", &[]);
-        let word = |labels: &[(&str, &str)]| {
-            word(&answer("image-without-code-for-gpu", &image(&[], labels), &b200))
-        };
+        let word =
+            |labels: &[(&str, &str)]| word(&answer("image-without-code-for-gpu", &image(&[], labels), &b200));
         assert_eq!(word(&[("envdoc.torch", "2.5.1+cu124")]), "error");
         assert_eq!(word(&[("envdoc.torch", "2.7.1+cu128")]), "pass");
         assert_eq!(word(&[("envdoc.torch", "2.7.1")]), "unknown");
@@ -410,7 +414,10 @@ mod tests {
         let id = "image-driver-requirement-unmet";
         assert_eq!(word(&answer(id, &requires("cuda>=12.4"), &node)), "pass");
         assert_eq!(word(&answer(id, &requires("cuda>=12.8 driver>=470,driver<471"), &node)), "error");
-        assert_eq!(word(&answer(id, &requires("cuda>=12.8 brand=tesla,driver>=550,driver<551"), &node)), "unknown");
+        assert_eq!(
+            word(&answer(id, &requires("cuda>=12.8 brand=tesla,driver>=550,driver<551"), &node)),
+            "unknown"
+        );
         assert_eq!(word(&answer(id, &image(&[], &[]), &node)), "not-applicable");
         let sets = |name, value| word(&answer("image-hides-gpus", &image(&[(name, value)], &[]), &node));
         assert_eq!(sets("NVIDIA_VISIBLE_DEVICES", "void"), "warning");
@@ -426,7 +433,9 @@ mod tests {
         assert_eq!(word(&verdict), "error");
         let mut list = image(&[], &[]);
         list.architectures = vec!["x86_64".into(), "aarch64".into()];
-        let Verdict::Finding { fix, .. } = answer("image-architecture-mismatch", &list, &node) else { panic!() };
+        let Verdict::Finding { fix, .. } = answer("image-architecture-mismatch", &list, &node) else {
+            panic!()
+        };
         assert!(fix.text.contains("has an image for aarch64"), "{}", fix.text);
     }
 

@@ -59,7 +59,9 @@ impl Reference {
                 && part.ends_with(|c: char| c.is_ascii_alphanumeric())
         };
         if path.is_empty() || !repository.split('/').all(good) {
-            return Err(format!("{text:?} is no name of an image: name:tag or registry/name:tag in lower case"));
+            return Err(format!(
+                "{text:?} is no name of an image: name:tag or registry/name:tag in lower case"
+            ));
         }
         Ok(Reference {
             registry: registry.to_owned(),
@@ -124,7 +126,11 @@ mod tests {
         ];
         for (text, registry, repository, tag) in cases {
             let read = Reference::parse(text).unwrap();
-            assert_eq!((&*read.registry, &*read.repository, &*read.tag), (registry, repository, tag), "{text}");
+            assert_eq!(
+                (&*read.registry, &*read.repository, &*read.tag),
+                (registry, repository, tag),
+                "{text}"
+            );
         }
         let digest = format!("nvidia/cuda@sha256:{}", "0a".repeat(32));
         let read = Reference::parse(&digest).unwrap();

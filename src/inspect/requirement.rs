@@ -12,9 +12,9 @@
 
 use std::cmp::Ordering;
 
+use crate::catalog::drivers;
 use crate::catalog::version::compare;
 use crate::facts::{Fact, Facts};
-use crate::catalog::drivers;
 
 use super::Image;
 
@@ -35,8 +35,7 @@ impl Properties {
     /// Those of a machine.
     pub fn of(facts: &Facts) -> Properties {
         let driver = facts.driver_version().known().copied();
-        let of_branch =
-            || driver.and_then(|driver| drivers::branch(driver.branch)?.cuda.clone());
+        let of_branch = || driver.and_then(|driver| drivers::branch(driver.branch)?.cuda.clone());
         let first = facts.gpu.list.known().and_then(|gpus| gpus.first());
         let capability = first.and_then(|gpu| gpu.compute_capability.known());
         Properties {
@@ -63,9 +62,10 @@ pub fn of(image: &Image) -> Vec<(&str, &str)> {
     if disabled(image) {
         return Vec::new();
     }
-    let all = image.environment.iter().filter(|(name, value)| {
-        name.starts_with("NVIDIA_REQUIRE_") && !value.trim().is_empty()
-    });
+    let all = image
+        .environment
+        .iter()
+        .filter(|(name, value)| name.starts_with("NVIDIA_REQUIRE_") && !value.trim().is_empty());
     all.map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
@@ -111,7 +111,8 @@ fn every(alternative: &str, properties: &Properties) -> Option<Fact<bool>> {
 fn condition(text: &str, properties: &Properties) -> Option<Fact<bool>> {
     let end = text.find(['<', '>', '=', '!'])?;
     let (name, rest) = text.split_at(end);
-    let operator = ["!=", "<=", ">=", "=", "<", ">"].into_iter().find(|operator| rest.starts_with(operator))?;
+    let operator =
+        ["!=", "<=", ">=", "=", "<", ">"].into_iter().find(|operator| rest.starts_with(operator))?;
     let wanted = &rest[operator.len()..];
     let Some(value) = properties.get(name)? else {
         let what = match name {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::inspect::judge::Question;
 use crate::checks::{Applies, CHECKS, Check, Group};
+use crate::inspect::judge::Question;
 use crate::resolve::exists::Explanation;
 
 /// One check as Markdown.

@@ -35,11 +35,8 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
 
 fn rows(text: &mut String, image: &Image, layout: Layout) {
     let or_unknown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
-    let mut platform = format!(
-        "{} {}",
-        image.os.as_deref().unwrap_or("system not known,"),
-        or_unknown(&image.architecture)
-    );
+    let mut platform =
+        format!("{} {}", image.os.as_deref().unwrap_or("system not known,"), or_unknown(&image.architecture));
     if image.architectures.len() > 1 {
         let _ = write!(platform, " (the name has images for {})", image.architectures.join(", "));
     }
@@ -47,7 +44,11 @@ fn rows(text: &mut String, image: &Image, layout: Layout) {
         || "not known".to_owned(),
         |bytes| {
             let how = if image.read_from == "engine" { "unpacked" } else { "compressed, as it is pulled" };
-            format!("{} in {} layers, {how}", size(bytes), image.layers.iter().filter(|one| one.bytes != Some(0)).count())
+            let layers = match image.layers.iter().filter(|one| one.bytes != Some(0)).count() {
+                1 => "1 layer".to_owned(),
+                count => format!("{count} layers"),
+            };
+            format!("{} in {layers}, {how}", size(bytes))
         },
     );
     let mut rows: Vec<(&str, String)> = vec![
@@ -157,8 +158,13 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let cases =
-            [(0, "0 B"), (999, "999 B"), (1500, "1.50 kB"), (29_500_000, "29.5 MB"), (5_300_000_000, "5.30 GB")];
+        let cases = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1500, "1.50 kB"),
+            (29_500_000, "29.5 MB"),
+            (5_300_000_000, "5.30 GB"),
+        ];
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text);
         }
