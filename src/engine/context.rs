@@ -27,6 +27,8 @@ pub struct Context {
     pub folder: Option<PathBuf>,
     /// Files of envdoc's own, which replace the folder's of the same name.
     pub files: Vec<(String, Vec<u8>)>,
+    /// The text that decides what of the folder stays behind; the folder's own .dockerignore where it is `None`.
+    pub ignore: Option<String>,
     /// The Dockerfile's path in the context: it is sent even if .dockerignore excludes it.
     pub dockerfile: String,
 }
@@ -101,11 +103,15 @@ impl Context {
         }
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(".dockerignore");
-        let ignore = match fs::read_to_string(&path) {
-            Ok(text) => Ignore::parse(&text).map_err(io::Error::other)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ignore::default(),
-            Err(error) => return Err(about(&path, &error)),
+        let text = match &self.ignore {
+            Some(text) => text.clone(),
+            None => match fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+                Err(error) => return Err(about(&path, &error)),
+            },
         };
+        let ignore = Ignore::parse(&text).map_err(io::Error::other)?;
         self.walk(archive, &ignore, folder, "")
     }
 
@@ -289,6 +295,7 @@ mod tests {
             folder: Some(dir.path().to_owned()),
             files: vec![("requirements.txt".into(), b"torch".to_vec())],
             dockerfile: "Dockerfile".into(),
+            ignore: None,
         };
         let expected = [
             ("requirements.txt", "torch"),

@@ -1,6 +1,7 @@
 //! `envdoc build`.
 
 mod options;
+mod source;
 mod work;
 
 use std::io::IsTerminal;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 
+use crate::cli::image::ImageArgs;
 use crate::engine::client;
 use crate::engine::docker::Engine;
 use crate::error::{Error, Kind};
@@ -16,27 +18,30 @@ use crate::prove::Status;
 use crate::report::build::{BuildReport, Progress, events, lines, text, tree};
 use crate::report::{self, screen};
 
-/// Build an image through the container engine and prove it from inside.
+/// Resolve a stack, write its Dockerfile, build the image through the container engine, and prove it from inside.
 ///
-/// The image gets its names only when it is built whole and holds what was promised. Exit code 0: built, and nothing that was
+/// With --file somebody's own Dockerfile is built the same way. The image gets its names only when it is built whole and holds what was promised. Exit code 0: built, and nothing that was
 /// promised is missing; 1: the build failed, or the image is not as promised; 2: envdoc could not do its work (no engine); 130:
 /// interrupted, and the build was ended on the engine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The build context.
-    #[arg(value_name = "CONTEXT", default_value = ".")]
-    context: PathBuf,
+    /// The build context: the folder that the image copies from.
+    #[arg(value_name = "CONTEXT")]
+    context: Option<PathBuf>,
 
-    /// Build this Dockerfile.
-    #[arg(long, short, value_name = "DOCKERFILE", required = true)]
+    /// Build this Dockerfile as it stands, and resolve nothing.
+    #[arg(long, short, value_name = "DOCKERFILE")]
     file: Option<PathBuf>,
 
-    /// Name the image, several times if wanted: team/train:1.0.
+    #[command(flatten)]
+    image: ImageArgs,
+
+    /// Name the image, several times if wanted: team/train:1.0. Without it a request's image is named after the request.
     #[arg(long, short, value_name = "NAME")]
     tag: Vec<String>,
 
     /// Push the names to their registries; logins are those of `docker login`.
-    #[arg(long, requires = "tag")]
+    #[arg(long)]
     push: bool,
 
     /// Do not look whether the image holds what was promised.
@@ -59,21 +64,17 @@ pub struct Args {
     #[arg(long, value_name = "STAGE")]
     target: Option<String>,
 
+    /// The network of RUN instructions: host, none, default.
+    #[arg(long, value_name = "MODE", value_parser = ["default", "host", "none"])]
+    network: Option<String>,
+
     /// A value for ARG; without `=VALUE` that of the environment.
     #[arg(long, value_name = "NAME[=VALUE]")]
     build_arg: Vec<String>,
 
-    /// A label for the image.
-    #[arg(long, value_name = "NAME=VALUE")]
-    label: Vec<String>,
-
-    /// A secret for `RUN --mount=type=secret,id=ID`; it is in no layer.
+    /// A secret for `RUN --mount=type=secret,id=ID` of --file; it is in no layer. Those of --ca-cert are the secret `ca`.
     #[arg(long, value_name = "id=ID,src=FILE")]
     secret: Vec<String>,
-
-    /// Certificates (PEM) that the build may trust, as the secret `ca`: RUN --mount=type=secret,id=ca,target=/run/ca.crt; they are in no layer.
-    #[arg(long, value_name = "FILE")]
-    ca_cert: Option<PathBuf>,
 
     /// Take nothing from the cache.
     #[arg(long)]
@@ -148,7 +149,7 @@ impl Args {
     /// Builds, proves, names, pushes, reports.
     pub fn run(self) -> Result<u8, Error> {
         let client = client::find(self.host.as_deref())?;
-        let order = self.order(&client)?;
+        let Some(order) = self.order(&client)? else { return Ok(1) };
         if self.dry_run {
             return screen::print(&order.shown()).map(|()| 0);
         }
@@ -159,7 +160,8 @@ impl Args {
             let engine = Engine::connect(&client.endpoint).await?;
             work::carry_out_until_interrupted(&engine, Arc::new(client.logins), &order, &mut progress).await
         })?;
-        report.notes.extend(client.notes);
+        report.notes.extend(client.notes.into_iter().chain(order.notes.clone()));
+        report.stack.clone_from(&order.stack);
         // A context that is still being read, or a credential helper, must not hold envdoc.
         runtime.shutdown_background();
         drop(progress);

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::source::{self, Source};
 use super::{Args, Which};
+use crate::cli::image::Settled;
 use crate::engine::build::{self, Build, Builder};
 use crate::engine::client::Client;
 use crate::engine::context::Context;
@@ -16,7 +18,9 @@ use crate::engine::image;
 use crate::error::{Error, Kind};
 use crate::prove::{self, Proof};
 use crate::report::build::size;
-use crate::report::file;
+use crate::report::{file, screen};
+use crate::resolve::answer::Stack;
+use crate::resolve::parse::Typed;
 
 /// The secret under which certificates are given.
 const CA: &str = "ca";
@@ -32,18 +36,25 @@ pub(super) struct Order {
     pub(super) tags: Vec<String>,
     pub(super) push: bool,
     pub(super) strict: bool,
+    /// The stack that was resolved; `None` with --file.
+    pub(super) stack: Option<Stack>,
+    /// What should be known of it.
+    pub(super) notes: Vec<String>,
 }
 
 impl Args {
-    pub(super) fn order(&self, client: &Client) -> Result<Order, Error> {
+    /// The order; `None` where there is no such stack, which has been said.
+    pub(super) fn order(&self, client: &Client) -> Result<Option<Order>, Error> {
         for name in &self.tag {
             image::check_name(name).map_err(|why| usage("--tag", name, &why))?;
         }
-        let mut proof = Proof::default();
+        let Some(source) = self.source()? else { return Ok(None) };
+        let mut proof = source.proof;
         for text in &self.expect {
             prove::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
         }
         let mut arguments = client.proxies.clone();
+        arguments.extend(source.arguments);
         arguments.extend(self.build_args()?);
         let mut cache_from = Vec::new();
         for text in &self.cache_from {
@@ -56,7 +67,8 @@ impl Args {
             }
             arguments.insert("BUILDKIT_INLINE_CACHE".into(), "1".into());
         }
-        if let Some(platform) = self.platform.as_ref().filter(|platform| platform.contains(',')) {
+        let platform = self.platform.clone().or(source.platform);
+        if let Some(platform) = platform.as_ref().filter(|platform| platform.contains(',')) {
             let why = "an engine holds images of one platform: build once for each";
             return Err(usage("--platform", platform, why));
         }
@@ -68,24 +80,56 @@ impl Args {
         };
         let build = Build {
             id: build::new_id(),
-            context: self.own_context()?,
+            context: source.context,
             builder,
-            platform: self.platform.clone(),
+            needs_buildkit: source.needs_buildkit,
+            platform,
             arguments,
-            labels: pairs("--label", &self.label)?,
+            labels: source.labels,
             target: self.target.clone(),
+            network: self.network.clone().filter(|mode| mode != "default"),
             no_cache: self.no_cache,
             pull: self.pull,
             cache_from,
             secrets: self.secrets()?,
         };
-        Ok(Order {
+        let tags = if self.tag.is_empty() { source.names } else { self.tag.clone() };
+        if self.push && tags.is_empty() {
+            return Err(
+                Error::new(Kind::Usage, "--push: under which name?").hint("add --tag registry/name:tag")
+            );
+        }
+        Ok(Some(Order {
             build,
             proof: (!self.no_prove).then_some(proof),
-            tags: self.tag.clone(),
+            tags,
             push: self.push,
             strict: self.strict,
-        })
+            stack: source.stack,
+            notes: source.notes,
+        }))
+    }
+
+    /// What is built: somebody's own Dockerfile, or a stack.
+    fn source(&self) -> Result<Option<Source>, Error> {
+        if self.file.is_none() {
+            return match self.image.settle()? {
+                Settled::Plan(plan, notes) => source::of(&plan, notes, self).map(Some),
+                Settled::None(report) => {
+                    screen::note(report.trim_end());
+                    Ok(None)
+                }
+            };
+        }
+        if self.image.request.is_some() || self.image.wishes.typed() != Typed::default() {
+            return Err(Error::new(
+                Kind::Usage,
+                "--file builds a Dockerfile as it stands: it takes no wishes",
+            )
+            .hint("promise what must be in it with --expect torch==2.6.0"));
+        }
+        let labels = pairs("--label", &self.image.label)?;
+        Ok(Some(Source { context: self.own_context()?, labels, ..Source::default() }))
     }
 
     /// Somebody's own Dockerfile and folder.
@@ -93,14 +137,7 @@ impl Args {
         let missing = |what: &str, path: &Path, error: &std::io::Error| {
             Error::new(Kind::File, format!("{what} {}: {error}", path.display()))
         };
-        let folder =
-            self.context.canonicalize().map_err(|error| missing("the context", &self.context, &error))?;
-        if !folder.is_dir() {
-            return Err(Error::new(
-                Kind::File,
-                format!("the context {} is no folder", self.context.display()),
-            ));
-        }
+        let folder = self.folder()?;
         let Some(dockerfile) = &self.file else {
             return Err(Error::new(Kind::Usage, "name a Dockerfile: --file Dockerfile"));
         };
@@ -117,6 +154,18 @@ impl Args {
             }
         }
         Ok(context)
+    }
+
+    /// The context's folder, in full.
+    pub(super) fn folder(&self) -> Result<PathBuf, Error> {
+        let context = self.context.as_deref().unwrap_or(Path::new("."));
+        let folder = context
+            .canonicalize()
+            .map_err(|error| Error::new(Kind::File, format!("the context {}: {error}", context.display())))?;
+        if !folder.is_dir() {
+            return Err(Error::new(Kind::File, format!("the context {} is no folder", context.display())));
+        }
+        Ok(folder)
     }
 
     fn build_args(&self) -> Result<BTreeMap<String, String>, Error> {
@@ -163,7 +212,8 @@ impl Args {
             };
             secrets.insert(id.to_owned(), value);
         }
-        if let Some(path) = &self.ca_cert {
+        // A plan carries them itself.
+        if let Some(path) = self.image.ca_cert.as_ref().filter(|_| self.file.is_some()) {
             let bytes = read(path)?;
             if !String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") {
                 let what = format!("--ca-cert {}: there is no certificate in it", path.display());

@@ -175,7 +175,8 @@ async fn proved(
     };
     let refused = match proved.status {
         Status::Failed => true,
-        Status::Unknown => order.strict,
+        // Nothing at all was found out: that is no basis for a name.
+        Status::Unknown => order.strict || proved.items.is_empty(),
         Status::Proved | Status::Skipped => false,
     };
     if refused {

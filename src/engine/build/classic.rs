@@ -56,7 +56,9 @@ impl Classic {
         let Some(step) = self.steps.last_mut() else { return };
         step.cached |= cached;
         let own = [" --->", "-->", "Removing intermediate container", "Successfully ", "COMMIT"];
-        if line.trim().is_empty() || own.iter().any(|own| line.starts_with(own)) {
+        // Buildah says the id of each image.
+        let id = line.len() == 64 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if line.trim().is_empty() || id || own.iter().any(|own| line.starts_with(own)) {
             return;
         }
         if self.last.len() == LAST_LINES {

@@ -46,6 +46,8 @@ pub struct Build {
     pub context: Context,
     /// The builder.
     pub builder: Builder,
+    /// Why no other builder will do: `its RUN instructions have mounts`. Podman's knows mounts too.
+    pub needs_buildkit: Option<String>,
     /// `linux/amd64`; the engine's own without it.
     pub platform: Option<String>,
     /// Values of ARG.
@@ -54,6 +56,8 @@ pub struct Build {
     pub labels: BTreeMap<String, String>,
     /// The stage to stop at.
     pub target: Option<String>,
+    /// The network of RUN: `host`, `none`; the engine's own without it.
+    pub network: Option<String>,
     /// Take nothing from the cache.
     pub no_cache: bool,
     /// Ask registries for newer base images.
@@ -192,7 +196,7 @@ pub async fn build(
     let (image, steps) = reader.finish(end, &sent, on)?;
     let builder = match (buildkit, engine.podman) {
         (true, _) => "BuildKit",
-        (false, true) => "Podman",
+        (false, true) => "Buildah",
         (false, false) => "classic builder",
     };
     Ok(Built {
@@ -224,6 +228,10 @@ fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<b
     let Some(why) = without else { return Ok(true) };
     if build.builder == Builder::BuildKit {
         return Err(Failure::Impossible(format!("there is no BuildKit here: {why}")));
+    }
+    if let Some(need) = build.needs_buildkit.as_ref().filter(|_| !engine.podman) {
+        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
+        return Err(Failure::Impossible(format!("this image needs BuildKit ({need}), and {why}")));
     }
     let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
     if !build.secrets.is_empty() && !engine.podman {
@@ -259,6 +267,7 @@ fn options(build: &Build, session: Option<String>) -> BuildImageOptions {
         cachefrom: (!build.cache_from.is_empty()).then(|| build.cache_from.clone()),
         platform: build.platform.clone().unwrap_or_default(),
         target: build.target.clone().unwrap_or_default(),
+        networkmode: build.network.clone(),
         session,
         ..Default::default()
     }

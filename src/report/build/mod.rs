@@ -37,6 +37,8 @@ pub struct BuildReport {
     pub context_bytes: Option<u64>,
     /// The steps, in order.
     pub steps: Vec<StepEntry>,
+    /// The versions that were resolved; null with --file.
+    pub stack: Option<crate::resolve::answer::Stack>,
     /// Whether the image was proved from inside; null where there is no image.
     pub proof: Option<crate::prove::Proved>,
     /// Why there is no image, or why it was not named or pushed.

@@ -71,6 +71,9 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
     for pushed in &report.pushed {
         row("pushed", &format!("{} {}", pushed.name, pushed.digest));
     }
+    if let Some(stack) = &report.stack {
+        row("stack", &super::super::resolve::text::headline(stack));
+    }
     let architecture = image.architecture.as_deref().unwrap_or("unknown architecture");
     row("size", &format!("{}, {architecture}", size(image.bytes)));
     let named: Vec<_> = image.layers.iter().filter(|layer| layer.bytes >= SMALL || layout.verbose).collect();

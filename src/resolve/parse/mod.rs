@@ -18,7 +18,7 @@ use super::request::{Versions, Want, Wish};
 use super::world::World;
 
 /// The options, as typed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Typed {
     /// `--cuda`.
     pub cuda: Option<String>,

@@ -1,0 +1,83 @@
+//! What a build is made from: a plan, as files and promises.
+#![expect(clippy::disallowed_methods, reason = "files that the request names are carried into the build")]
+
+use std::collections::BTreeMap;
+
+use super::Args;
+use crate::engine::context::Context;
+use crate::error::{Error, Kind};
+use crate::image::plan::{self, Plan};
+use crate::prove::Proof;
+use crate::render;
+use crate::resolve::answer::Stack;
+
+/// The part of an order that depends on what is built.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    pub(super) context: Context,
+    pub(super) proof: Proof,
+    pub(super) arguments: BTreeMap<String, String>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) platform: Option<String>,
+    pub(super) needs_buildkit: Option<String>,
+    pub(super) names: Vec<String>,
+    pub(super) stack: Option<Stack>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A plan's.
+pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source, Error> {
+    let mut context = Context { dockerfile: "Dockerfile".into(), ..Context::default() };
+    for file in render::files(plan)? {
+        match file.path.as_str() {
+            ".dockerignore" => context.ignore = Some(file.text),
+            _ => context.files.push((file.path, file.text.into_bytes())),
+        }
+    }
+    for carried in &plan.carried {
+        let bytes = std::fs::read(&carried.from)
+            .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", carried.from)))?;
+        context.files.push((carried.to.clone(), bytes));
+    }
+    // Without anything to copy, nothing of the folder is of use.
+    if !plan.sources.is_empty() {
+        context.folder = Some(args.folder()?);
+    }
+    let warnings = plan.warnings.iter().map(|warning| format!("warning: {}", warning.says));
+    Ok(Source {
+        context,
+        proof: proof(&plan.proof),
+        arguments: plan.build_args.iter().cloned().collect(),
+        // They stand in the Dockerfile.
+        labels: BTreeMap::new(),
+        platform: args.image.wishes.arch.as_deref().and_then(platform),
+        needs_buildkit: plan.buildkit.clone(),
+        names: vec![plan.name.clone()],
+        stack: Some(plan.stack.clone()),
+        notes: warnings.chain(notes).collect(),
+    })
+}
+
+fn proof(promised: &plan::Proof) -> Proof {
+    Proof {
+        interpreter: Some(promised.interpreter.clone()),
+        python: Some(promised.python.clone()),
+        torch: Some(promised.torch.clone()),
+        torch_build: Some(promised.torch_build.clone()),
+        cuda: (promised.torch_build != "cpu").then(|| promised.cuda.clone()),
+        nccl: promised.nccl.clone(),
+        packages: promised.packages.clone(),
+        imports: promised.imports.clone(),
+        nvcc: promised.nvcc.clone(),
+        environment: promised.environment.clone(),
+    }
+}
+
+/// The engine's name for a processor.
+fn platform(architecture: &str) -> Option<String> {
+    match architecture {
+        "x86_64" | "amd64" => Some("linux/amd64".into()),
+        "aarch64" | "arm64" => Some("linux/arm64".into()),
+        _ => None,
+    }
+}
