@@ -9,7 +9,7 @@ use super::super::words::and;
 use super::super::world::{World, series};
 use super::ranges::{ranges, verb};
 use crate::catalog::images::{self, Existence};
-use crate::catalog::{cuda, deepspeed, drivers, packages, systems, torch};
+use crate::catalog::{cuda, deepspeed, drivers, nccl, packages, systems, torch};
 
 /// Why nothing meets a wish, where that is so because the catalog has no such thing.
 pub(super) fn reason(world: &World, want: &Want) -> Option<Reason> {
@@ -181,7 +181,10 @@ fn package(world: &World, name: &str, wish: &Versions) -> Option<String> {
         "torchaudio" => row.torchaudio.as_deref(),
         _ => None,
     };
-    let partners = versions(torch::all().iter().filter_map(partner));
+    let (name, partners) = match name.contains("nccl") {
+        true => ("NCCL", versions(nccl::all().iter().map(|row| row.version.as_str()))),
+        false => (name, versions(torch::all().iter().filter_map(partner))),
+    };
     if !partners.is_empty() {
         let checked = torch::all().last().map_or("", |row| &row.checked);
         return Known { name, versions: partners, complete: false, checked }.missing(wish);

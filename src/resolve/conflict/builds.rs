@@ -1,12 +1,15 @@
 //! Why none of the torch builds that the wishes leave will do.
 
+use pep440_rs::Version;
+
 use super::super::answer::Reason;
 use super::super::constraint::{Constraint, Judge, Judgement};
 use super::super::constraints::CONSTRAINTS;
 use super::super::constraints::asked_for::cuda_within;
+use super::super::constraints::partners;
 use super::super::request::{Request, Versions, Want, Wish};
 use super::super::wanted::Wanted;
-use super::super::words::and;
+use super::super::words::{self, and};
 use super::super::world::{Build, World};
 use super::ranges::{ranges, verb};
 use super::reasons::{Refusal, Stage, essential, grouped};
@@ -65,6 +68,9 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, stage: &Stage<&Build>) -> 
         let refused: Vec<Refusal> =
             refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
         let Judge::Build(judge) = constraint.judge else { return Vec::new() };
+        if constraint.id == partners::CONSTRAINT.id {
+            return of_partners(world, wanted, &refused);
+        }
         let key = |refusal: &Refusal| pattern(&refusal.says, refusal.build);
         let groups = grouped(&refused, key).into_iter();
         let sentence = |(says, refusals): (String, Vec<&Refusal>)| {
@@ -81,6 +87,56 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, stage: &Stage<&Build>) -> 
         groups.map(sentence).collect()
     };
     CONSTRAINTS.iter().flat_map(of).collect()
+}
+
+/// What is said of torchvision and the other partners: `torch 1.13.0 to 2.14.0 go with torchvision 0.14.0 to 0.29.0; torchvision
+/// >=0.29.1 goes with torch 2.14.1 and 2.15.0`.
+fn of_partners(world: &World, wanted: &Wanted, refused: &[Refusal]) -> Vec<Reason> {
+    const GOES: &str = " goes with ";
+    // `torchvision 0.14.0`, and the rest of the sentence, which names the wish.
+    let own = |refusal: &Refusal| -> Option<(String, String, String)> {
+        let (_, rest) = refusal.says.split_once(GOES)?;
+        let (own, wish) = rest.split_once("; ")?;
+        let (name, version) = own.split_once(' ')?;
+        Some((name.to_owned(), version.to_owned(), wish.to_owned()))
+    };
+    let key = |refusal: &Refusal| match own(refusal) {
+        Some((name, _, wish)) => format!("{name} {wish}"),
+        None => pattern(&refusal.says, refusal.build),
+    };
+    let sentence = |(says, refusals): (String, Vec<&Refusal>)| {
+        let mut builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
+        builds.sort_by(|one, other| one.version.cmp(&other.version));
+        let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
+        let says = match refusals.first().and_then(|first| own(first)) {
+            Some((name, _, wish)) if several > 1 => {
+                let mut versions: Vec<Version> =
+                    refusals.iter().filter_map(|refusal| own(refusal)?.1.parse().ok()).collect();
+                versions.sort();
+                versions.dedup();
+                let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+                let having: Vec<&Build> = world
+                    .builds
+                    .iter()
+                    .filter(|build| partners::of(&name, wanted, build) == Judgement::Holds)
+                    .collect();
+                let has = match &having[..] {
+                    [] => wish,
+                    having => {
+                        let wish = wish.trim_end_matches(" was asked for");
+                        format!("{wish} goes with {}", releases(having))
+                    }
+                };
+                format!("{} go with {name} {}; {has}", releases(&builds), words::span(&versions))
+            }
+            Some(_) => refusals
+                .first()
+                .map_or(String::new(), |one| one.says.replace(&one.build.name(), &releases(&builds))),
+            None => filled(&says, wanted, &builds),
+        };
+        Reason { constraint: partners::CONSTRAINT.id.to_owned(), says }
+    };
+    grouped(refused, key).into_iter().map(sentence).collect()
 }
 
 /// Stands for the candidate in a sentence.

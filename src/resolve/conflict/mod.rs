@@ -126,12 +126,16 @@ fn nearest_of(
     corrections: &[Vec<usize>],
     both_sides: bool,
 ) -> Vec<Nearest> {
-    let mut all = Vec::new();
+    let mut all: Vec<(nearest::Cost, Nearest)> = Vec::new();
     for places in corrections.iter().take(STACKS) {
         let relaxed: Vec<Wish> = places.iter().map(|&place| wishes[place].clone()).collect();
         let others = without(wishes, places);
         all.extend(nearest::nearest(searcher, &relaxed, &others, both_sides && relaxed.len() == 1));
     }
+    // What rests on something that nobody knows is told only where the same wish leads to nothing that is known.
+    let known: Vec<String> =
+        all.iter().filter(|(cost, _)| !cost.tolerance.unknown).map(|(_, near)| near.wish.clone()).collect();
+    all.retain(|(cost, near)| !cost.tolerance.unknown || !known.contains(&near.wish));
     all.sort_by_key(|(cost, _)| *cost);
     all.truncate(STACKS);
     all.into_iter().map(|(_, nearest)| nearest).collect()

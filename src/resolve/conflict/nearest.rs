@@ -10,7 +10,7 @@ use super::super::words::and;
 use super::core::Searcher;
 use super::drivers;
 use super::versions::{self, Part};
-use crate::catalog::images;
+use crate::catalog::images::{self, Existence, Image};
 
 /// What a change costs, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,7 +201,8 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     // The same image with the CUDA that it would have to have.
     let cuda = searcher.any(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
-    let alike = [Some(reference.clone()), same].into_iter().flatten().flat_map(|one| images::nearest(&one));
+    let near = [Some(reference.clone()), same].into_iter().flatten().flat_map(|one| images::nearest(&one));
+    let alike = devel(reference).into_iter().chain(near);
     for image in alike {
         let other = image.reference();
         let change = format!("{other} instead of {reference}");
@@ -213,6 +214,18 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     match image_of_best(searcher, &of_repository, reference) {
         found if found.is_empty() => image_of_best(searcher, others, reference),
         found => found,
+    }
+}
+
+/// The same image with nvcc, where it is one without.
+fn devel(reference: &str) -> Option<&'static Image> {
+    let (repository, tag) = reference.split_once(':')?;
+    let mut words: Vec<&str> = tag.split('-').collect();
+    let flavour = words.iter_mut().find(|word| ["base", "runtime"].contains(word))?;
+    *flavour = "devel";
+    match images::exists(&format!("{repository}:{}", words.join("-"))) {
+        Existence::Yes(image) => Some(image),
+        _ => None,
     }
 }
 

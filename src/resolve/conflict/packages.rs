@@ -22,6 +22,8 @@ struct Refused<'a> {
     torch: Option<&'static str>,
     /// The build with which it was refused.
     build: Option<&'static torch::Build>,
+    /// Which refusal of the search it is: one release may be refused for one reason here and for another one there.
+    place: usize,
     constraint: &'static str,
     says: &'a str,
 }
@@ -32,7 +34,7 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, trace: &Trace) -> Vec<Reas
         return vec![reason];
     }
     let mut refused: Vec<Refused> = Vec::new();
-    for rejected in &trace.rejected {
+    for (place, rejected) in trace.rejected.iter().enumerate() {
         let left_out = rejected.reasons.iter().any(|reason| ASKED_FOR.contains(&reason.constraint));
         let Some(package) = rejected.package.filter(|_| !left_out) else { continue };
         let version = rejected.candidate.strip_prefix(package).unwrap_or_default().trim_start();
@@ -41,6 +43,7 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, trace: &Trace) -> Vec<Reas
             version,
             torch: torch_in(&reason.says),
             build: rejected.build,
+            place,
             constraint: reason.constraint,
             says: &reason.says,
         }));
@@ -48,19 +51,25 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, trace: &Trace) -> Vec<Reas
     let packages = distinct(refused.iter().map(|one| one.package));
     let essential: Vec<(&str, &str)> = packages.iter().flat_map(|name| constraints(name, &refused)).collect();
     refused.retain(|one| essential.contains(&(one.package, one.constraint)));
-    // Sorting is stable: within each kind the order of the search stays.
-    refused.sort_by_key(|one| wanted.package(one.package).is_empty());
+    // What sets two wishes against each other says it all. Sorting is stable: within each kind the order of the search stays.
+    refused.sort_by_key(|one| (wanted.package(one.package).is_empty(), !names_another(wanted, one)));
     let key = |one: &Refused| format!("{} {} {}", one.constraint, one.package, pattern(one));
     grouped(&refused, key).iter().filter_map(|(_, group)| sentence(world, group)).take(SENTENCES).collect()
 }
 
+/// Whether a refusal of a package names another one that was wished.
+fn names_another(wanted: &Wanted, one: &Refused) -> bool {
+    let names =
+        |name: &str| one.says.split_whitespace().any(|word| word.trim_matches([':', ',', ';']) == name);
+    let others = wanted.packages.keys().filter(|name| **name != one.package);
+    others.copied().any(names) || (!wanted.torch.is_empty() && names("torch"))
+}
+
 /// The constraints that are enough to refuse all releases of a package that were refused.
 fn constraints<'a>(package: &'a str, refused: &[Refused<'a>]) -> Vec<(&'a str, &'a str)> {
-    let of = |ids: Option<&[&str]>| -> BTreeSet<(&str, Option<*const torch::Build>)> {
+    let of = |ids: Option<&[&str]>| -> BTreeSet<usize> {
         let kept = refused.iter().filter(|one| one.package == package);
-        kept.filter(|one| ids.is_none_or(|ids| ids.contains(&one.constraint)))
-            .map(|one| (one.version, one.build.map(std::ptr::from_ref)))
-            .collect()
+        kept.filter(|one| ids.is_none_or(|ids| ids.contains(&one.constraint))).map(|one| one.place).collect()
     };
     let all = of(None).len();
     let ids = refused.iter().filter(|one| one.package == package).map(|one| one.constraint);

@@ -6,14 +6,15 @@ use pep440_rs::Version;
 
 use super::super::answer::Reason;
 use super::super::constraint::{Judge, Judgement};
-use super::super::constraints::CONSTRAINTS;
+use super::super::constraints::{CONSTRAINTS, compiler};
 use super::super::request::Base as Wished;
 use super::super::wanted::Wanted;
 use super::super::words::and;
-use super::super::world::{Base, Build, Python, World};
+use super::super::world::{Base, Build, Python, World, series};
 use super::builds::{distinct, releases};
 use super::ranges::{ranges, verb};
 use super::reasons::{Refusal, Stage, essential, grouped};
+use crate::catalog::systems;
 
 /// No Python is what was wished.
 pub(super) fn no_python(wanted: &Wanted) -> Reason {
@@ -142,6 +143,50 @@ fn wished(base: &Wished) -> String {
         Wished::Repository(name) | Wished::Image(name) => name.clone(),
         Wished::None => "no image at all".to_owned(),
     }
+}
+
+/// More CUDA releases than this are no wish for one.
+const CUDAS: usize = 2;
+
+/// Why nothing can be compiled on the wished systems: no image has the nvcc, and where its gcc is one that the nvcc does not accept
+/// there will be none.
+pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python)]) -> Vec<Reason> {
+    let mut cudas: Vec<&Version> = places.iter().map(|(build, _)| &build.cuda).collect();
+    cudas.sort();
+    cudas.dedup();
+    if !wanted.compile || !wanted.bases.is_empty() || cudas.len() > CUDAS {
+        return Vec::new();
+    }
+    let systems = wanted.systems.iter().filter_map(|id| systems::system(id));
+    let mut all = Vec::new();
+    for (system, cuda) in systems.flat_map(|system| cudas.iter().map(move |cuda| (system, *cuda))) {
+        let of_system = |base: &&Base| {
+            base.has_nvcc() == Some(true) && base.system.is_some_and(|other| other.id == system.id)
+        };
+        let mut there: Vec<&Version> = world
+            .bases("nvidia/cuda")
+            .iter()
+            .filter(of_system)
+            .filter_map(|base| base.cuda.as_ref())
+            .collect();
+        there.sort();
+        if there.iter().any(|one| series(one) == series(cuda)) {
+            continue;
+        }
+        let newest =
+            places.iter().filter(|(build, _)| build.cuda == *cuda).find_map(|(one, _)| one.toolkits.last());
+        let nvcc = newest.unwrap_or(cuda).to_string();
+        if let Judgement::Fails(says) = compiler::accepts(&nvcc, system) {
+            all.push(Reason { constraint: compiler::CONSTRAINT.id.into(), says });
+        }
+        let only = match (there.first(), there.last()) {
+            (Some(first), Some(last)) => format!(", only for CUDA {first} to {last}"),
+            _ => String::new(),
+        };
+        let says = format!("nvidia/cuda has no image with the nvcc of CUDA {cuda} for {}{only}", system.name);
+        all.push(Reason { constraint: "base-asked-for".into(), says });
+    }
+    all
 }
 
 /// What the constraints say of the base images that they refuse: each sentence once, the names in it brought together. Where any

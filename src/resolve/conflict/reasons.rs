@@ -66,8 +66,13 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
         all.push(places::no_base(world, &wanted, &python.passing));
         return all;
     }
-    let of_base =
+    let mut of_base =
         places::base_reasons(&base, base.passing.is_empty() || torch.passing.len() < world.builds.len());
+    let no_nvcc = places::no_nvcc(world, &wanted, &python.passing);
+    if base.passing.is_empty() && !no_nvcc.is_empty() {
+        of_base.retain(|reason| reason.constraint == "nvcc-needed");
+        of_base.splice(0..0, no_nvcc);
+    }
     if !wanted.python.is_empty() {
         all.extend(of_python.iter().cloned());
     }

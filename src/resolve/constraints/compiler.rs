@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::catalog::systems::{self, Compilers};
+use crate::catalog::systems::{self, Compilers, System};
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::{Base, Build};
@@ -22,6 +22,15 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
         return Judgement::Unknown(format!("the compiler in {} is not known", base.name()));
     };
+    match accepts(nvcc, system) {
+        // DeepSpeed itself runs, what it would compile does not.
+        Judgement::Fails(says) if !wanted.compile => Judgement::Costs(says),
+        judgement => judgement,
+    }
+}
+
+/// Whether the nvcc of a CUDA (`11.8.0`) accepts the gcc of a system.
+pub(in crate::resolve) fn accepts(nvcc: &str, system: &System) -> Judgement {
     let Some(gcc) = &system.gcc else {
         return Judgement::Unknown(format!("the gcc of {} is not known", system.name));
     };
@@ -42,8 +51,7 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
         }
         _ => return Judgement::Holds,
     };
-    // DeepSpeed itself runs, what it would compile does not.
-    if wanted.compile { Judgement::Fails(says) } else { Judgement::Costs(says) }
+    Judgement::Fails(says)
 }
 
 /// Compares as many numbers as the limit has: 13.3.0 is within a limit of 13, 12.6.3 within one of 12.6.

@@ -3,7 +3,7 @@
 mod architecture;
 pub(in crate::resolve) mod asked_for;
 mod base_cuda;
-mod compiler;
+pub mod compiler;
 mod deepspeed_nvcc;
 mod driver;
 mod flash_attn;
@@ -15,7 +15,7 @@ pub mod image_driver;
 mod image_torch;
 mod incompatible;
 mod nvcc;
-mod partners;
+pub mod partners;
 mod python_obtainable;
 pub mod python_wheel;
 mod requirements;

@@ -2,6 +2,7 @@
 
 use pep440_rs::Version;
 
+use crate::catalog::nccl;
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
 use crate::resolve::request::Versions;
 use crate::resolve::wanted::Wanted;
@@ -20,9 +21,22 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for (&name, wishes) in &wanted.packages {
         for &wish in wishes {
-            if !wish.specifiers.is_empty() || name == "torchaudio" {
+            if !wish.specifiers.is_empty() || name == "torchaudio" || name.starts_with("nvidia-nccl-") {
                 all = all.and(partner(name, wish, build));
             }
+        }
+    }
+    all
+}
+
+/// What the wishes for one of them, by the name that the sentences have, say of a build.
+pub(in crate::resolve) fn of(name: &str, wanted: &Wanted, build: &Build) -> Judgement {
+    let mut all = Judgement::Holds;
+    for (&wished, wishes) in &wanted.packages {
+        let same =
+            wished == name || (name == "NCCL" && (wished == "nccl" || wished.starts_with("nvidia-nccl-")));
+        for &wish in wishes.iter().filter(|_| same) {
+            all = all.and(partner(wished, wish, build));
         }
     }
     all
@@ -32,10 +46,13 @@ fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
     match name {
         "torchvision" => pinned(name, wish, build.torchvision.as_ref(), build),
         "torchaudio" => torchaudio(wish, build),
-        "nccl" => pinned("NCCL", wish, build.nccl.as_ref(), build),
+        "nccl" => nccl(wish, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
             if name.ends_with(&build.cuda_major().to_string()) {
-                return pinned("NCCL", wish, build.nccl.as_ref(), build);
+                if wish.specifiers.is_empty() {
+                    return Judgement::Holds;
+                }
+                return nccl(wish, build);
             }
             Judgement::Fails(format!(
                 "{} goes with NCCL for CUDA {}, not {name}",
@@ -54,6 +71,15 @@ fn pinned(name: &str, wish: &Versions, own: Option<&Version>, build: &Build) -> 
             format!("{} goes with {name} {own}; {name} {} was asked for", build.name(), wish.text)
         }),
         None => Judgement::Unknown(format!("which {name} goes with {} is not known", build.name())),
+    }
+}
+
+/// Which NCCL a build has is not known of all; one that does not exist it has not.
+fn nccl(wish: &Versions, build: &Build) -> Judgement {
+    let exists = || nccl::all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)));
+    match &build.nccl {
+        None if !exists() => Judgement::Fails(format!("no NCCL in the catalog is {}", wish.text)),
+        own => pinned("NCCL", wish, own.as_ref(), build),
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
     items(text).into_iter().map(|(at, item)| wish(world, text, at, item)).collect()
 }
 
+/// NCCL goes with the torch build, whichever of its names is used.
+const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
+
 /// The names that may stand in `--with`.
 pub fn package_names(world: &World) -> Vec<&'static str> {
     let mut names: Vec<&str> = world.package_names().chain(["torch", "torchvision", "torchaudio"]).collect();
@@ -84,7 +87,7 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
 /// Refuses names that the catalog does not have.
 fn known(world: &World, text: &str, at: usize, name: &str) -> Result<(), Mistake> {
     let names = package_names(world);
-    if names.contains(&name) {
+    if names.contains(&name) || NCCL.contains(&name) {
         return Ok(());
     }
     if ["python", "cuda", "gpu", "driver"].contains(&name) {
