@@ -61,6 +61,10 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
     };
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
     if environment.is_some() && !base.system.is_some_and(|system| system::has_apt(&system.id)) {
+        if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
+            let says = format!("which Python {} brings torch for is not known", image.reference());
+            return Err(refused(says).hint("take an nvidia/cuda image (`base: cuda`)"));
+        }
         return Err(refused(
             "envdoc writes Dockerfiles for Ubuntu and Debian, and for images that bring their Python",
         )

@@ -133,9 +133,11 @@ fn what_it_is(world: &World, base: &Wished) -> Option<String> {
     let Wished::Image(reference) = base else { return None };
     let (repository, tag) = reference.split_once(':')?;
     let found = world.bases(repository).iter().find(|one| one.image.is_some_and(|image| image.tag == tag))?;
-    let system = found.system.map_or("not known which system", |system| system.name.as_str());
+    let Some(system) = found.system else {
+        return Some(format!("which system {reference} has is not known"));
+    };
     let cuda = found.cuda.as_ref().map_or(String::new(), |cuda| format!(" with CUDA {cuda}"));
-    Some(format!("{reference} is {system}{cuda}"))
+    Some(format!("{reference} is {}{cuda}", system.name))
 }
 
 fn wished(base: &Wished) -> String {

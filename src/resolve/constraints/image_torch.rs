@@ -1,6 +1,7 @@
 //! An image that brings torch brings the chosen one.
 
 use crate::resolve::constraint::{Constraint, Judge, Judgement};
+use crate::resolve::request::Base as Wished;
 use crate::resolve::wanted::Wanted;
 use crate::resolve::world::{Base, Build, series};
 
@@ -13,13 +14,21 @@ pub const CONSTRAINT: Constraint = Constraint {
     judge: Judge::Base(judge),
 };
 
-fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     let Some(image) = base.image else { return Judgement::Holds };
     if image.repository == "nvcr.io/nvidia/pytorch" {
+        // Of all of them together one sentence is enough.
+        if !wanted.bases.iter().any(|wish| matches!(wish, Wished::Image(_))) {
+            return Judgement::Fails(
+                "the images of nvcr.io/nvidia/pytorch bring NVIDIA's own builds of torch, which are no releases of PyTorch: use one \
+                 as it is, or choose another base image"
+                    .into(),
+            );
+        }
         let own = image.torch.as_deref().unwrap_or("of an unknown version");
         return Judgement::Fails(format!(
-            "{} brings NVIDIA's own build of torch ({own}), which is no release of PyTorch: use it as it is, or choose another \
-             base image",
+            "{0} brings NVIDIA's own build of torch ({own}), which is no release of PyTorch: use it as it is (`envdoc explain {0}` \
+             tells what is in it), or choose another base image",
             base.name()
         ));
     }
@@ -59,7 +68,19 @@ mod tests {
 
     #[test]
     fn the_torch_of_images() {
-        let on = |base: &Base| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base);
+        let named = crate::resolve::request::Wish {
+            says: String::new(),
+            want: crate::resolve::request::Want::Base(Wished::Image("any".into())),
+        };
+        let on = |base: &Base| {
+            judged_base(
+                &CONSTRAINT,
+                std::slice::from_ref(&named),
+                build("2.5.1", "cu121"),
+                python("3.11"),
+                base,
+            )
+        };
         let (hub, ngc) = ("pytorch/pytorch", "nvcr.io/nvidia/pytorch");
         assert_eq!(on(&with(hub, Some("2.5.1"), "12.1")), Judgement::Holds);
         assert!(matches!(on(&with(hub, Some("2.5.1"), "12.4")), Judgement::Fails(_)));
