@@ -3,7 +3,7 @@
 #
 #     tests/run.sh          formatting, clippy, unit and integration tests, the lab (real Docker engines; needs root or sudo)
 #     tests/run.sh quick    the same without the lab
-#     tests/run.sh slow     everything, and stacks of `envdoc resolve` installed from PyPI (several GB each)
+#     tests/run.sh slow     everything, and stacks of `envdoc resolve` installed from PyPI and built as an image (several GB each)
 #
 # The last line is the count; the exit status is not 0 when anything failed. With CI=true, a skipped lab case is a failure.
 set -uo pipefail
@@ -140,13 +140,15 @@ else
 fi
 
 if [ "${1:-}" = slow ]; then
-    section "Stacks installed for real"
+    section "Stacks installed and built for real"
     cargo build --locked || fail "cargo build"
-    tests/install-stacks.sh 2>&1 | tee "$log"
-    status=${PIPESTATUS[0]}
-    passed=$((passed + $(grep -c '^passed: ' "$log")))
-    skipped=$((skipped + $(grep -c '^SKIPPED: ' "$log")))
-    while read -r what; do fail "stack: $what" >/dev/null; done < <(sed -n 's/^FAILED: //p' "$log")
-    if [ "$status" -ne 0 ] && ! grep -q '^FAILED: ' "$log"; then fail "tests/install-stacks.sh ended with status $status"; fi
+    for script in tests/install-stacks.sh tests/build-stack.sh; do
+        "$script" 2>&1 | tee "$log"
+        status=${PIPESTATUS[0]}
+        passed=$((passed + $(grep -c '^passed: ' "$log")))
+        skipped=$((skipped + $(grep -c '^SKIPPED: ' "$log")))
+        while read -r what; do fail "stack: $what" >/dev/null; done < <(sed -n 's/^FAILED: //p' "$log")
+        if [ "$status" -ne 0 ] && ! grep -q '^FAILED: ' "$log"; then fail "$script ended with status $status"; fi
+    done
 fi
 finish

@@ -111,12 +111,15 @@ fn instruction(text: &str) -> String {
         None => text,
     };
     // `RUN |1 WHO=me /bin/sh -c …`: the values of ARG stand before the command.
-    let text = match text.split_once("/bin/sh -c ") {
-        Some((before, command)) if before.is_empty() || before.contains('|') || before.trim() == "RUN" => {
-            format!("RUN {command}")
-        }
-        _ => text.to_owned(),
+    // So does what SHELL names.
+    let shell = |text: &str| {
+        let (before, command) = text.split_once(" -c ")?;
+        let before = before.strip_prefix("RUN ").unwrap_or(before);
+        let (values, shell) = before.rsplit_once("/bin/")?;
+        let ours = values.is_empty() || values.starts_with('|');
+        (ours && shell.split(' ').next()?.ends_with("sh")).then(|| format!("RUN {command}"))
     };
+    let text = shell(text).unwrap_or_else(|| text.to_owned());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -146,6 +149,8 @@ mod tests {
         assert_eq!(instruction("/bin/sh -c #(nop)  ENV A=b"), "ENV A=b");
         assert_eq!(instruction("RUN |1 A=b c /bin/sh -c make # buildkit"), "RUN make");
         assert_eq!(instruction("/bin/sh -c make"), "RUN make");
+        assert_eq!(instruction("RUN /bin/bash -o pipefail -c a | b # buildkit"), "RUN a | b");
+        assert_eq!(instruction("CMD [\"/bin/sh\" \"-c\" \"x\"]"), "CMD [\"/bin/sh\" \"-c\" \"x\"]");
         assert_eq!(instruction("COPY . /app # buildkit"), "COPY . /app");
     }
 }

@@ -147,14 +147,16 @@ fn summary(items: Vec<Item>) -> Proved {
     let count = |status| items.iter().filter(|item| item.status == status).count();
     let (failed, unknown, proved) = (count(Status::Failed), count(Status::Unknown), count(Status::Proved));
     let (status, says) = match (failed, unknown) {
+        (0, 0) if proved == 1 => (Status::Proved, "proved from inside: what was promised holds".into()),
         (0, 0) => (Status::Proved, format!("proved from inside: all {proved} promises hold")),
         (0, unknown) => (
             Status::Unknown,
-            format!("partly proved from inside: {proved} promises hold, {unknown} could not be asked"),
+            format!(
+                "partly proved from inside: {proved} of {} promises hold, {unknown} could not be asked",
+                items.len()
+            ),
         ),
-        (failed, _) => {
-            (Status::Failed, format!("not as promised: {failed} of {} promises do not hold", items.len()))
-        }
+        (failed, _) => (Status::Failed, format!("not as promised: {failed} of {} did not hold", items.len())),
     };
     Proved { status, says, items }
 }

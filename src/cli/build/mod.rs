@@ -153,6 +153,8 @@ impl Args {
         if self.dry_run {
             return screen::print(&order.shown()).map(|()| 0);
         }
+        // Looking at this machine (--here) has a thread that ends envdoc at once; a build is ended in order.
+        crate::cli::LOOKING_INSIDE.store(true, std::sync::atomic::Ordering::SeqCst);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
         let mut progress = self.progress();

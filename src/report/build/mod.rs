@@ -5,6 +5,9 @@ pub mod lines;
 pub mod text;
 pub mod tree;
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 

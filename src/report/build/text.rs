@@ -19,7 +19,8 @@ const SMALL: u64 = 100_000;
 pub fn report(report: &BuildReport, layout: Layout) -> String {
     let mut text = String::new();
     if let Some(failure) = &report.failure {
-        failed(&mut text, failure, layout);
+        let unknown = report.proof.as_ref().is_some_and(|proof| proof.status == Status::Unknown);
+        failed(&mut text, failure, unknown, layout);
     }
     if let Some(found) = &report.image {
         image(&mut text, report, found, layout);
@@ -28,17 +29,22 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
         proof(&mut text, proved, layout);
     }
     steps(&mut text, report, layout);
+    if !report.notes.is_empty() && !text.is_empty() {
+        text.push('\n');
+    }
     for note in &report.notes {
-        let _ = writeln!(text, "note: {note}");
+        let label = if note.starts_with("warning: ") { "" } else { "note: " };
+        let _ = writeln!(text, "{}", textwrap::fill(&format!("{label}{note}"), layout.width));
     }
     text
 }
 
-fn failed(text: &mut String, failure: &FailureEntry, layout: Layout) {
+fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layout) {
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase.as_str(), &failure.step) {
         (_, Some(step)) => format!("failed at {}", first_line(step)),
+        ("proof", None) if unknown => "nothing could be found out of the image; it was given no name".into(),
         ("proof", None) => "the image is not what was promised; it was given no name".into(),
         ("push", None) => "the image is built and named, but not pushed".into(),
         ("tag", None) => "the image is built, but could not be named".into(),
@@ -72,14 +78,16 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
         row("pushed", &format!("{} {}", pushed.name, pushed.digest));
     }
     if let Some(stack) = &report.stack {
-        row("stack", &super::super::resolve::text::headline(stack));
+        let stack = super::super::resolve::text::headline(stack);
+        row("stack", &if layout.unicode { stack } else { stack.replace('·', "|") });
     }
     let architecture = image.architecture.as_deref().unwrap_or("unknown architecture");
     row("size", &format!("{}, {architecture}", size(image.bytes)));
     let named: Vec<_> = image.layers.iter().filter(|layer| layer.bytes >= SMALL || layout.verbose).collect();
     let most = if layout.verbose { named.len() } else { NAMED };
     for layer in named.iter().take(most) {
-        row("", &cut(&format!("{:>8}  {}", size(layer.bytes), layer.by), layout.width.saturating_sub(12)));
+        let by = if layer.by.is_empty() { "(an imported image)".into() } else { short(&layer.by) };
+        row("", &cut(&format!("{:>8}  {by}", size(layer.bytes)), layout.width.saturating_sub(12)));
     }
     if named.len() > most {
         let rest: u64 = named[most..].iter().map(|layer| layer.bytes).sum();
@@ -138,9 +146,22 @@ fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
         let _ = writeln!(
             text,
             "  {}",
-            cut(&format!("{took:>9}  {}", first_line(&step.name)), layout.width.saturating_sub(2))
+            cut(&format!("{took:>9}  {}", short(first_line(&step.name))), layout.width.saturating_sub(2))
         );
     }
+}
+
+/// An instruction without what stands before its command: mounts, and variables for the command alone.
+fn short(instruction: &str) -> String {
+    let mut words: Vec<&str> =
+        instruction.split_whitespace().filter(|word| !word.starts_with("--mount=")).collect();
+    if let Some(start) = words.iter().position(|word| *word == "export")
+        && words[..start].last() == Some(&"RUN")
+        && let Some(length) = words[start..].iter().position(|word| *word == "&&")
+    {
+        words.drain(start..=start + length);
+    }
+    words.join(" ")
 }
 
 /// A line that fits.

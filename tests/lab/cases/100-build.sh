@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Images are built and proved
 engine_start && image || return 1
+echo "    Docker $(docker version --format '{{.Server.Version}}')"
 context="$LAB/context"
 mkdir -p "$context/src" "$context/.git"
 printf '.git\n*.log\n' >"$context/.dockerignore"
