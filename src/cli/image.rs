@@ -29,7 +29,8 @@ pub struct ImageArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
-    /// An image of your own to build on; tell what is in it with --os, and --base-python where it brings a Python.
+    /// An image of your own to build on. `build` looks what is in it; for `render` tell it with --os, and --base-python where it
+    /// brings a Python.
     #[arg(long, value_name = "IMAGE", conflicts_with = "base")]
     pub base_image: Option<String>,
 

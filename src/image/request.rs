@@ -40,7 +40,8 @@ pub struct ImageRequest {
     /// Kind of base image: `auto`, `cuda` (nvidia/cuda), `pytorch` (pytorch/pytorch), `ngc` (NVIDIA's PyTorch), `python` (Docker's Python
     /// images), or one image that the catalog knows (`nvidia/cuda:12.1.1-base-ubuntu22.04`).
     pub base: Option<String>,
-    /// An image of one's own instead of `base`. What is in it must be told: `os`, and `base_python` where it brings a Python of its own.
+    /// An image of one's own instead of `base`. `envdoc build` looks what is in it; `envdoc render` must be told: `os`, and `base_python`
+    /// where it brings a Python of its own.
     pub base_image: Option<String>,
     /// The Python that stands first on PATH in `base_image`, where it is not the system's: `3.12`.
     pub base_python: Option<String>,

@@ -1,5 +1,6 @@
 //! `envdoc build`.
 
+mod base;
 mod options;
 mod source;
 mod work;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::source::{self, Source};
-use super::{Args, Which};
+use super::{Args, Which, base};
 use crate::cli::image::Settled;
 use crate::engine::build::{self, Build, Builder};
 use crate::engine::client::Client;
@@ -48,7 +48,7 @@ impl Args {
         for name in &self.tag {
             image::check_name(name).map_err(|why| usage("--tag", name, &why))?;
         }
-        let Some(source) = self.source()? else { return Ok(None) };
+        let Some(source) = self.source(client)? else { return Ok(None) };
         let mut proof = source.proof;
         for text in &self.expect {
             prove::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
@@ -111,10 +111,14 @@ impl Args {
     }
 
     /// What is built: somebody's own Dockerfile, or a stack.
-    fn source(&self) -> Result<Option<Source>, Error> {
+    fn source(&self, client: &Client) -> Result<Option<Source>, Error> {
         if self.file.is_none() {
-            return match self.image.settle()? {
-                Settled::Plan(plan, notes) => source::of(&plan, notes, self).map(Some),
+            let (image, mut told) = base::told(&self.image, client)?;
+            return match image.settle()? {
+                Settled::Plan(plan, notes) => {
+                    told.extend(notes);
+                    source::of(&plan, told, self).map(Some)
+                }
                 Settled::None(report) => {
                     screen::note(report.trim_end());
                     Ok(None)
@@ -253,6 +257,11 @@ impl Order {
         row("names", self.tags.join(", "));
         row("push", if self.push { "yes".into() } else { String::new() });
         row("prove", if self.proof.is_some() { "yes".into() } else { "no".into() });
+        self.notes.iter().for_each(|note| row("note", note.clone()));
+        let rendered = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
+        if let Some((_, bytes)) = rendered {
+            let _ = write!(text, "\n{}", String::from_utf8_lossy(bytes));
+        }
         text
     }
 }
