@@ -5,11 +5,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use envdoc::catalog::mirrors;
 use envdoc::checks::{self, CHECKS, Group};
 use envdoc::cli::Cli;
+use envdoc::cli::image::{ImageArgs, Settled};
 use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
+use envdoc::image::request::ImageRequest;
 use envdoc::lint::{Kind, RULES};
 use envdoc::report::{self, explain, inspect, json, resolve};
 use envdoc::resolve::parse::{self, Typed};
@@ -121,8 +124,46 @@ fn schemas() {
     same("docs/schemas/inspect.json", &schema::<inspect::Report>());
     same("docs/schemas/lint.json", &schema::<report::lint::json::LintReport>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
+    same("docs/schemas/request.json", &schema::<ImageRequest>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
+}
+
+/// The keys of a request file, with the words of the schema.
+#[test]
+fn request() {
+    let mut text = String::from(
+        "# Request files\n\n<!-- Generated from src/image/request.rs by tests/generated.rs; edit there. -->\n\n\
+         `images/<name>/request.yaml` asks for an image. `envdoc render` and `envdoc build` take it with `--request`; their options win\n\
+         over it. An unknown key is an error. Everything may be left out. Worked examples: [images/](../images). For editors:\n\
+         [the JSON Schema](schemas/request.json).\n\n\
+         Versions are the beginning of a version (`12.1`) or a range (`'>=2.4,<2.7'`); they need no quotes. Paths are seen from the\n\
+         file.\n\n",
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(ImageRequest)).unwrap();
+    keys(&mut text, &schema);
+    for (title, name) in [("mirrors", "Mirrors"), ("copy", "Copy")] {
+        let _ = writeln!(text, "\n## `{title}`\n");
+        keys(&mut text, &schema["$defs"][name]);
+    }
+    text.push_str("\n## Mirrors by name\n\n| name | whose | packages | archive |\n|---|---|---|---|\n");
+    for mirror in mirrors::all() {
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            mirror.name, mirror.summary, mirror.pip_index, mirror.apt
+        );
+    }
+    same("docs/request.md", &text);
+}
+
+fn keys(text: &mut String, schema: &serde_json::Value) {
+    text.push_str("| key | meaning |\n|---|---|\n");
+    for (key, value) in schema["properties"].as_object().unwrap() {
+        let meaning =
+            value["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let _ = writeln!(text, "| `{key}` | {meaning} |");
+    }
 }
 
 /// The README's transcripts are what envdoc says of a recorded server, and to a request.
@@ -131,7 +172,8 @@ fn readme() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(path.join("README.md")).unwrap();
     let readme = replaced(&readme, "transcript", &check_transcript(path));
-    same("README.md", &replaced(&readme, "resolve", &resolve_transcript()));
+    let readme = replaced(&readme, "resolve", &resolve_transcript());
+    same("README.md", &replaced(&readme, "render", &render_transcript()));
 }
 
 /// A text with what stands between two marks replaced.
@@ -153,6 +195,24 @@ fn check_transcript(path: &Path) -> String {
     let shown = report::text::report(&report::machine::lines(&facts), &results, LAYOUT);
     let shown = anstream::adapter::strip_str(&shown).to_string();
     format!("```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n")
+}
+
+fn render_transcript() -> String {
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        image: ImageArgs,
+    }
+    let options = "--torch 2.7.1 --cuda 12.6 --deepspeed --user trainer --copy src:/workspace/src";
+    let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
+    let Settled::Plan(plan, _) = command.image.settle_on(Some("2026-11-21"), false).unwrap() else {
+        panic!("no stack")
+    };
+    let text = envdoc::render::dockerfile(&plan).unwrap();
+    // Shown without the labels, of which one holds the whole stack.
+    let (before, after) = text.split_once("LABEL ").unwrap();
+    let rest = after.split_once("\n\n").map_or("", |(_, rest)| rest);
+    format!("```console\n$ envdoc render dockerfile {options}\n{before}LABEL …\n\n{rest}```\n")
 }
 
 fn resolve_transcript() -> String {

@@ -20,7 +20,7 @@ struct Command {
 
 fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
-    match command.image.settle_on(Some(DAY)).unwrap() {
+    match command.image.settle_on(Some(DAY), false).unwrap() {
         Settled::Plan(plan, _) => *plan,
         Settled::None(report) => panic!("{report}"),
     }

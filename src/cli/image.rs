@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::locking::Kept;
 use super::wishes::{Asked, Wishes};
 use crate::error::{Error, Kind};
 use crate::image::plan::{self, Plan};
@@ -9,7 +10,7 @@ use crate::image::request::{Compile, Copy, ImageRequest};
 use crate::report::{self, file, screen};
 use crate::resolve;
 use crate::resolve::answer::{Answer, Resolution, Warning};
-use crate::resolve::lock::Lock;
+use crate::resolve::lock::{Lock, LockError};
 use crate::resolve::parse::{self, Understood};
 use crate::resolve::request::{Request, Want};
 use crate::resolve::world::World;
@@ -24,6 +25,15 @@ pub struct ImageArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "a comment would replace that of the command")]
     pub wishes: Wishes,
+
+    /// The lock of the image, made with `envdoc render lock`: its stack is asked for beside the request, and its Python packages are
+    /// installed by their hashes. Without this option envdoc.lock beside --request, where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+
+    /// Nothing may be otherwise than the lock says.
+    #[arg(long)]
+    pub locked: bool,
 
     /// Name of the image, for its title and tag.
     #[arg(long, value_name = "NAME")]
@@ -111,16 +121,17 @@ pub enum Settled {
 impl ImageArgs {
     /// Resolves, and settles everything.
     pub fn settle(&self) -> Result<Settled, Error> {
-        self.settle_on(None)
+        self.settle_on(None, false)
     }
 
-    /// The same on a day (`2026-11-21`); today where it is `None`. The day decides what is past its end of life.
-    pub fn settle_on(&self, day: Option<&str>) -> Result<Settled, Error> {
+    /// The same on a day (`2026-11-21`), today where it is `None`, which decides what is past its end of life; with `anew` no lock is
+    /// looked at.
+    pub fn settle_on(&self, day: Option<&str>, anew: bool) -> Result<Settled, Error> {
         let world = World::get();
         let mut request = self.request.as_deref().map(read).transpose()?.unwrap_or_default();
         let of_file = request.typed();
         self.over(&mut request)?;
-        let Asked { request: mut asked, mut warnings, notes } = self.asked(world, &request, &of_file)?;
+        let Asked { request: mut asked, mut warnings, mut notes } = self.asked(world, &request, &of_file)?;
         if let Some(day) = day {
             day.clone_into(&mut asked.today);
         }
@@ -133,6 +144,11 @@ impl ImageArgs {
                 _ => None,
             })
             .collect();
+        let kept = if anew { None } else { self.kept()? };
+        if let Some(kept) = &kept {
+            let error = |error: LockError| Error::new(Kind::File, format!("{}: {error}", kept.name));
+            asked.wishes.extend(kept.lock.wishes(&kept.name).map_err(error)?);
+        }
         let answer = resolve::resolve(world, &asked);
         let resolution = match answer {
             Answer::Found(resolution) => resolution,
@@ -141,9 +157,32 @@ impl ImageArgs {
         if let Some(none) = on_other_architectures(world, &request, &asked, &resolution)? {
             return Ok(Settled::None(none));
         }
+        if let Some(kept) = &kept {
+            notes.extend(self.held(kept, &mut request, &resolution)?);
+        }
         let mut plan = plan::plan(&request, &resolution)?;
         plan.warnings.append(&mut warnings);
         Ok(Settled::Plan(Box::new(plan), notes))
+    }
+
+    /// Takes the Python packages of a lock, where they are those of the request; what is otherwise is said.
+    fn held(
+        &self,
+        kept: &Kept,
+        request: &mut ImageRequest,
+        resolution: &Resolution,
+    ) -> Result<Vec<String>, Error> {
+        let differences = kept.lock.differences(&resolution.stack);
+        let plan = plan::plan(request, resolution)?;
+        let drift = kept.drift(&plan, differences, self.locked)?;
+        if drift.is_empty() {
+            request.locked.clone_from(&kept.lock.packages);
+            return Ok(Vec::new());
+        }
+        let told = drift.iter().map(|one| format!("{}: {one}", kept.name));
+        Ok(told
+            .chain([format!("{} is not followed; make it anew with `envdoc render lock --force`", kept.name)])
+            .collect())
     }
 
     /// The wishes of the file and of the options, in the words of each.

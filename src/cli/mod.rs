@@ -8,6 +8,7 @@ mod explain;
 pub mod image;
 mod inspect;
 mod lint;
+mod locking;
 mod matrix;
 mod render;
 mod resolve;

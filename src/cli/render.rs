@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::image::{ImageArgs, Settled};
+use super::image::{self, ImageArgs, Settled};
+use super::locking;
 use crate::error::{Error, Kind};
 use crate::image::plan::Plan;
-use crate::render::{self, File, RENDERED_BY};
+use crate::render::{self, Built, File, RENDERED_BY};
 use crate::report::{file, screen};
+use crate::resolve::lock::Lock;
 
 /// Write the files of an image without building it: a Dockerfile and what belongs to it.
 ///
@@ -20,15 +22,31 @@ pub struct Args {
     #[arg(value_enum)]
     what: What,
 
+    /// With ci: the requests that the pipeline builds, each with its rendered Dockerfile beside it.
+    #[arg(value_name = "REQUEST")]
+    requests: Vec<PathBuf>,
+
     #[command(flatten)]
     image: ImageArgs,
+
+    /// With ci: a workflow for GitHub Actions.
+    #[arg(long, conflicts_with = "gitlab")]
+    github: bool,
+
+    /// With ci: a pipeline for GitLab.
+    #[arg(long)]
+    gitlab: bool,
+
+    /// With ci: where the images go (ghcr.io/me); the forge's own registry unless said otherwise.
+    #[arg(long, value_name = "REGISTRY")]
+    registry: Option<String>,
 
     /// A file, or a directory that exists: `dockerfile` then writes all files of the build context.
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
 
     /// Replace files that envdoc did not render.
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     force: bool,
 
     /// Say what would be written, and stop.
@@ -44,12 +62,24 @@ enum What {
     Requirements,
     /// The .dockerignore that goes with the Dockerfile.
     Dockerignore,
+    /// The lock: the stack, and every Python package with its hashes where uv is on this machine, which then asks the index.
+    Lock,
+    /// A pipeline that builds and pushes the images of several requests.
+    Ci,
 }
 
 impl Args {
     /// Resolves, plans, writes.
     pub fn run(self) -> Result<u8, Error> {
-        let (plan, notes) = match self.image.settle()? {
+        if self.what == What::Ci {
+            return self.ci();
+        }
+        if let Some(other) = self.requests.first() {
+            let says = format!("{}: which option is this for?", other.display());
+            return Err(Error::new(Kind::Usage, says)
+                .hint("a request goes after --request; several are for `render ci`"));
+        }
+        let (plan, notes) = match self.image.settle_on(None, self.what == What::Lock)? {
             Settled::Plan(plan, notes) => (plan, notes),
             Settled::None(report) => {
                 screen::note(report.trim_end());
@@ -62,6 +92,9 @@ impl Args {
         for warning in &plan.warnings {
             screen::note(&format!("warning: {}", warning.says));
         }
+        if self.what == What::Lock {
+            return self.lock(&plan);
+        }
         let Some(output) = &self.output else {
             let text = self.texts(&plan, false)?.remove(0).text;
             return screen::print(&text).map(|()| 0);
@@ -69,9 +102,39 @@ impl Args {
         let whole = file::is_directory(output);
         for one in self.texts(&plan, whole)? {
             let path = if whole { output.join(&one.path) } else { output.clone() };
-            self.write(&path, &one.text)?;
+            self.write(&path, &one.text, rendered)?;
         }
         Ok(0)
+    }
+
+    /// Makes the lock anew: where it goes unless --output says otherwise, or to standard output.
+    fn lock(&self, plan: &Plan) -> Result<u8, Error> {
+        let (text, note) = locking::text(plan, &plan.says)?;
+        if let Some(note) = note {
+            screen::note(&format!("warning: {note}"));
+        }
+        match self.output.clone().or_else(|| self.image.lock_path()) {
+            Some(path) => self.write(&path, &text, |there| Lock::parse(there).is_ok()).map(|()| 0),
+            None => screen::print(&text).map(|()| 0),
+        }
+    }
+
+    fn ci(&self) -> Result<u8, Error> {
+        if self.requests.is_empty() {
+            return Err(Error::new(Kind::Usage, "ci: of which requests?")
+                .hint("envdoc render ci --github images/*/request.yaml"));
+        }
+        let images = self.requests.iter().map(|path| built(path)).collect::<Result<Vec<_>, _>>()?;
+        let registry = self.registry.as_deref();
+        let text = match (self.github, self.gitlab) {
+            (true, _) => render::github(&images, registry)?,
+            (_, true) => render::gitlab(&images, registry)?,
+            _ => return Err(Error::new(Kind::Usage, "ci: for whom?").hint("add --github or --gitlab")),
+        };
+        match &self.output {
+            Some(path) => self.write(path, &text, rendered).map(|()| 0),
+            None => screen::print(&text).map(|()| 0),
+        }
     }
 
     /// The files, the one that was asked for first.
@@ -82,16 +145,18 @@ impl Args {
             What::Dockerfile => one("Dockerfile", render::dockerfile(plan)?),
             What::Requirements => one("requirements.txt", render::requirements(plan)?),
             What::Dockerignore => one(".dockerignore", render::dockerignore(plan)?),
+            // They have roads of their own.
+            What::Lock | What::Ci => Vec::new(),
         })
     }
 
-    fn write(&self, path: &Path, text: &str) -> Result<(), Error> {
+    fn write(&self, path: &Path, text: &str, ours: fn(&str) -> bool) -> Result<(), Error> {
         let there = file::read(path)?;
         if there.as_deref() == Some(text) {
             screen::note(&format!("{} is up to date", path.display()));
             return Ok(());
         }
-        let own = there.as_deref().is_some_and(rendered);
+        let own = there.as_deref().is_some_and(ours);
         if there.is_some() && !own && !self.force {
             let says = format!("{} exists already, and envdoc did not render it", path.display());
             return Err(Error::new(Kind::File, says).hint("use --force to replace it, or another --output"));
@@ -109,4 +174,23 @@ impl Args {
 /// Whether envdoc rendered a file: its first line says so.
 fn rendered(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.contains(RENDERED_BY))
+}
+
+/// What a pipeline must know of a request.
+fn built(path: &Path) -> Result<Built, Error> {
+    let request = image::read(path)?;
+    let platform = |architecture: &String| match architecture.as_str() {
+        "aarch64" | "arm64" => "linux/arm64",
+        _ => "linux/amd64",
+    };
+    let mut platforms: Vec<&str> = request.architectures.iter().map(platform).collect();
+    if platforms.is_empty() {
+        platforms.push("linux/amd64");
+    }
+    let context = path.parent().map(|dir| dir.display().to_string()).filter(|dir| !dir.is_empty());
+    Ok(Built {
+        name: request.name.unwrap_or_default(),
+        context: context.unwrap_or_else(|| ".".into()),
+        platforms: platforms.join(","),
+    })
 }

@@ -3,5 +3,6 @@
 //! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine builds it. Everything here
 //! is pure.
 
+pub mod lock;
 pub mod plan;
 pub mod request;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::resolve::lock::LockedPackage;
 use crate::resolve::parse::{self, Typed};
 use crate::resolve::request::{Base, Want, Wish};
 use crate::resolve::world::World;
@@ -101,6 +102,9 @@ pub struct ImageRequest {
     /// What was asked for, in the user's words; set by the program.
     #[serde(skip)]
     pub says: Vec<String>,
+    /// The whole Python set with hashes, from the lock; set by the program.
+    #[serde(skip)]
+    pub locked: Option<Vec<LockedPackage>>,
     /// Compute capabilities of the GPUs that it must run on; set by the program.
     #[serde(skip)]
     pub targets: Vec<(u32, u32)>,

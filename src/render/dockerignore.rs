@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{fill, header};
 use crate::error::Error;
-use crate::image::plan::Plan;
+use crate::image::plan::{LOCKED, Plan};
 
 const TEMPLATE: &str = include_str!("../../templates/dockerignore.hbs");
 
@@ -16,9 +16,9 @@ struct Values {
 
 /// The file of a plan.
 pub fn dockerignore(plan: &Plan) -> Result<String, Error> {
-    let carried = plan.carried.iter().map(|file| file.to.as_str());
+    let locked = LOCKED.into_iter().filter(|_| plan.locked.is_some());
     let sources = plan.sources.iter().map(|path| path.trim_start_matches("./").trim_end_matches('/'));
-    let taken = carried
+    let taken = locked
         .chain(sources)
         .map(|path| if path == "." || path.is_empty() { "**" } else { path }.to_owned())
         .collect();

@@ -2,6 +2,7 @@
 //!
 //! A template gets one struct without anything optional in it; every choice was made in the plan.
 
+mod ci;
 mod dockerfile;
 mod dockerignore;
 mod requirements;
@@ -10,7 +11,7 @@ use handlebars::Handlebars;
 use serde::Serialize;
 
 use crate::error::{Error, Kind};
-use crate::image::plan::Plan;
+use crate::image::plan::{LOCKED, Plan};
 
 /// What every rendered file says in its first lines.
 pub const RENDERED_BY: &str = "rendered by envdoc";
@@ -27,9 +28,14 @@ pub struct File {
 /// The files of a plan, the Dockerfile first.
 pub fn files(plan: &Plan) -> Result<Vec<File>, Error> {
     let file = |path: &str, text: String| File { path: path.into(), text };
-    Ok(vec![file("Dockerfile", dockerfile(plan)?), file(".dockerignore", dockerignore(plan)?)])
+    let mut files = vec![file("Dockerfile", dockerfile(plan)?), file(".dockerignore", dockerignore(plan)?)];
+    for (name, packages) in LOCKED.into_iter().zip(plan.locked.iter().flatten()) {
+        files.push(file(name, requirements::locked(plan, packages)?));
+    }
+    Ok(files)
 }
 
+pub use ci::{Built, github, gitlab};
 pub use dockerfile::dockerfile;
 pub use dockerignore::dockerignore;
 pub use requirements::requirements;

@@ -28,7 +28,7 @@ pub struct Resolution {
 }
 
 /// A stack: versions that go together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
     /// `3.12`.

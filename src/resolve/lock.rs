@@ -16,7 +16,7 @@ pub const SCHEMA: u32 = 1;
 const KIND: &str = "envdoc lock";
 
 /// A kept stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
     /// Version of this format.
     pub schema: u32,
@@ -28,6 +28,18 @@ pub struct Lock {
     pub wishes: Vec<String>,
     /// The stack.
     pub stack: Stack,
+    /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the stack is pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<Vec<LockedPackage>>,
+}
+
+/// One package of the whole set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LockedPackage {
+    /// As pip takes it: `numpy==2.5.5`.
+    pub requirement: String,
+    /// Hashes of the files that may be installed: `sha256:…`.
+    pub hashes: Vec<String>,
 }
 
 /// Why a text is no lock that can be used.
@@ -50,6 +62,7 @@ impl Lock {
             envdoc: env!("CARGO_PKG_VERSION").into(),
             wishes: wishes.iter().map(|wish| wish.says.clone()).collect(),
             stack: stack.clone(),
+            packages: None,
         }
     }
 

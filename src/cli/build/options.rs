@@ -91,7 +91,7 @@ impl Args {
             no_cache: self.no_cache,
             pull: self.pull,
             cache_from,
-            secrets: self.secrets()?,
+            secrets: source.secrets.into_iter().chain(self.secrets()?).collect(),
         };
         let tags = if self.tag.is_empty() { source.names } else { self.tag.clone() };
         if self.push && tags.is_empty() {

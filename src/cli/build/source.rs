@@ -1,5 +1,5 @@
 //! What a build is made from: a plan, as files and promises.
-#![expect(clippy::disallowed_methods, reason = "files that the request names are carried into the build")]
+#![expect(clippy::disallowed_methods, reason = "files that the request names are given to the build")]
 
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ use crate::resolve::answer::Stack;
 #[derive(Debug, Default)]
 pub(super) struct Source {
     pub(super) context: Context,
+    pub(super) secrets: BTreeMap<String, Vec<u8>>,
     pub(super) proof: Proof,
     pub(super) arguments: BTreeMap<String, String>,
     pub(super) labels: BTreeMap<String, String>,
@@ -34,10 +35,11 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
             _ => context.files.push((file.path, file.text.into_bytes())),
         }
     }
-    for carried in &plan.carried {
-        let bytes = std::fs::read(&carried.from)
-            .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", carried.from)))?;
-        context.files.push((carried.to.clone(), bytes));
+    let mut secrets = BTreeMap::new();
+    for secret in &plan.secrets {
+        let bytes = std::fs::read(&secret.from)
+            .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", secret.from)))?;
+        secrets.insert(secret.id.clone(), bytes);
     }
     // Without anything to copy, nothing of the folder is of use.
     if !plan.sources.is_empty() {
@@ -46,6 +48,7 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
     let warnings = plan.warnings.iter().map(|warning| format!("warning: {}", warning.says));
     Ok(Source {
         context,
+        secrets,
         proof: proof(&plan.proof),
         arguments: plan.build_args.iter().cloned().collect(),
         // They stand in the Dockerfile.

@@ -18,11 +18,13 @@ use std::collections::BTreeMap;
 pub use proof::Proof;
 pub use step::{Instruction, Stage, Step};
 
+use super::lock;
 use super::request::ImageRequest;
 use crate::catalog::mirrors;
 use crate::error::{Error, Kind};
 use crate::resolve::answer::{Resolution, Stack, Warning};
 use crate::resolve::install;
+use crate::resolve::lock::LockedPackage;
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +45,16 @@ pub struct Plan {
     pub labels: BTreeMap<String, String>,
     /// Python packages that are installed, as pip takes them, in order.
     pub requirements: Vec<String>,
-    /// Files that the build needs from outside its context.
-    pub carried: Vec<Carried>,
+    /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's first.
+    pub locked: Option<[Vec<LockedPackage>; 2]>,
+    /// Files of this machine that the build is given as secrets: they are in no layer.
+    pub secrets: Vec<Secret>,
+    /// The stack as it was resolved, with everything that the request leaves out.
+    pub resolved: Stack,
+    /// The glibc of the system, `2.28` where it is not known: it decides which wheels fit.
+    pub glibc: String,
+    /// The index of Python packages, where it is a mirror.
+    pub index: Option<String>,
     /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no layer and in no history.
     pub build_args: Vec<(String, String)>,
     /// Paths of the build context that the image takes.
@@ -57,17 +67,17 @@ pub struct Plan {
     pub proof: Proof,
 }
 
-/// A file that the build needs from outside its context.
+/// A file that the build is given as a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct Secret {
+    /// Its id in the Dockerfile: `ca`.
+    pub id: String,
     /// Where it lies on this machine.
     pub from: String,
-    /// What it is called in the build context.
-    pub to: String,
 }
 
-/// How the CA bundle is called in the build context.
-pub const CA_BUNDLE: &str = "ca-certificates.crt";
+/// The files of the build context with the whole Python set: torch's part, which is a layer of its own, and the rest.
+pub const LOCKED: [&str; 2] = ["requirements.torch.lock", "requirements.lock"];
 
 /// Settles everything.
 pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Error> {
@@ -100,7 +110,12 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         }
     }
     let mut warnings = resolution.warnings.clone();
-    warnings.retain(|warning| warning.id != "python-externally-managed" || python.environment.is_none());
+    warnings.retain(|warning| {
+        let made = warning.id == "python-externally-managed" && python.environment.is_some();
+        // Of an own image the plan itself says what was told.
+        let told = warning.id == "unknown-nvcc-needed" && request.base_image.is_some();
+        !made && !told
+    });
     warnings.extend(base.warnings.clone());
     Ok(Plan {
         name: name(request),
@@ -111,7 +126,14 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         stages,
         labels: labels::labels(&work),
         requirements: packages::requirements(&work),
-        carried: carried(request),
+        locked: request.locked.clone().map(|packages| {
+            let (torch, rest) = packages.into_iter().partition(lock::of_torch);
+            [torch, rest]
+        }),
+        secrets: secrets(request),
+        resolved: resolution.stack.clone(),
+        glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
+        index: request.mirrors.pip_index.clone(),
         build_args: surroundings::build_args(request)?,
         sources: request.copy.iter().map(|copy| copy.from.clone()).collect(),
         warnings,
@@ -140,7 +162,7 @@ impl Work<'_> {
     /// A shell command's mounts: the CA bundle, where the request has one.
     fn trust(&self) -> Vec<String> {
         let bundle = self.request.ca_certificates.iter();
-        bundle.map(|_| format!("type=bind,source={CA_BUNDLE},target={TRUSTED}")).collect()
+        bundle.map(|_| format!("type=secret,id=ca,required=true,target={TRUSTED}")).collect()
     }
 
     /// The variables by which pip and uv find the CA bundle, before a command.
@@ -155,7 +177,7 @@ impl Work<'_> {
 }
 
 /// Where the CA bundle is mounted.
-const TRUSTED: &str = "/run/envdoc-ca.crt";
+const TRUSTED: &str = "/run/ca.crt";
 
 /// The last stage: what was installed, then the user's part, which changes most often.
 fn last(work: &Work, mut steps: Vec<Step>) -> Result<Stage, Error> {
@@ -197,9 +219,9 @@ fn name(request: &ImageRequest) -> String {
     request.name.clone().unwrap_or_else(|| "envdoc-image".into())
 }
 
-fn carried(request: &ImageRequest) -> Vec<Carried> {
+fn secrets(request: &ImageRequest) -> Vec<Secret> {
     let bundle = request.ca_certificates.iter();
-    bundle.map(|from| Carried { from: from.clone(), to: CA_BUNDLE.into() }).collect()
+    bundle.map(|from| Secret { id: "ca".into(), from: from.clone() }).collect()
 }
 
 /// Whether a mount stands anywhere, which the classic builder does not know.

@@ -3,7 +3,7 @@
 use super::base::{Need, need};
 use super::python::{Source, uv_mounts};
 use super::step::{Instruction, Step};
-use super::{Work, arch_list};
+use super::{LOCKED, Work, arch_list};
 use crate::error::Error;
 use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
 use crate::resolve::parse;
@@ -46,6 +46,11 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
     let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
     let rest: Vec<String> = others(stack).into_iter().chain(unknown(work)).collect();
+    if work.request.locked.is_some() {
+        steps.extend(LOCKED.map(|file| locked(work, file)));
+        steps.extend(flash_attn(work));
+        return Ok(steps);
+    }
     let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
     if own_torch {
         // The image's own torch has no build in its version: pinning one would replace it.
@@ -60,9 +65,8 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             install(work, &[format!("--index-url {url}")], &with_torch).maybe_because(work.because("torch"));
         steps.push(step);
         if !rest.is_empty() {
-            let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
-            let why =
-                format!("{} is named again so that nothing replaces it by another build.", torch_pin(stack));
+            let why = "torch is named again so that nothing replaces it; without its build, which PyPI does not know.";
+            let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
             steps.push(install(work, &[], &pins).because(why));
         }
     } else {
@@ -76,6 +80,19 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     }
     steps.extend(flash_attn(work));
     Ok(steps)
+}
+
+/// What a file of the lock names, with its hashes.
+fn locked(work: &Work, file: &str) -> Step {
+    let options =
+        ["--no-deps".to_owned(), "--require-hashes".to_owned(), format!("--requirement /run/{file}")];
+    let mut step = install(work, &options, &[]);
+    if let Instruction::Run { mounts, .. } = &mut step.does {
+        mounts.push(format!("type=bind,source={file},target=/run/{file}"));
+    }
+    step.because(
+        "Every package that is installed, dependencies too, by its hash: made by `envdoc render lock`.",
+    )
 }
 
 /// One `pip install`, a package a line.
@@ -125,7 +142,8 @@ fn quoted(package: &str) -> String {
 /// flash-attn: its wheel, or a build with the torch that is there.
 fn flash_attn(work: &Work) -> Vec<Step> {
     let Some(version) = work.stack.packages.get("flash-attn") else { return Vec::new() };
-    let pin = torch_pin(work.stack);
+    // PyPI does not know its build; the one that is there satisfies the version.
+    let pin = format!("torch=={}", work.stack.torch);
     if let Some(url) = flash_attn_wheel(work.stack, version) {
         return vec![
             install(work, &[], &[pin, url])
