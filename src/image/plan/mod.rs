@@ -135,7 +135,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
         build_args: surroundings::build_args(request)?,
-        sources: request.copy.iter().map(|copy| copy.from.clone()).collect(),
+        sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
         proof: proof::proof(&work),
         stack: stack.clone(),

@@ -9,6 +9,9 @@ use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
 use crate::resolve::parse;
 use crate::resolve::world::World;
 
+/// Where the directory of wheels is mounted.
+const WHEELS: &str = "/run/wheels";
+
 /// What pip and uv may keep between builds.
 pub fn pip_cache(work: &Work) -> Vec<String> {
     match work.request.caches() {
@@ -61,8 +64,8 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         );
         steps.push(install(work, &[], &pins).because(why));
     } else if let Some(url) = &stack.index_url {
-        let step =
-            install(work, &[format!("--index-url {url}")], &with_torch).maybe_because(work.because("torch"));
+        let step = install(work, &[format!("--index-url {url}")], &with_torch)
+            .maybe_because(torch_because(work).as_deref());
         steps.push(step);
         if !rest.is_empty() {
             let why = "torch is named again so that nothing replaces it; without its build, which PyPI does not know.";
@@ -71,7 +74,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         }
     } else {
         // torch alone in its layer: it is the largest part and changes least.
-        steps.push(install(work, &[], &with_torch).maybe_because(work.because("torch")));
+        steps.push(install(work, &[], &with_torch).maybe_because(torch_because(work).as_deref()));
         if !rest.is_empty() {
             let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
             let why = "torch is named again so that nothing replaces it.";
@@ -95,6 +98,13 @@ fn locked(work: &Work, file: &str) -> Step {
     )
 }
 
+/// Why it is this torch, without its partners where they are left out.
+fn torch_because(work: &Work) -> Option<String> {
+    let whole = work.because("torch")?;
+    let cut = whole.find(" With torch").filter(|_| work.request.partners == Some(false));
+    Some(whole[..cut.unwrap_or(whole.len())].to_owned())
+}
+
 /// One `pip install`, a package a line.
 fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     let uv = work.python.source == Source::Uv;
@@ -105,7 +115,14 @@ fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     if work.python.externally_managed {
         flags.push("--break-system-packages".into());
     }
-    flags.extend(options.iter().cloned());
+    match &work.request.wheels {
+        // The wheels are all there is: of the options none may name an index.
+        Some(_) => {
+            flags.extend(["--no-index".to_owned(), format!("--find-links {WHEELS}")]);
+            flags.extend(options.iter().filter(|option| !option.starts_with("--index-url")).cloned());
+        }
+        None => flags.extend(options.iter().cloned()),
+    }
     let program = match (uv, work.request.caches()) {
         (true, true) => "UV_LINK_MODE=copy /mnt/uv pip install",
         (true, false) => "/mnt/uv pip install",
@@ -114,7 +131,8 @@ fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     let first = flags.iter().fold(program.to_owned(), |text, flag| format!("{text} {flag}"));
     let mut command = vec![work.trusting(first)];
     command.extend(packages.iter().map(|package| quoted(package)));
-    let mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };
+    let mut mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };
+    mounts.extend(work.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
     let step = Step::of(Instruction::Run { mounts, commands: vec![command] });
     let loose = packages.iter().any(|package| !package.contains("==") && !package.contains("://"));
     let step = match loose {

@@ -59,6 +59,13 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
             .hint("ask for Ubuntu or Debian with `os`"));
         }
     };
+    if source == Source::Uv && request.wheels.is_some() {
+        return Err(refused(format!(
+            "Python {} would come from uv, which fetches it, and `wheels` says that nothing is fetched",
+            stack.python
+        ))
+        .hint("ask for a Python that the base brings, or for a base that brings this one: `base: python`"));
+    }
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
     if environment.is_some() && !base.system.is_some_and(|system| system::has_apt(&system.id)) {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {

@@ -67,6 +67,52 @@ fn an_own_image_is_told_by_the_request() {
 }
 
 #[test]
+fn a_directory_of_wheels_is_all_there_is() {
+    let plan = planned("wheels: wheels\ntorch: 2.5.1\ncuda: 12.1\nbase: python\npython: 3.12\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("--mount=type=bind,source=wheels,target=/run/wheels"), "{text}");
+    assert!(text.contains("--no-index --find-links /run/wheels"), "{text}");
+    assert!(!text.split("LABEL").next().unwrap().contains("--index-url"), "{text}");
+    assert!(render::dockerignore(&plan).unwrap().contains("!wheels\n"));
+    let error = planned("wheels: wheels\npython: 3.12\nos: ubuntu22.04\n").unwrap_err();
+    assert!(error.message.contains("would come from uv"), "{error}");
+}
+
+#[test]
+fn a_mirror_by_its_name_is_an_argument_of_the_build() {
+    let text = dockerfile("mirrors: {preset: tuna}\n");
+    assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
+    assert!(text.contains("ARG APT_MIRROR=http://mirrors.tuna.tsinghua.edu.cn"), "{text}");
+    assert!(text.contains("rm /tmp/mirror.list") && !text.contains("ENV PIP"), "{text}");
+    assert!(planned("mirrors: {preset: tsinghua}\n").unwrap_err().hints[0].contains("tuna"));
+}
+
+#[test]
+fn packages_by_their_hashes() {
+    let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
+    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = crate::resolve::resolve(World::get(), &asked) else { panic!() };
+    let printed = "numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
+    let request = ImageRequest { locked: Some(lock::parse(printed)), ..request };
+    let files = render::files(&plan(&request, &resolution).unwrap()).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(names, ["Dockerfile", ".dockerignore", "requirements.torch.lock", "requirements.lock"]);
+    assert!(
+        files[0].text.contains("--require-hashes --requirement /run/requirements.lock"),
+        "{}",
+        files[0].text
+    );
+    assert!(files[1].text.contains("!requirements.torch.lock"), "{}", files[1].text);
+    assert!(files[2].text.ends_with("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"), "{}", files[2].text);
+    assert!(
+        files[2].text.contains("--find-links https://download.pytorch.org/whl/cu121/torch/"),
+        "{}",
+        files[2].text
+    );
+}
+
+#[test]
 fn what_cannot_be_in_an_image_is_refused() {
     for (request, words) in [
         ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),

@@ -1,0 +1,37 @@
+//! From a resolved request to its files, a thousand times: `cargo bench --bench render`.
+
+use std::time::Instant;
+
+use envdoc::image::plan::plan;
+use envdoc::image::request::ImageRequest;
+use envdoc::render;
+use envdoc::resolve::answer::Answer;
+use envdoc::resolve::request::Request;
+use envdoc::resolve::{parse, resolve, world::World};
+
+const TIMES: u32 = 1000;
+
+fn main() {
+    let text = "presets: [finetune]\napt: [git]\nuser: trainer\ncopy: [{from: src, to: /workspace/src}]\n";
+    let request = ImageRequest::parse("request.yaml", text).expect("a request");
+    let wishes = parse::wishes(World::get(), &request.typed()).expect("wishes").wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = resolve(World::get(), &asked) else { panic!("no stack") };
+    let once = || {
+        let plan = plan(&request, &resolution).expect("a plan");
+        render::files(&plan).expect("files").iter().map(|file| file.text.len()).sum::<usize>()
+    };
+    let start = Instant::now();
+    let bytes = once();
+    let first = start.elapsed();
+    let start = Instant::now();
+    for _ in 0..TIMES {
+        std::hint::black_box(once());
+    }
+    let each = start.elapsed() / TIMES;
+    #[expect(clippy::print_stdout, reason = "the result of the benchmark")]
+    {
+        println!("first: {:.3} ms", first.as_secs_f64() * 1e3);
+        println!("each of {TIMES}: {:.3} ms, {bytes} bytes", each.as_secs_f64() * 1e3);
+    }
+}
