@@ -53,7 +53,7 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
         arguments: plan.build_args.iter().cloned().collect(),
         // They stand in the Dockerfile.
         labels: BTreeMap::new(),
-        platform: args.image.wishes.arch.as_deref().and_then(platform),
+        platform: plan.platform.clone(),
         needs_buildkit: plan.buildkit.clone(),
         names: vec![plan.name.clone()],
         stack: Some(plan.stack.clone()),
@@ -73,14 +73,5 @@ fn proof(promised: &plan::Proof) -> Proof {
         imports: promised.imports.clone(),
         nvcc: promised.nvcc.clone(),
         environment: promised.environment.clone(),
-    }
-}
-
-/// The engine's name for a processor.
-fn platform(architecture: &str) -> Option<String> {
-    match architecture {
-        "x86_64" | "amd64" => Some("linux/amd64".into()),
-        "aarch64" | "arm64" => Some("linux/arm64".into()),
-        _ => None,
     }
 }

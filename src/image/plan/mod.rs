@@ -57,6 +57,8 @@ pub struct Plan {
     pub index: Option<String>,
     /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no layer and in no history.
     pub build_args: Vec<(String, String)>,
+    /// The processor to build for, where one was asked for: `linux/arm64`.
+    pub platform: Option<String>,
     /// Paths of the build context that the image takes.
     pub sources: Vec<String>,
     /// Whether only BuildKit can build it, and why.
@@ -135,6 +137,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
         build_args: surroundings::build_args(request)?,
+        platform: (!request.architectures.is_empty()).then(|| platform(&stack.architecture)),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
         proof: proof::proof(&work),
@@ -213,6 +216,11 @@ fn mirrored(request: &ImageRequest) -> Result<ImageRequest, Error> {
     request.mirrors.pip_index.get_or_insert_with(|| mirror.pip_index.clone());
     request.mirrors.apt.get_or_insert_with(|| mirror.apt.clone());
     Ok(request)
+}
+
+/// The engine's name for a processor.
+fn platform(architecture: &str) -> String {
+    if architecture == "aarch64" { "linux/arm64" } else { "linux/amd64" }.into()
 }
 
 fn name(request: &ImageRequest) -> String {
