@@ -76,6 +76,10 @@ pub struct ImageArgs {
     #[arg(long, value_name = "URL")]
     pub apt_mirror: Option<String>,
 
+    /// Mirror of python-build-standalone's releases, from which uv takes a Python that the system does not have.
+    #[arg(long, value_name = "URL")]
+    pub python_mirror: Option<String>,
+
     /// Directory in the build context that holds every wheel: no index is asked.
     #[arg(long, value_name = "DIR")]
     pub wheels: Option<String>,
@@ -251,6 +255,7 @@ impl ImageArgs {
         put(&self.mirror, &mut request.mirrors.preset);
         put(&self.pip_index, &mut request.mirrors.pip_index);
         put(&self.apt_mirror, &mut request.mirrors.apt);
+        put(&self.python_mirror, &mut request.mirrors.python);
         put(&self.wheels, &mut request.wheels);
         put(&self.proxy, &mut request.proxy);
         put(&self.user, &mut request.user);

@@ -134,6 +134,8 @@ pub struct Mirrors {
     pub extra_index: Vec<String>,
     /// Mirror of the system's archive: the address before `/ubuntu` or `/debian`.
     pub apt: Option<String>,
+    /// Mirror of python-build-standalone's releases, from which uv takes a Python that the system does not have.
+    pub python: Option<String>,
 }
 
 /// Something that is copied into the image.

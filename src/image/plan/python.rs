@@ -115,6 +115,8 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     }
     let series = &work.stack.python;
     let mut steps = system::preamble(work, Some(Source::Apt));
+    let mirror = work.request.mirrors.python.clone();
+    steps.extend(mirror.map(|url| Step::of(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
     steps.push(system::install(work, &["ca-certificates", "python3-pip"]));
     let commands = vec![
         vec![work.trusting(format!("python3 -m pip install --target /opt/uv uv=={UV}"))],

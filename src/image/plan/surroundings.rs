@@ -126,7 +126,8 @@ fn secret(name: &str) -> bool {
 /// The proxy, as Docker's predefined build arguments.
 pub fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error> {
     let mirrors = &request.mirrors;
-    let addresses = mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt);
+    let addresses =
+        mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt).chain(&mirrors.python);
     for address in addresses {
         if address
             .split("//")

@@ -84,6 +84,9 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
     assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
     assert!(text.contains("ARG APT_MIRROR=http://mirrors.tuna.tsinghua.edu.cn"), "{text}");
     assert!(text.contains("rm /tmp/mirror.list") && !text.contains("ENV PIP"), "{text}");
+    let text =
+        dockerfile("python: 3.12\nos: ubuntu22.04\nmirrors: {python: 'https://mirror.example/pythons'}\n");
+    assert!(text.contains("ARG UV_PYTHON_INSTALL_MIRROR=https://mirror.example/pythons"), "{text}");
     assert!(planned("mirrors: {preset: tsinghua}\n").unwrap_err().hints[0].contains("tuna"));
 }
 
