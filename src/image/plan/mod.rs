@@ -119,6 +119,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         !made && !told
     });
     warnings.extend(base.warnings.clone());
+    warnings.extend(packages::warning(&work));
     Ok(Plan {
         name: name(request),
         description: request.description.clone(),

@@ -5,6 +5,7 @@ use super::python::{Source, uv_mounts};
 use super::step::{Instruction, Step};
 use super::{LOCKED, Work, arch_list};
 use crate::error::Error;
+use crate::resolve::answer::Warning;
 use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
 use crate::resolve::parse;
 use crate::resolve::world::World;
@@ -25,6 +26,29 @@ pub fn unknown(work: &Work) -> Vec<String> {
     let known = parse::package_names(World::get());
     let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
     work.request.packages.iter().filter(foreign).cloned().collect()
+}
+
+/// What is to know of them; nothing where a lock pins them.
+pub fn warning(work: &Work) -> Option<Warning> {
+    let unknown = unknown(work);
+    if unknown.is_empty() || work.request.locked.is_some() {
+        return None;
+    }
+    let known = parse::package_names(World::get());
+    let typing_errors = unknown.iter().filter_map(|text| {
+        let name = parse::package_name(text);
+        let near = known.iter().find(|known| strsim::jaro_winkler(&name, known) > 0.93)?;
+        Some(format!("; is {name} {near}?"))
+    });
+    Some(Warning {
+        id: "packages-not-in-catalog".into(),
+        says: format!(
+            "Not in the catalog: {}. pip chooses among their releases, and whether they go with the rest was not checked; `envdoc \
+             render lock` pins them{}",
+            unknown.join(", "),
+            typing_errors.collect::<String>()
+        ),
+    })
 }
 
 /// Everything that is installed, as a requirements file names it.

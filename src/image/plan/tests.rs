@@ -79,6 +79,21 @@ fn a_directory_of_wheels_is_all_there_is() {
 }
 
 #[test]
+fn packages_that_the_catalog_does_not_know_are_told() {
+    let plan = planned("packages: [numyp, jieba==0.42.1]\n").unwrap();
+    let says = &plan.warnings.iter().find(|one| one.id == "packages-not-in-catalog").unwrap().says;
+    assert!(says.contains("numyp, jieba==0.42.1") && says.contains("is numyp numpy?"), "{says}");
+    assert!(plan.requirements.contains(&"jieba==0.42.1".to_owned()));
+    assert!(
+        planned("packages: [numpy]\n")
+            .unwrap()
+            .warnings
+            .iter()
+            .all(|one| one.id != "packages-not-in-catalog")
+    );
+}
+
+#[test]
 fn a_mirror_by_its_name_is_an_argument_of_the_build() {
     let text = dockerfile("mirrors: {preset: tuna}\n");
     assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
