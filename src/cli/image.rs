@@ -56,6 +56,10 @@ pub struct ImageArgs {
     #[arg(long, value_name = "DIGEST")]
     pub base_digest: Option<String>,
 
+    /// Pin the base image by the digest that its registry has for it now: asks the registry, over the network.
+    #[arg(long, conflicts_with = "base_digest")]
+    pub pin: bool,
+
     /// Packages of the system for the finished image.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub apt: Vec<String>,
@@ -167,6 +171,11 @@ impl ImageArgs {
         }
         if let Some(kept) = &kept {
             notes.extend(self.held(kept, &mut request, &resolution)?);
+        }
+        if let Some(base) =
+            request.base_image.as_ref().or(resolution.stack.base_image.as_ref()).filter(|_| self.pin)
+        {
+            request.base_digest = Some(super::pin::digest(base, self.ca_cert.as_deref())?);
         }
         let mut plan = plan::plan(&request, &resolution)?;
         plan.warnings.append(&mut warnings);

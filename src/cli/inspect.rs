@@ -142,25 +142,12 @@ impl Args {
                     .ok_or_else(|| Error::new(Kind::File, format!("{}: no such file", path.display())))?,
             ),
         };
-        let login = client
-            .logins
-            .of(&reference.registry)
-            .map_err(|why| Error::new(Kind::File, format!("the login for {}: {why}", reference.registry)))?;
-        if login.as_ref().is_some_and(|login| login.token) {
-            return Err(Error::new(
-                Kind::Usage,
-                format!(
-                    "the login for {} is an identity token, which envdoc does not use",
-                    reference.registry
-                ),
-            )
-            .hint(format!("docker login {} with a user name and an access token", reference.registry)));
-        }
+        let login = super::pin::login(&client, &reference.registry)?;
         let question = Question {
             reference,
             architecture: processor(&architecture),
             plain_http: self.plain_http,
-            login: login.map(|login| (login.username, login.secret)),
+            login,
             certificates: certificates.as_deref(),
             deadline: Instant::now() + self.timeout,
         };

@@ -10,6 +10,7 @@ mod inspect;
 mod lint;
 mod locking;
 mod matrix;
+mod pin;
 mod render;
 mod resolve;
 mod snapshot;

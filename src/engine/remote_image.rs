@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::registry::{Access, Client};
+use super::registry::{Access, Answer, Client};
 use crate::inspect::image::{Image, Index, Manifest, from_registry, processor};
 use crate::inspect::reference::Reference;
 
@@ -39,28 +39,55 @@ pub enum Missing {
     Unknown(String),
 }
 
+/// A registry that is asked for one image.
+struct Registry<'q> {
+    reference: &'q Reference,
+    client: Client,
+    access: Access,
+}
+
+impl<'q> Registry<'q> {
+    fn new(question: &Question<'q>) -> Result<Registry<'q>, Missing> {
+        let client = Client::new(question.certificates, question.deadline).map_err(Missing::Unknown)?;
+        let url = question.reference.registry_url(question.plain_http);
+        let access = Access::new(&url, question.login.clone());
+        Ok(Registry { reference: question.reference, client, access })
+    }
+
+    fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, Missing> {
+        let path = format!("/v2/{}/{kind}/{name}", self.reference.repository);
+        self.client.ask(&mut self.access, &path, accept, MOST).map_err(Missing::Unknown)
+    }
+
+    /// A manifest by tag or digest.
+    fn manifest(&mut self, name: &str) -> Result<Answer, Missing> {
+        let Reference { registry, .. } = self.reference;
+        let reference = self.reference;
+        let answer = self.ask("manifests", name, MANIFESTS)?;
+        match answer.status {
+            200 => Ok(answer),
+            404 => Err(Missing::NotThere(format!("{registry} has no {reference}"))),
+            // Docker Hub says so of repositories that do not exist, too.
+            403 => Err(Missing::Unknown(format!(
+                "{registry} does not show {reference} to this reader: HTTP status 403"
+            ))),
+            status => Err(Missing::Unknown(format!("{registry} answers with HTTP status {status}"))),
+        }
+    }
+}
+
+/// The digest by which the registry has an image now: of the whole list, where the name stands for several.
+pub fn digest(question: &Question) -> Result<String, Missing> {
+    let answer = Registry::new(question)?.manifest(question.reference.wanted())?;
+    answer.digest().ok_or_else(|| Missing::Unknown("the registry does not tell the digest".into()))
+}
+
 /// Reads an image's description.
 pub fn read(question: &Question) -> Result<Image, Missing> {
     let unknown = Missing::Unknown;
     let reference = question.reference;
-    let client = Client::new(question.certificates, question.deadline).map_err(unknown)?;
-    let url = reference.registry_url(question.plain_http);
-    let mut access = Access::new(&url, question.login.clone());
-    let path = |kind: &str, name: &str| format!("/v2/{}/{kind}/{name}", reference.repository);
-    let mut manifest = |name: &str| {
-        let answer = client.ask(&mut access, &path("manifests", name), MANIFESTS, MOST).map_err(unknown)?;
-        match answer.status {
-            200 => Ok(answer),
-            404 => Err(Missing::NotThere(format!("{} has no {reference}", reference.registry))),
-            // Docker Hub says so of repositories that do not exist, too.
-            403 => Err(unknown(format!(
-                "{} does not show {reference} to this reader: HTTP status 403",
-                reference.registry
-            ))),
-            status => Err(unknown(format!("{} answers with HTTP status {status}", reference.registry))),
-        }
-    };
-    let mut answer = manifest(reference.wanted())?;
+    let mut registry = Registry::new(question)?;
+    let mut answer = registry.manifest(reference.wanted())?;
     let mut architectures = Vec::new();
     if let Ok(index) = serde_json::from_slice::<Index>(&answer.body) {
         let of_linux = |entry: &&crate::inspect::image::Entry| {
@@ -81,14 +108,12 @@ pub fn read(question: &Question) -> Result<Image, Missing> {
         let Some(entry) = entry else {
             return Err(Missing::NotThere(format!("{reference} has no image for Linux")));
         };
-        answer = manifest(&entry.digest)?;
+        answer = registry.manifest(&entry.digest)?;
     }
     let digest = answer.digest();
     let manifest: Manifest = serde_json::from_slice(&answer.body)
         .map_err(|error| unknown(format!("the manifest of {reference}: {error}")))?;
-    let configuration = client
-        .ask(&mut access, &path("blobs", &manifest.config.digest), "application/octet-stream", MOST)
-        .map_err(unknown)?;
+    let configuration = registry.ask("blobs", &manifest.config.digest, "application/octet-stream")?;
     if configuration.status != 200 {
         return Err(unknown(format!("its configuration: HTTP status {}", configuration.status)));
     }

@@ -36,7 +36,7 @@ registry() {
 registry 5001 ''
 registry 5002 "$(printf 'auth:\n  htpasswd:\n    realm: lab\n    path: %s\n' "$LAB/htpasswd")"
 docker tag lab:inspected 127.0.0.1:5001/team/inspected:1
-docker push --quiet 127.0.0.1:5001/team/inspected:1 >/dev/null
+pushed=$(docker push 127.0.0.1:5001/team/inspected:1 | grep -oE 'sha256:[0-9a-f]{64}' | tail -1)
 docker rmi --force 127.0.0.1:5001/team/inspected:1 >/dev/null
 images=$(docker images --quiet | sort | md5sum)
 
@@ -55,6 +55,13 @@ check_that "a tag that is not there: status 1" ended_with 1
 check_that "a tag that is not there: it says so" grep -q "has no 127.0.0.1:5001/team/inspected:2" <<<"$error"
 envdoc inspect 127.0.0.1:5999/team/inspected:1
 check_that "no registry: status 2" ended_with 2
+
+system=$(. /etc/os-release && echo "$ID$VERSION_ID")
+envdoc render dockerfile --base-image 127.0.0.1:5001/team/inspected:1 --os "$system" --torch 2.8 --pin
+check_that "--pin: status 0" ended_with 0
+check_that "--pin: the digest that the registry has" grep -qF "FROM 127.0.0.1:5001/team/inspected:1@$pushed" <<<"$answer"
+envdoc render dockerfile --base-image 127.0.0.1:5999/team/inspected:1 --os "$system" --torch 2.8 --pin
+check_that "--pin without a registry: status 2" ended_with 2
 
 envdoc inspect 127.0.0.1:5002/team/inspected:1
 check_that "a registry with a password: status 2" ended_with 2

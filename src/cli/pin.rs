@@ -1,0 +1,55 @@
+//! What a registry is asked for: the digest of a base image, and with which login.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::engine::client::{self, Client};
+use crate::engine::remote_image::{self, Missing, Question};
+use crate::error::{Error, Kind};
+use crate::inspect::Reference;
+use crate::report::file;
+
+/// The longest that a registry may take to tell a digest.
+const ASKING: Duration = Duration::from_secs(30);
+
+/// The digest under which its registry has an image now.
+pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String, Error> {
+    let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why))?;
+    let login = login(&client::find(None)?, &reference.registry)?;
+    let certificates = match certificates {
+        None => None,
+        Some(path) => Some(
+            file::read(path)?
+                .ok_or_else(|| Error::new(Kind::File, format!("{}: no such file", path.display())))?,
+        ),
+    };
+    let question = Question {
+        reference: &reference,
+        architecture: "x86_64",
+        plain_http: false,
+        login,
+        certificates: certificates.as_deref(),
+        deadline: Instant::now() + ASKING,
+    };
+    remote_image::digest(&question).map_err(|missing| {
+        let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
+        Error::new(Kind::Network, format!("--pin: the digest of {reference} is not known: {why}"))
+            .hint("without --pin the image is taken by its tag; --base-digest names a digest that is known")
+    })
+}
+
+/// User and password for a registry, as `docker login` keeps them.
+pub(super) fn login(client: &Client, registry: &str) -> Result<Option<(String, String)>, Error> {
+    let login = client
+        .logins
+        .of(registry)
+        .map_err(|why| Error::new(Kind::File, format!("the login for {registry}: {why}")))?;
+    match login {
+        Some(login) if login.token => Err(Error::new(
+            Kind::Usage,
+            format!("the login for {registry} is an identity token, which envdoc does not use"),
+        )
+        .hint(format!("docker login {registry} with a user name and an access token"))),
+        login => Ok(login.map(|login| (login.username, login.secret))),
+    }
+}
