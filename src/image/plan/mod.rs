@@ -120,6 +120,13 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
     });
     warnings.extend(base.warnings.clone());
     warnings.extend(packages::warning(&work));
+    warnings.extend(unused_torch(&work));
+    let mut told = Vec::new();
+    warnings.retain(|warning| {
+        let new = !told.contains(&warning.says);
+        told.push(warning.says.clone());
+        new
+    });
     Ok(Plan {
         name: name(request),
         description: request.description.clone(),
@@ -238,6 +245,20 @@ fn buildkit(stages: &[Stage]) -> Option<String> {
     let mounts = |step: &Step| matches!(&step.does, Instruction::Run { mounts, .. } if !mounts.is_empty());
     let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
     any.then(|| "its RUN instructions have mounts".into())
+}
+
+/// An image that brings torch, in a Python that is not used.
+fn unused_torch(work: &Work) -> Option<Warning> {
+    let torch = work.base.known?.torch.as_ref()?;
+    work.python.environment?;
+    Some(Warning {
+        id: "torch-of-image-unused".into(),
+        says: format!(
+            "{} brings torch {torch} in a Python of its own that the catalog does not know; it stays unused, and torch is installed once \
+             more beside it. `base: cuda` gives the same stack without it",
+            work.base.image
+        ),
+    })
 }
 
 /// A request that cannot be planned.

@@ -94,6 +94,19 @@ fn packages_that_the_catalog_does_not_know_are_told() {
 }
 
 #[test]
+fn the_torch_of_an_image_is_used_or_told() {
+    let plan = planned("base: pytorch\ntorch: 2.12.1\n").unwrap();
+    assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"));
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(
+        !text.split("LABEL").next().unwrap().contains("torchvision=="),
+        "the image's own partners stay: {text}"
+    );
+    let plan = planned("base: pytorch\ntorch: 2.5.1\npython: 3.12\n").unwrap();
+    assert!(plan.warnings.iter().any(|one| one.id == "torch-of-image-unused"));
+}
+
+#[test]
 fn a_mirror_by_its_name_is_an_argument_of_the_build() {
     let text = dockerfile("mirrors: {preset: tuna}\n");
     assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
