@@ -13,7 +13,7 @@ use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
 use envdoc::image::request::ImageRequest;
-use envdoc::lint::{Kind, RULES};
+use envdoc::lint::{self, Kind, RULES};
 use envdoc::report::{self, explain, inspect, json, resolve};
 use envdoc::resolve::parse::{self, Typed};
 use envdoc::resolve::request::Request;
@@ -173,7 +173,19 @@ fn readme() {
     let readme = fs::read_to_string(path.join("README.md")).unwrap();
     let readme = replaced(&readme, "transcript", &check_transcript(path));
     let readme = replaced(&readme, "resolve", &resolve_transcript());
+    let readme = replaced(&readme, "lint", &lint_transcript(path));
     same("README.md", &replaced(&readme, "render", &render_transcript()));
+}
+
+fn lint_transcript(path: &Path) -> String {
+    let name = "cuda-base.Dockerfile";
+    let text = fs::read_to_string(path.join("tests/lint/seeds").join(name)).unwrap();
+    let file = lint::File::new(name, text, Kind::Dockerfile);
+    let shown = report::lint::text::report(&lint::lint(RULES, &file), 1, LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!(
+        "```console\n$ envdoc lint {name}        # a recipe that many follow: tests/lint/seeds\n\n{shown}```\n"
+    )
 }
 
 /// A text with what stands between two marks replaced.

@@ -109,7 +109,7 @@ impl Args {
         if let Some(names) = file::below(path)? {
             let before = files.len();
             for inner in names {
-                let shown = inner.display().to_string();
+                let shown = inner.strip_prefix(".").unwrap_or(&inner).display().to_string();
                 let Some(kind) = kind_of_name(&shown) else { continue };
                 if let Some(text) = file::read(&inner)? {
                     files.push(self.file(shown, text, kind));

@@ -40,8 +40,8 @@ fn base(name: &str) -> String {
 /// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`, `docker-compose.gpu.yml`, `stack.yml`.
 pub fn kind_of_name(name: &str) -> Option<Kind> {
     let base = base(name);
-    // Templates are no Dockerfile before somebody fills them in.
-    let template = [
+    // Templates are no Dockerfile before somebody fills them in, and what is written about one is none.
+    let other = [
         ".j2",
         ".jinja",
         ".jinja2",
@@ -49,14 +49,22 @@ pub fn kind_of_name(name: &str) -> Option<Kind> {
         ".template",
         ".tpl",
         ".in",
-        ".md",
-        ".dockerignore",
         ".mustache",
         ".hbs",
+        ".md",
+        ".rst",
+        ".txt",
+        ".html",
+        ".dockerignore",
+        ".sh",
+        ".py",
+        ".json",
+        ".lock",
         ".orig",
         ".bak",
+        ".patch",
     ];
-    if template.iter().any(|end| base.ends_with(end)) {
+    if other.iter().any(|end| base.ends_with(end)) {
         return None;
     }
     let yaml = base.ends_with(".yml") || base.ends_with(".yaml");

@@ -3,6 +3,7 @@
 //! [`read`] says what stands in a file, the rules ([`RULES`]) judge it, [`ignore`] hears what the file itself wants left out.
 //! Error means that it certainly fails; what a rule cannot understand it is silent about.
 
+pub mod compiles;
 pub mod compose;
 pub mod dockerfile;
 pub mod file;

@@ -47,7 +47,10 @@ fn every_rule_is_whole() {
             let found = rule.explain[at..].find(heading);
             at += found.unwrap_or_else(|| panic!("{id}: {heading:?} is missing or out of order"));
         }
-        assert!(!rule.explain.lines().any(|line| line.len() > 110), "{id}: a line of explain is too long");
+        assert!(
+            !rule.explain.lines().any(|line| line.chars().count() > 110),
+            "{id}: a line of explain is too long"
+        );
         assert!(rule.explain.ends_with('\n') && rule.explain.contains("\n- "), "{id}: sources are a list");
         assert!(!rule.fires.is_empty() && !rule.silent.is_empty(), "{id}: examples");
     }

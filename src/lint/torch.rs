@@ -35,6 +35,13 @@ pub fn known(requirement: &Requirement) -> Known {
     if let Some((_, release)) = versions.iter().find(|(version, _)| version == pin) {
         return Known::Release(release);
     }
+    // torchaudio ended while torch went on: where torch has the number and torchaudio does not, there is none.
+    let last = versions.last().filter(|(last, _)| requirement.name == "torchaudio" && last < pin);
+    if let Some((_, release)) = last
+        && torch::release(&requirement.pin_text).is_some()
+    {
+        return Known::Never(release.torchaudio.as_deref().into_iter().collect());
+    }
     // The catalog has every release of torch between its oldest and its newest; of the others it has those that go with one.
     let within = versions.first().is_some_and(|(first, _)| first < pin)
         && versions.last().is_some_and(|(last, _)| pin < last);

@@ -26,6 +26,7 @@ Go to the line that is named; `docker compose config` shows what is read.
     fires: &[
         compose("services:\n  a:\n    image: b\n   image: c\n"),
         compose("services:\n  - a\n"),
+        compose("services:\n  a:\n    image: b\n    shm_size: 1g\n    shm_size: 5g\n"),
         compose("services:\n{% for name in names %}\n  a:\n    image: b\n{% endfor %}\n"),
     ],
     silent: &[compose("services:\n  a:\n    image: b\n"), compose("include:\n  - other.yaml\n")],
@@ -37,7 +38,7 @@ fn judge(file: &Compose) -> Vec<Found> {
             return vec![Found::note(*line, "a template: it was not looked at", "lint what it renders")];
         }
         let why = why.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        return vec![Found::error(*line, format!("this is no YAML: {why}"), "")];
+        return vec![Found::error(*line, format!("this cannot be read as YAML: {why}"), "")];
     }
     match file.top("services") {
         Some(services) if !services.is_mapping() && !services.is_null() => {

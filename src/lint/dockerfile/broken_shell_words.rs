@@ -34,7 +34,7 @@ Take the spaces out; the finding shows the command put together.
         dockerfile(
             "FROM python:3.12\nRUN apt-get update && apt-get install -y build-essential && curl -s x | tar -xz -f - -C /y\n",
         ),
-        dockerfile("FROM python:3.12\nRUN cat r.txt | pip install -r - && curl x | apt-key add -\n"),
+        dockerfile("FROM python:3.12-bookworm\nRUN cat r.txt | pip install -r - && curl x | apt-key add -\n"),
         dockerfile("FROM python:3.12\nRUN pip install \"a - b\" && echo a - b\n"),
     ],
 };

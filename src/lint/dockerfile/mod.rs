@@ -1,10 +1,33 @@
 //! Rules for Dockerfiles: one file a rule, named after the fault.
 
+pub mod apt_key_removed;
+pub mod apt_without_update;
+pub mod architecture_list_missing;
 pub mod base_image_missing;
 pub mod broken_shell_words;
+pub mod cache_left_in_layer;
+pub mod cuda_differs_from_torch;
+pub mod deepspeed_import_fails;
+pub mod dockerfile_invalid;
+pub mod driver_in_image;
 pub mod externally_managed_python;
+pub mod flash_attn_build_isolation;
+pub mod glibc_too_old_for_torch;
+pub mod numpy_too_new_for_torch;
+pub mod nvcc_missing;
+pub mod nvidia_variables_missing;
+pub mod packages_do_not_resolve;
+pub mod private_key_in_image;
+pub mod python_built_from_source;
 pub mod python_not_in_archive;
+pub mod recursive_chown;
+pub mod ssh_host_keys_unchecked;
+pub mod ssh_root_login;
+pub mod token_in_image;
 pub mod torch_index_missing;
 pub mod torch_partners_mismatch;
 pub mod torch_python_mismatch;
 pub mod torch_release_missing;
+pub mod torch_replaced;
+pub mod uv_without_environment;
+pub mod wrong_python_for_pip;

@@ -12,9 +12,9 @@ pub const RULE: Rule = Rule {
     summary: "the named torch, torchvision and torchaudio exist, with the named CUDA build",
     explain: "\
 ## What it finds
-Versions of torch that were never released (2.6.1), CUDA builds that a release was not made for
-(2.6.0+cu121), and plain versions that are asked of an index for one CUDA build, which has none of them
-(`torch==2.6.0 --index-url .../whl/cu121`).
+Versions of torch that were never released (2.6.1), torchaudio after its last release (2.11.0), CUDA builds
+that a release was not made for (2.6.0+cu121), and plain versions that are asked of an index for one CUDA
+build, which has none of them (`torch==2.6.0 --index-url .../whl/cu121`).
 
 ## Why it matters
 pip ends with \"Could not find a version that satisfies the requirement\", uv with \"there is no version\".

@@ -3,7 +3,7 @@
 mod places;
 mod service;
 
-pub use service::Service;
+pub use service::{Gpus, Service};
 
 use serde_yaml::Value;
 
@@ -54,6 +54,10 @@ impl Compose {
         }
         let template = text.contains("{{") || text.contains("{%");
         let places = Places::read(text);
+        // The parser names the mapping in which a key stands twice, not the key's line.
+        if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
+            broken = Some((*line, format!("the key {key} stands twice in one mapping")));
+        }
         let services = map(&root, "services").map(|services| {
             services.iter().filter_map(|(name, value)| Service::read(name, value, &root, &places)).collect()
         });

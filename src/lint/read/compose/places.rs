@@ -1,10 +1,14 @@
 //! The lines of the keys of a file in YAML, told from indentation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines of keys.
 #[derive(Debug, Default)]
-pub struct Places(BTreeMap<Vec<String>, usize>);
+pub struct Places {
+    lines: BTreeMap<Vec<String>, usize>,
+    /// The first key that stands twice in one mapping: line and key.
+    pub twice: Option<(usize, String)>,
+}
 
 impl Places {
     /// Reads the keys in block style; those in flow style (`{a: b}`) have the line of the key above them.
@@ -12,6 +16,8 @@ impl Places {
         let mut places = Places::default();
         let mut open: Vec<(usize, String)> = Vec::new();
         let mut block = None;
+        // The keys of the mappings that are open, by the column of their keys.
+        let mut mappings: Vec<(usize, BTreeSet<String>)> = Vec::new();
         for (place, line) in text.lines().enumerate() {
             let indent = line.len() - line.trim_start_matches(' ').len();
             let trimmed = line.trim();
@@ -22,12 +28,32 @@ impl Places {
             if trimmed.starts_with('#') {
                 continue;
             }
+            if trimmed == "---" {
+                mappings.clear();
+            }
+            // An item of a list ends the mapping of the item before it.
+            let item = trimmed.starts_with("- ") || trimmed == "-";
+            mappings.retain(|(column, _)| *column < indent || (*column == indent && !item));
             let Some((indent, key, value)) = key(line, indent) else { continue };
+            if item {
+                mappings.retain(|(column, _)| *column < indent);
+            }
+            let known = mappings.iter_mut().find(|(column, _)| *column == indent);
+            let first = match known {
+                Some((_, keys)) => keys.insert(key.clone()),
+                None => {
+                    mappings.push((indent, BTreeSet::from([key.clone()])));
+                    true
+                }
+            };
+            if !first {
+                places.twice = places.twice.or(Some((place + 1, key.clone())));
+            }
             while open.last().is_some_and(|(outer, _)| *outer >= indent) {
                 open.pop();
             }
             open.push((indent, key));
-            places.0.entry(open.iter().map(|(_, key)| key.clone()).collect()).or_insert(place + 1);
+            places.lines.entry(open.iter().map(|(_, key)| key.clone()).collect()).or_insert(place + 1);
             if value.starts_with(['|', '>']) {
                 block = Some(indent);
             }
@@ -39,7 +65,7 @@ impl Places {
     pub fn line(&self, path: &[&str]) -> usize {
         let mut path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         while !path.is_empty() {
-            if let Some(line) = self.0.get(&path) {
+            if let Some(line) = self.lines.get(&path) {
                 return *line;
             }
             path.pop();
@@ -81,5 +107,16 @@ mod tests {
         assert_eq!(places.line(&["services", "b", "image"]), 10);
         assert_eq!(places.line(&["services", "a", "command", "not"]), 4);
         assert_eq!(places.line(&["none"]), 1);
+        assert_eq!(places.twice, None);
+    }
+
+    #[test]
+    fn keys_that_stand_twice() {
+        let twice = |text: &str| Places::read(text).twice;
+        assert_eq!(twice("a:\n  b: 1\n  c: 2\n  b: 3\n"), Some((4, "b".to_owned())));
+        assert_eq!(twice("a:\n  b: 1\nc:\n  b: 1\n"), None);
+        assert_eq!(twice("a:\n  - b: 1\n    c: 2\n  - b: 1\n    c: 2\n"), None);
+        assert_eq!(twice("a:\n- b: 1\n- b: 1\nc:\n- b: 1\n"), None);
+        assert_eq!(twice("a:\n  - b: {c: 1}\n    d: {c: 1}\n  - c: 1\n---\na: 1\n"), None);
     }
 }

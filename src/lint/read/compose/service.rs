@@ -21,6 +21,20 @@ pub struct Service {
     lines: BTreeMap<String, usize>,
 }
 
+/// How the names of images that are made for GPUs begin.
+const GPU_IMAGES: &[&str] = &[
+    "nvidia/cuda:",
+    "nvcr.io/nvidia/cuda:",
+    "nvcr.io/nvidia/pytorch:",
+    "nvcr.io/nvidia/tritonserver:",
+    "nvcr.io/nvidia/tensorflow:",
+    "nvcr.io/nvidia/nemo:",
+    "pytorch/pytorch:",
+    "vllm/vllm-openai:",
+    "lmsysorg/sglang:",
+    "ghcr.io/huggingface/text-generation-inference:",
+];
+
 /// A GPU that a service asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gpus {
@@ -125,6 +139,33 @@ impl Service {
             });
         }
         self.at(&["deploy", "resources", "reservations", "generic_resources"]).map(|_| Gpus::Some)
+    }
+
+    /// Why it needs GPUs, in a clause; `None` where nothing says so.
+    pub fn needs_gpus(&self) -> Option<String> {
+        let environment = self.environment();
+        let visible =
+            |name: &str| environment.get(name).and_then(Option::as_deref).unwrap_or_default().to_owned();
+        let nvidia = visible("NVIDIA_VISIBLE_DEVICES");
+        if matches!(nvidia.as_str(), "none" | "void") {
+            return None;
+        }
+        if nvidia == "all" || nvidia.starts_with(|letter: char| letter.is_ascii_digit()) {
+            return Some("sets NVIDIA_VISIBLE_DEVICES".to_owned());
+        }
+        let image = self.text("image").unwrap_or_default();
+        if GPU_IMAGES.iter().any(|name| image.starts_with(name))
+            && !["cpu", "rocm", "xpu", "intel"].iter().any(|word| image.contains(word))
+        {
+            return Some(format!("its image {image} is made for GPUs"));
+        }
+        let command = self.command();
+        let program = command
+            .split_whitespace()
+            .map(|word| word.rsplit('/').next().unwrap_or(word))
+            .find(|word| matches!(*word, "torchrun" | "deepspeed" | "nvidia-smi"))?;
+        (!command.contains("gloo") && !command.contains("--use-cpu"))
+            .then(|| format!("its command runs {program}"))
     }
 
     /// Whether it has keys under `deploy` that only swarm reads.

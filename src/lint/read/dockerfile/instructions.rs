@@ -210,6 +210,9 @@ fn word(rest: &str) -> Option<((String, bool, bool), usize)> {
         Some(body) => (true, body),
         None => (false, rest),
     };
+    // BuildKit takes spaces here since 0.22.
+    let skipped = body.len() - body.trim_start_matches([' ', '\t']).len();
+    let body = &body[skipped..];
     let quote = body.chars().next().filter(|letter| matches!(letter, '"' | '\''));
     let (name, length) = match quote {
         Some(quote) => {
@@ -223,8 +226,8 @@ fn word(rest: &str) -> Option<((String, bool, bool), usize)> {
             (&body[..end], end)
         }
     };
-    let fits = !name.is_empty() && !name.contains('$');
-    fits.then(|| ((name.to_owned(), quote.is_none(), strips), length + usize::from(strips)))
+    let length = length + skipped + usize::from(strips);
+    (!name.is_empty()).then(|| ((name.to_owned(), quote.is_none(), strips), length))
 }
 
 #[cfg(test)]
@@ -281,6 +284,7 @@ mod tests {
         assert!(run.heredocs[0].expands && !copy.heredocs[0].expands && copy.heredocs[1].expands);
         assert_eq!(copy.heredocs[0].text.text, "first $X\n");
         assert_eq!(copy.heredocs[1].text.text, "second\n");
+        assert_eq!(parse("RUN cat << 'X' > /f\necho a\nX\nCMD y\n").instructions.len(), 2);
         assert_eq!((cmd.keyword.as_str(), cmd.line), ("CMD", 10));
     }
 

@@ -180,7 +180,7 @@ impl Lexer<'_> {
         let writes = rest.starts_with('>');
         if here {
             // The end word: quoted or not, it is no word of the command.
-            let word = rest[2..].trim_start_matches('-');
+            let word = rest[2..].trim_start_matches('-').trim_start_matches([' ', '\t']);
             let end = word
                 .find(|letter: char| letter.is_whitespace() || ";|&<>()".contains(letter))
                 .unwrap_or(word.len());

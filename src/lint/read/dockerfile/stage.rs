@@ -162,10 +162,8 @@ impl Reader {
         });
         let (from, state) = match earlier {
             Some(place) => {
-                let mut state = (*self.stages[place].end).clone();
-                // ARGs end with their stage; ENVs do not, but which is which no longer matters here.
-                state.opaque |= false;
-                (From::Stage(place), state)
+                // ARGs end with their stage and ENVs do not; which was which no longer matters here.
+                (From::Stage(place), (*self.stages[place].end).clone())
             }
             None if reference.text == "scratch" => (From::Scratch, State::default()),
             None => {
@@ -173,7 +171,9 @@ impl Reader {
                     Existence::Yes(image) if reference.known => Some(image),
                     _ => None,
                 };
-                (From::Image(reference), State::of(image))
+                let bare = ["nvidia/cuda:", "python:", "ubuntu:", "debian:"];
+                let bare = reference.known && bare.iter().any(|name| reference.text.starts_with(name));
+                (From::Image(reference), State { bare, ..State::of(image) })
             }
         };
         let state = Rc::new(state);

@@ -17,6 +17,8 @@ pub struct State {
     pub variables: Variables,
     /// The image that everything began with, where the catalog knows it.
     pub image: Option<&'static Image>,
+    /// Whether the base certainly brings no Python packages, also where its tag is not known: nvidia/cuda, python, ubuntu, debian.
+    pub bare: bool,
     /// Its system.
     pub system: Option<&'static System>,
     /// The Pythons.
