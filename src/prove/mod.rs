@@ -90,6 +90,13 @@ pub struct Item {
 }
 
 impl Proof {
+    /// How many things are promised in so many words; torch's libraries and DeepSpeed's report are looked at besides.
+    pub fn promises(&self) -> usize {
+        let single = [&self.python, &self.torch, &self.torch_build, &self.cuda, &self.nccl, &self.nvcc];
+        let single = single.iter().filter(|part| part.is_some()).count();
+        single + self.packages.len() + self.imports.len() + self.environment.len()
+    }
+
     /// Whether nothing at all is promised.
     pub fn is_empty(&self) -> bool {
         *self == Proof::default()

@@ -56,6 +56,16 @@ pub fn width() -> usize {
     if columns == 0 { WIDTH_MAX } else { columns.clamp(WIDTH_MIN, WIDTH_MAX) }
 }
 
+/// Whether standard error is a terminal that lines can be redrawn on.
+pub fn redraws() -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the terminal's kind is a matter of this terminal, not of the examined machine"
+    )]
+    let kind = std::env::var("TERM").unwrap_or_default();
+    std::io::stderr().is_terminal() && !matches!(kind.as_str(), "" | "dumb")
+}
+
 /// Whether the locale lets more than ASCII through: `LC_ALL`, else `LC_CTYPE`, else `LANG` names UTF-8. A pipe is given what a
 /// terminal of the same locale would be.
 pub fn unicode() -> bool {

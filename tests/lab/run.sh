@@ -78,6 +78,8 @@ trap 'exit 143' TERM HUP
 # The base image: this machine's own release, so that the envdoc built here runs in it, and its Python, which proofs ask.
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
 base=target/lab/base-python-$codename.tar
+# What the lab kept before its base had a Python.
+rm -f "target/lab/base-$codename.tar"
 if [ ! -s "$base" ]; then
     echo "making the base image ($codename, about 40 s, once)"
     mirror=$(apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |

@@ -5,7 +5,6 @@ mod options;
 mod source;
 mod work;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -176,7 +175,7 @@ impl Args {
         let tree = match self.progress {
             Shown::Tree => true,
             Shown::Plain => false,
-            Shown::Auto => std::io::stderr().is_terminal(),
+            Shown::Auto => screen::redraws(),
         };
         match (self.format, tree) {
             (Format::Json, _) => Progress::Events,

@@ -147,8 +147,11 @@ impl Args {
         };
         let path =
             dockerfile.canonicalize().map_err(|error| missing("the Dockerfile", dockerfile, &error))?;
+        let beside = PathBuf::from(format!("{}.dockerignore", path.display()));
         let inside = path.strip_prefix(&folder).ok().and_then(Path::to_str);
-        let mut context = Context { folder: Some(folder.clone()), ..Context::default() };
+        // A Dockerfile's own file comes before the folder's.
+        let ignore = file::read(&beside)?;
+        let mut context = Context { folder: Some(folder.clone()), ignore, ..Context::default() };
         match inside {
             Some(inside) => context.dockerfile = inside.to_owned(),
             None => {
@@ -256,10 +259,11 @@ impl Order {
         row("secrets", build.secrets.keys().cloned().collect::<Vec<_>>().join(", "));
         row("names", self.tags.join(", "));
         row("push", if self.push { "yes".into() } else { String::new() });
-        row("prove", if self.proof.is_some() { "yes".into() } else { "no".into() });
+        let promises = self.proof.as_ref().map_or(0, |proof| proof.promises());
+        row("prove", if promises == 0 { "nothing".into() } else { format!("{promises} promises") });
         self.notes.iter().for_each(|note| row("note", note.clone()));
-        let rendered = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
-        if let Some((_, bytes)) = rendered {
+        let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
+        if let Some((_, bytes)) = own {
             let _ = write!(text, "\n{}", String::from_utf8_lossy(bytes));
         }
         text

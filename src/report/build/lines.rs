@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{internal, time};
+use super::{internal, time, title};
 use crate::engine::build::Event;
 use crate::report::screen;
 
@@ -36,12 +36,12 @@ impl Lines {
                     return Vec::new();
                 }
                 self.speaking = Some(*step);
-                vec![format!("#{step} {}", first_line(name))]
+                vec![format!("#{step} {}", title(name))]
             }
             Event::Output { step, line } => {
                 let mut lines = Vec::new();
                 if self.speaking.replace(*step) != Some(*step) {
-                    lines.push(format!("#{step} {} ...", first_line(self.of(*step))));
+                    lines.push(format!("#{step} {} ...", title(self.of(*step))));
                 }
                 lines.push(format!("#{step} {:.1} {line}", self.started.elapsed().as_secs_f64()));
                 lines
@@ -52,7 +52,7 @@ impl Lines {
                 match error {
                     Some(error) => vec![format!("#{step} FAILED: {error}")],
                     None if internal(name) => Vec::new(),
-                    None if *cached => vec![format!("#{step} cached: {}", first_line(name))],
+                    None if *cached => vec![format!("#{step} cached: {}", title(name))],
                     None => vec![format!("#{step} done in {}", time(*seconds))],
                 }
             }
@@ -69,11 +69,6 @@ impl Lines {
     fn of(&self, step: usize) -> &str {
         self.names.get(step).map_or("", String::as_str)
     }
-}
-
-/// The first line of a step's name: heredocs have many.
-pub(super) fn first_line(name: &str) -> &str {
-    name.lines().next().unwrap_or_default()
 }
 
 #[cfg(test)]

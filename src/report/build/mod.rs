@@ -165,3 +165,17 @@ pub fn internal(name: &str) -> bool {
         || name.starts_with("copy /context")
         || name.starts_with("resolve image config")
 }
+
+/// The first line of a step without what stands before its command: mounts, and variables for the command alone.
+pub fn title(name: &str) -> String {
+    let first = name.lines().next().unwrap_or_default();
+    let mut words: Vec<&str> =
+        first.split_whitespace().filter(|word| !word.starts_with("--mount=")).collect();
+    if let Some(start) = words.iter().position(|word| *word == "export")
+        && words[..start].last() == Some(&"RUN")
+        && let Some(length) = words[start..].iter().position(|word| *word == "&&")
+    {
+        words.drain(start..=start + length);
+    }
+    words.join(" ")
+}

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::lines::first_line;
-use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, size, time};
+use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, size, time, title};
 use crate::prove::Status;
 use crate::report::screen::colour;
 use crate::report::text::Layout;
@@ -43,7 +42,7 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase.as_str(), &failure.step) {
-        (_, Some(step)) => format!("failed at {}", first_line(step)),
+        (_, Some(step)) => format!("failed at {}", title(step)),
         ("proof", None) if unknown => "nothing could be found out of the image; it was given no name".into(),
         ("proof", None) => "the image is not what was promised; it was given no name".into(),
         ("push", None) => "the image is built and named, but not pushed".into(),
@@ -65,7 +64,7 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
 
 fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: Layout) {
     let bold = Style::new().bold();
-    let name = image.tags.first().map_or(image.id.as_str(), String::as_str);
+    let name = image.tags.first().map_or("an image without a name", String::as_str);
     let _ = writeln!(text, "{bold}{name}{bold:#}");
     let mut row = |label: &str, value: &str| {
         let _ = writeln!(text, "  {label:<9} {value}");
@@ -86,7 +85,7 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
     let named: Vec<_> = image.layers.iter().filter(|layer| layer.bytes >= SMALL || layout.verbose).collect();
     let most = if layout.verbose { named.len() } else { NAMED };
     for layer in named.iter().take(most) {
-        let by = if layer.by.is_empty() { "(an imported image)".into() } else { short(&layer.by) };
+        let by = if layer.by.is_empty() { "(an imported image)".into() } else { title(&layer.by) };
         row("", &cut(&format!("{:>8}  {by}", size(layer.bytes)), layout.width.saturating_sub(12)));
     }
     if named.len() > most {
@@ -146,22 +145,9 @@ fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
         let _ = writeln!(
             text,
             "  {}",
-            cut(&format!("{took:>9}  {}", short(first_line(&step.name))), layout.width.saturating_sub(2))
+            cut(&format!("{took:>9}  {}", title(&step.name)), layout.width.saturating_sub(2))
         );
     }
-}
-
-/// An instruction without what stands before its command: mounts, and variables for the command alone.
-fn short(instruction: &str) -> String {
-    let mut words: Vec<&str> =
-        instruction.split_whitespace().filter(|word| !word.starts_with("--mount=")).collect();
-    if let Some(start) = words.iter().position(|word| *word == "export")
-        && words[..start].last() == Some(&"RUN")
-        && let Some(length) = words[start..].iter().position(|word| *word == "&&")
-    {
-        words.drain(start..=start + length);
-    }
-    words.join(" ")
 }
 
 /// A line that fits.

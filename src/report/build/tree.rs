@@ -6,10 +6,12 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::lines::first_line;
-use super::{internal, size, time};
+use super::{internal, size, time, title};
 use crate::engine::build::Event;
 use crate::report::screen;
+
+/// The longest that a step is called while it runs, in characters.
+const PREFIX_MAX: usize = 64;
 
 /// The steps that run.
 pub struct Tree {
@@ -48,7 +50,8 @@ impl Tree {
         if let Ok(style) = style {
             bar.set_style(if self.unicode { style } else { style.tick_chars("|/-\\+") });
         }
-        bar.set_prefix(first_line(name).to_owned());
+        // A line that breaks would not be drawn over.
+        bar.set_prefix(title(name).chars().take(PREFIX_MAX).collect::<String>());
         bar.enable_steady_tick(Duration::from_millis(120));
         self.running.insert(step, (name.to_owned(), bar));
     }
@@ -74,7 +77,7 @@ impl Tree {
         };
         let style = screen::colour(colour);
         let took = if cached { "cached".to_owned() } else { time(seconds) };
-        self.say(&format!("{style}{sign}{style:#} {} ({took})", first_line(&name)));
+        self.say(&format!("{style}{sign}{style:#} {} ({took})", title(&name)));
     }
 
     pub(super) fn say(&self, text: &str) {

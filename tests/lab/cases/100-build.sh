@@ -64,6 +64,10 @@ check_that "a step fails: its last lines are shown" grep -q "what went wrong" <<
 check_that "a step fails: with its exit code" grep -qE "(exit code: 7|code: 7)" <<<"$answer"
 check_that "a step fails: no image" eval '! docker inspect lab:broken >/dev/null 2>&1'
 printf 'FROM lab:base\nRUNN true\n' >"$LAB/Broken"
+printf 'src\n' >"$LAB/Ignoring.dockerignore"
+printf 'FROM lab:base\nCOPY . /app\n' >"$LAB/Ignoring"
+builds --file "$LAB/Ignoring" "$context" --tag lab:ignoring
+check_that "DOCKERFILE.dockerignore comes before .dockerignore" same "$(docker run --rm lab:ignoring sh -c 'ls -A /app/src 2>/dev/null; ls /app/build.log')" /app/build.log
 builds --file "$LAB/Broken" "$context"
 check_that "a Dockerfile that is none: status 1" ended_with 1
 check_that "a Dockerfile that is none: it names the word" grep -qi "RUNN" <<<"$answer"
@@ -77,6 +81,23 @@ builds --file "$LAB/Secret" "$context" --tag lab:secret --ca-cert "$LAB/ca.crt" 
 check_that "secrets: status 0" ended_with 0
 check_that "secrets: they arrive" grep -q password <<<"$error"
 check_that "secrets: nothing of them is in the image" same "$(docker run --rm lab:secret sh -c 'cat /run/ca.crt /run/secrets/word 2>/dev/null | wc -c')" 0
+
+# A request, where no archive and no index can be reached: the first thing that is fetched is what fails.
+os=$(. /etc/os-release && echo "$ID$VERSION_ID")
+request=(--base-image lab:base --os "$os" --torch 2.9 --copy src:/workspace/src "$context")
+envdoc build "${request[@]}" --dry-run
+check_that "a request, --dry-run: status 0" ended_with 0
+check_that "a request, --dry-run: the Dockerfile" grep -q '^FROM lab:base AS image' <<<"$answer"
+builds "${request[@]}" --tag lab:request
+check_that "a request without a network: status 1" ended_with 1
+check_that "a request without a network: the step is named" grep -qE "failed at \[image [0-9]/[0-9]\] RUN" <<<"$answer"
+check_that "a request without a network: apt's words" grep -qi "unable to\|could not resolve\|temporary failure" <<<"$answer"
+check_that "a request without a network: no image" eval '! docker inspect lab:request >/dev/null 2>&1'
+builds "${request[@]}" --builder classic
+check_that "a request that needs BuildKit is not given to the classic builder" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
+envdoc build --torch 99.1
+check_that "a request that nothing meets: status 1" ended_with 1
+check_that "a request that nothing meets: what there is instead" grep -q "What there is instead" <<<"$error"
 
 builds --format json --file "$context/Dockerfile" "$context" --tag lab:built --expect "$promises"
 check_that "--format json: every line is an object" eval 'jq -es "all(.event != null)" <<<"$answer" >/dev/null'
