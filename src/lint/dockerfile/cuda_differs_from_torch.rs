@@ -3,6 +3,7 @@
 use crate::catalog::version::minor;
 use crate::catalog::{deepspeed, torch as releases};
 use crate::lint::compiles;
+use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::lint::torch::{self, Known};
@@ -43,6 +44,9 @@ DS_SKIP_CUDA_CHECK=1.
     ],
     silent: &[
         dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.1.0 --index-url https://download.pytorch.org/whl/cu118\nRUN pip3 install torch==2.1.0 deepspeed==0.11.2\n",
+        ),
+        dockerfile(
             "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed==0.16.4\n",
         ),
         dockerfile(
@@ -56,6 +60,7 @@ DS_SKIP_CUDA_CHECK=1.
 
 /// What the torch of a stage is at some place.
 struct Torch {
+    version: String,
     name: String,
     cuda: String,
     certain: bool,
@@ -70,7 +75,9 @@ fn stage(stage: &Stage) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for run in &stage.runs {
         let Some(install) = &run.install else { continue };
-        if install.requirement("torch").is_some() {
+        if torch.as_ref().is_some_and(|there| keeps(install, there)) {
+            // What is there meets the requirement: pip and uv leave it.
+        } else if install.requirement("torch").is_some() {
             torch = of(run, install);
         } else if install.more {
             torch = torch.take().map(|torch| Torch { certain: false, ..torch });
@@ -84,13 +91,36 @@ fn stage(stage: &Stage) -> Vec<Found> {
     found
 }
 
-fn of(run: &Run, install: &crate::lint::read::dockerfile::install::Install) -> Option<Torch> {
+fn of(run: &Run, install: &Install) -> Option<Torch> {
     let requirement = install.requirement("torch")?;
     let Known::Release(release) = torch::known(requirement) else { return None };
     let name = torch::build(run, install, release)?;
     let build = release.build(&name)?;
     let certain = install.certain && !requirement.default;
-    Some(Torch { name: format!("torch {}+{name}", release.version), cuda: build.cuda.clone()?, certain })
+    Some(Torch {
+        version: release.version.clone(),
+        name: format!("torch {}+{name}", release.version),
+        cuda: build.cuda.clone()?,
+        certain,
+    })
+}
+
+/// Whether a command that names torch leaves the one that is there: `torch==2.1.0` is met by 2.1.0+cu118.
+fn keeps(install: &Install, there: &Torch) -> bool {
+    let again = [
+        "-U",
+        "--upgrade",
+        "--force-reinstall",
+        "--reinstall",
+        "--reinstall-package",
+        "-I",
+        "--ignore-installed",
+    ];
+    install.requirement("torch").is_some_and(|one| {
+        let same = one.pin_text == there.version
+            || (one.pin.is_none() && one.versions.as_ref().is_some_and(|any| any.is_empty()));
+        one.local.is_none() && same && !again.iter().any(|option| install.option(option))
+    })
 }
 
 fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
@@ -116,11 +146,7 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
 }
 
 /// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it is.
-fn allowed(
-    requirement: Option<&crate::lint::read::dockerfile::install::Requirement>,
-    image: (u32, u32),
-    own: (u32, u32),
-) -> bool {
+fn allowed(requirement: Option<&Requirement>, image: (u32, u32), own: (u32, u32)) -> bool {
     let pinned = requirement.filter(|one| one.pin.is_some()).map(|one| one.pin_text.as_str());
     let list = match pinned {
         Some(version) => match deepspeed::release(version).and_then(|row| row.cuda_minor_allowed(image.0)) {
