@@ -48,9 +48,9 @@ pub struct ImageArgs {
     #[arg(long, value_name = "V")]
     pub base_python: Option<String>,
 
-    /// --base-image has nvcc and the headers of CUDA.
-    #[arg(long)]
-    pub base_nvcc: bool,
+    /// --base-image has nvcc and the headers of CUDA; false: it has not.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub base_nvcc: Option<bool>,
 
     /// Digest by which the base image is pinned: sha256:….
     #[arg(long, value_name = "DIGEST")]
@@ -276,7 +276,7 @@ impl ImageArgs {
         if let Some(bundle) = &self.ca_cert {
             request.ca_certificates = Some(bundle.display().to_string());
         }
-        request.base_nvcc |= self.base_nvcc;
+        request.base_nvcc = self.base_nvcc.or(request.base_nvcc);
         request.apt.extend(self.apt.iter().cloned());
         request.mirrors.extra_index.extend(self.extra_index.iter().cloned());
         if self.no_cache_mounts {

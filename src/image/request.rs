@@ -46,8 +46,8 @@ pub struct ImageRequest {
     pub base_image: Option<String>,
     /// The Python that stands first on PATH in `base_image`, where it is not the system's: `3.12`.
     pub base_python: Option<String>,
-    /// True where `base_image` has nvcc and the headers of CUDA.
-    pub base_nvcc: bool,
+    /// Whether `base_image` has nvcc and the headers of CUDA; left out: not known, and `envdoc build` looks.
+    pub base_nvcc: Option<bool>,
     /// Digest of the base image (`sha256:…`), by which it is pinned.
     pub base_digest: Option<String>,
     /// System of the image: `ubuntu22.04`, `debian12`.

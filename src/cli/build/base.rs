@@ -46,7 +46,7 @@ pub(super) fn told(args: &ImageArgs, client: &Client) -> Result<(ImageArgs, Vec<
     if args.base_python.is_none() && of_file.base_python.is_none() {
         args.base_python = inside.own_python().map(str::to_owned);
     }
-    args.base_nvcc |= inside.nvcc.is_some();
+    args.base_nvcc = Some(inside.nvcc.is_some());
     Ok((args, vec![format!("in {name}: {}", says.join(", "))]))
 }
 

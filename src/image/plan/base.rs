@@ -138,7 +138,9 @@ pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
 fn without_nvcc(image: &str, reason: &str) -> Warning {
     Warning {
         id: "nvcc-missing".into(),
-        says: format!("{image} has no nvcc: {reason}, which will fail. Use a devel image of nvidia/cuda."),
+        says: format!(
+            "{image} has no nvcc: {reason}; on a GPU that fails. A devel image of nvidia/cuda has it."
+        ),
     }
 }
 
@@ -150,20 +152,23 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
     };
     let (need, reason) = need(request, stack);
     let mut warnings = Vec::new();
-    if need != Need::Never && !request.base_nvcc {
-        warnings.push(Warning {
+    match request.base_nvcc {
+        _ if need == Need::Never => {}
+        Some(true) => {}
+        Some(false) => warnings.push(without_nvcc(own, &reason)),
+        None => warnings.push(Warning {
             id: "nvcc-not-known".into(),
             says: format!(
                 "whether {own} has nvcc was not told (`base_nvcc`), and it is needed on a GPU: {reason}"
             ),
-        });
+        }),
     }
     Ok(Base {
         image: own.to_owned(),
         digest: request.base_digest.clone(),
         known: None,
         system: Some(system),
-        nvcc: request.base_nvcc,
+        nvcc: request.base_nvcc == Some(true),
         why: vec![format!("An image of your own; that {} is in it was told by the request.", system.name)],
         build: None,
         build_why: Vec::new(),
