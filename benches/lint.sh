@@ -13,7 +13,7 @@ for program in hyperfine python3; do
     command -v "$program" >/dev/null || { echo "missing: $program (apt-get install $program)" >&2; exit 2; }
 done
 
-cargo build --release --quiet
+cargo build --release --quiet --locked
 export ENVDOC_CATALOG_DIR=""
 envdoc=$PWD/target/release/envdoc
 
