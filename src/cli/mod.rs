@@ -30,10 +30,10 @@ use crate::host::live::Live;
 use crate::host::record::Recorder;
 use crate::report::screen;
 
-/// Environment doctor for GPU servers.
+/// Environment doctor and container image builder for GPU servers.
 ///
-/// Says what this machine is, what is wrong with it, and what to type next: driver, CUDA, NCCL, container toolkit, Docker, network and
-/// Python stack. Never reports "fine" where it could not look.
+/// Says what this machine is, what is wrong with it, and what to type next; which versions of driver, CUDA, Python, torch and DeepSpeed
+/// go together; builds the image of them and proves it. Never reports "fine" where it could not look.
 #[derive(Debug, Parser)]
 #[command(name = "envdoc", disable_version_flag = true, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
