@@ -104,7 +104,7 @@ pub fn split(name: &str) -> (&str, &str) {
 }
 
 /// An instruction without what builders put around it: `RUN /bin/sh -c pip install x # buildkit`.
-fn instruction(text: &str) -> String {
+pub(crate) fn instruction(text: &str) -> String {
     let text = text.strip_suffix("# buildkit").unwrap_or(text).trim();
     let text = match text.split_once("#(nop)") {
         Some((_, rest)) => rest.trim(),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
+use crate::engine::image::instruction;
 use crate::resolve::answer::Stack;
 
 /// The label in which `envdoc build` keeps the whole stack, as `envdoc resolve --format json` writes it.
@@ -299,19 +300,6 @@ impl Image {
         layers.truncate(count);
         layers
     }
-}
-
-/// An instruction without what builders put around it: `RUN /bin/sh -c pip install x # buildkit`.
-fn instruction(text: &str) -> String {
-    let text = text.trim();
-    let text = text.strip_suffix("# buildkit").unwrap_or(text);
-    let text = match (text.split_once("#(nop)"), text.strip_prefix("/bin/sh -c ")) {
-        (Some((_, instruction)), _) => instruction.to_owned(),
-        // The classic builder leaves the word out.
-        (None, Some(command)) => format!("RUN {command}"),
-        (None, None) => text.replace("/bin/sh -c ", ""),
-    };
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
