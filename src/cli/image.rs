@@ -175,7 +175,7 @@ impl ImageArgs {
         if let Some(base) =
             request.base_image.as_ref().or(resolution.stack.base_image.as_ref()).filter(|_| self.pin)
         {
-            request.base_digest = Some(super::pin::digest(base, self.ca_cert.as_deref())?);
+            request.base_digest = Some(super::registry::digest(base, self.ca_cert.as_deref())?);
         }
         let mut plan = plan::plan(&request, &resolution)?;
         plan.warnings.append(&mut warnings);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
+use super::registry;
 use crate::catalog::images::{self, Existence};
 use crate::engine::client;
 use crate::engine::remote_image::{self, Missing, Question};
@@ -16,7 +17,7 @@ use crate::host::{Host, Reading};
 use crate::inspect::image::{self, Image, processor};
 use crate::inspect::{Reference, judge};
 use crate::report::inspect::{self as report, Machine};
-use crate::report::{self as reports, file, json, screen};
+use crate::report::{self as reports, json, screen};
 
 /// Tell what an image is, without pulling it, and whether it runs on a machine.
 ///
@@ -135,14 +136,8 @@ impl Args {
         let of_machine =
             || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
         let architecture = self.arch.clone().or_else(of_machine).unwrap_or_else(|| "x86_64".into());
-        let certificates = match &self.ca_cert {
-            None => None,
-            Some(path) => Some(
-                file::read(path)?
-                    .ok_or_else(|| Error::new(Kind::File, format!("{}: no such file", path.display())))?,
-            ),
-        };
-        let login = super::pin::login(&client, &reference.registry)?;
+        let certificates = registry::certificates(self.ca_cert.as_deref())?;
+        let login = registry::login(&client, &reference.registry)?;
         let question = Question {
             reference,
             architecture: processor(&architecture),

@@ -10,7 +10,7 @@ mod inspect;
 mod lint;
 mod locking;
 mod matrix;
-mod pin;
+mod registry;
 mod render;
 mod resolve;
 mod snapshot;

@@ -94,7 +94,7 @@ impl Logins {
     /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An error where a credential
     /// helper failed: that is not the same as having no login.
     pub fn of(&self, registry: &str) -> Result<Option<Login>, String> {
-        let key = if hub(registry) { HUB } else { registry };
+        let key = key(registry);
         let helper = self.cred_helpers.get(registry).or_else(|| self.cred_helpers.get(key));
         if let Some(helper) = helper.or_else(|| Some(&self.creds_store).filter(|store| !store.is_empty()))
             && let Some(login) = ask(helper, key)?
@@ -118,6 +118,11 @@ impl Entry {
         let (username, secret) = decoded.trim_end_matches('\0').split_once(':')?;
         Some(Login::new(username, secret))
     }
+}
+
+/// Under which key a registry's login is kept.
+pub(super) fn key(registry: &str) -> &str {
+    if hub(registry) { HUB } else { registry }
 }
 
 fn hub(registry: &str) -> bool {

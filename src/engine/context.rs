@@ -183,40 +183,16 @@ fn append(
     }
     let file = fs::File::open(path).map_err(|error| about(path, &error))?;
     let size = metadata.len();
+    header.set_size(size);
     // A file that grows meanwhile is cut at the size that was announced; one that shrinks breaks the archive.
     let mut reader = io::Read::take(file, size);
-    let before = Counted { inner: &mut reader, count: 0 };
-    exact(archive, &mut header, name, before, size).map_err(|error| match error.kind() {
+    archive.append_data(&mut header, name, &mut reader).map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => error,
         _ => about(path, &error),
-    })
-}
-
-struct Counted<'r, R> {
-    inner: &'r mut R,
-    count: u64,
-}
-
-impl<R: io::Read> io::Read for &mut Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count += count as u64;
-        Ok(count)
-    }
-}
-
-fn exact<R: io::Read>(
-    archive: &mut tar::Builder<impl Write>,
-    header: &mut tar::Header,
-    name: &str,
-    mut reader: Counted<'_, R>,
-    size: u64,
-) -> io::Result<()> {
-    header.set_size(size);
-    archive.append_data(header, name, &mut reader)?;
-    match reader.count == size {
-        true => Ok(()),
-        false => Err(io::Error::other("the file became shorter while it was being sent")),
+    })?;
+    match reader.limit() {
+        0 => Ok(()),
+        _ => Err(about(path, &io::Error::other("the file became shorter while it was being sent"))),
     }
 }
 

@@ -3,8 +3,8 @@
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use serde::{Deserialize, Serialize};
 
-use super::build::registry;
 use super::docker::{ANSWER, Engine, words};
+use crate::inspect::reference::{Reference, split};
 
 /// An image as the engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,40 +67,12 @@ pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), St
     Ok(())
 }
 
-/// Whether a text can be the name of an image; says what is wrong with it.
+/// Whether an image can be given this name; says what is wrong with it.
 pub fn check_name(name: &str) -> Result<(), String> {
-    let (repo, tag) = split(name);
-    let path = match registry(repo) {
-        "docker.io" if !repo.starts_with("docker.io/") => repo,
-        registry => repo.strip_prefix(registry).unwrap_or(repo).trim_start_matches('/'),
-    };
-    let part = |part: &str| {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
-        let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        part.chars().all(inner) && edge(part.chars().next()) && edge(part.chars().last())
-    };
     if name.contains('@') {
         return Err("a digest cannot be given to an image, only a name: registry/name:tag".into());
     }
-    if path.chars().any(char::is_uppercase) {
-        return Err("names of images are written in lower case".into());
-    }
-    if path.is_empty() || !path.split('/').all(part) {
-        return Err("names of images are made of a-z, 0-9, '.', '_', '-' and '/'".into());
-    }
-    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if tag.is_empty() || tag.len() > 128 || !tag.chars().all(good) || tag.starts_with(['.', '-']) {
-        return Err("tags are made of letters, digits, '.', '_' and '-', at most 128".into());
-    }
-    Ok(())
-}
-
-/// `registry:5000/name:tag` as name and tag; `latest` where there is none.
-pub fn split(name: &str) -> (&str, &str) {
-    match name.rsplit_once(':') {
-        Some((repo, tag)) if !tag.contains('/') => (repo, tag),
-        _ => (name, "latest"),
-    }
+    Reference::parse(name).map(drop)
 }
 
 /// An instruction without what builders put around it: `RUN /bin/sh -c pip install x # buildkit`.
@@ -139,8 +111,6 @@ mod tests {
         for bad in ["", "Team/x", "a:", "a b", "a@sha256:00", "-a", "a/:x", "a:-x", "localhost:5000/"] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
-        assert_eq!(split("localhost:5000/a"), ("localhost:5000/a", "latest"));
-        assert_eq!(split("localhost:5000/a:1"), ("localhost:5000/a", "1"));
     }
 
     #[test]

@@ -7,15 +7,14 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bollard::Docker;
-use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, DeviceRequest, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, ListImagesOptionsBuilder, LogsOptionsBuilder,
-    RemoveContainerOptionsBuilder, UploadToContainerOptionsBuilder, WaitContainerOptions,
+    CreateContainerOptionsBuilder, ListImagesOptionsBuilder, RemoveContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
 };
-use futures_util::StreamExt;
 
 use super::docker::{self, words};
+use super::run::{self, Ran};
 
 /// What is asked of the engine.
 #[derive(Debug, Clone)]
@@ -224,30 +223,11 @@ async fn upload(docker: &Docker, name: &str) -> Result<(), String> {
         .map_err(|error| words(&error))
 }
 
-/// Waits for the container's end and takes its standard output.
+/// Waits for the container's end and takes its standard output: a whole snapshot, however long.
 async fn listen(docker: &Docker, name: &str) -> Result<String, String> {
-    let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
-    let status = match waiting.next().await {
-        Some(Ok(end)) => end.status_code,
-        Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => code,
-        Some(Err(error)) => return Err(words(&error)),
-        None => return Err("the engine ended the wait without a word".into()),
-    };
-    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
-    let mut logs = std::pin::pin!(docker.logs(name, Some(options)));
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    while let Some(chunk) = logs.next().await {
-        match chunk.map_err(|error| words(&error))? {
-            LogOutput::StdOut { message } | LogOutput::Console { message } => {
-                stdout.extend_from_slice(&message)
-            }
-            LogOutput::StdErr { message } => stderr.extend_from_slice(&message),
-            LogOutput::StdIn { .. } => {}
-        }
+    let Ran { status, stdout, stderr } = run::ended(docker, name, usize::MAX).await?;
+    match status {
+        0 => Ok(stdout),
+        _ => Err(format!("envdoc ended with status {status} inside: {}", stderr.trim())),
     }
-    if status == 0 {
-        return Ok(String::from_utf8_lossy(&stdout).into_owned());
-    }
-    let says = String::from_utf8_lossy(&stderr);
-    Err(format!("envdoc ended with status {status} inside: {}", says.trim()))
 }

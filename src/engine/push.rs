@@ -6,37 +6,18 @@ use std::time::Duration;
 use bollard::query_parameters::PushImageOptionsBuilder;
 use futures_util::StreamExt;
 
-use super::auth::Logins;
-use super::build::registry;
+use super::auth::{self, Logins};
 use super::docker::{Engine, words};
-use super::image::split;
+use crate::inspect::reference::{registry, split};
 
 /// The longest that a push may say nothing.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// How far a push is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    /// The layer.
-    pub layer: String,
-    /// `Pushing`, `Pushed`, `Layer already exists`.
-    pub status: String,
-    /// Bytes so far.
-    pub current: u64,
-    /// Bytes in all; 0 where nobody knows.
-    pub total: u64,
-}
-
 /// Pushes; the digest that the registry gave the image.
-pub async fn push(
-    engine: &Engine,
-    logins: Arc<Logins>,
-    name: &str,
-    on: &mut dyn FnMut(Progress),
-) -> Result<String, String> {
+pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<String, String> {
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
-    let key = if host == "docker.io" { "https://index.docker.io/v1/".to_owned() } else { host.clone() };
+    let key = auth::key(&host).to_owned();
     let login =
         tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(|error| error.to_string())??;
     let known = login.is_some();
@@ -57,14 +38,6 @@ pub async fn push(
         if let Some((_, rest)) = status.split_once("digest: ") {
             digest = rest.split_whitespace().next().map(str::to_owned);
         }
-        let detail = info.progress_detail.unwrap_or_default();
-        let number = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
-        on(Progress {
-            layer: String::new(),
-            status,
-            current: number(detail.current),
-            total: number(detail.total),
-        });
     }
     digest.ok_or_else(|| "the engine ended the push without a digest".into())
 }

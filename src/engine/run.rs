@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bollard::Docker;
 use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
@@ -112,20 +113,20 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
     let options = CreateContainerOptionsBuilder::default().name(name).build();
     engine.docker.create_container(Some(options), body).await.map_err(of_container)?;
     engine.docker.start_container(name, None::<StartContainerOptions>).await.map_err(of_container)?;
-    let mut waiting = std::pin::pin!(engine.docker.wait_container(name, None::<WaitContainerOptions>));
+    ended(&engine.docker, name, OUTPUT_MAX).await.map_err(NotRan::Engine)
+}
+
+/// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is an error.
+pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, String> {
+    let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {
         Some(Ok(end)) => end.status_code,
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => code,
-        Some(Err(error)) => return Err(NotRan::Engine(words(&error))),
-        None => return Err(NotRan::Engine("it ended the wait without a word".into())),
+        Some(Err(error)) => return Err(words(&error)),
+        None => return Err("the engine ended the wait without a word".into()),
     };
-    let (stdout, stderr) = output(engine, name).await.map_err(NotRan::Engine)?;
-    Ok(Ran { status, stdout, stderr })
-}
-
-async fn output(engine: &Engine, name: &str) -> Result<(String, String), String> {
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
-    let mut logs = std::pin::pin!(engine.docker.logs(name, Some(options)));
+    let mut logs = std::pin::pin!(docker.logs(name, Some(options)));
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     while let Some(chunk) = logs.next().await {
         match chunk.map_err(|error| words(&error))? {
@@ -135,10 +136,10 @@ async fn output(engine: &Engine, name: &str) -> Result<(String, String), String>
             LogOutput::StdErr { message } => stderr.extend_from_slice(&message),
             LogOutput::StdIn { .. } => {}
         }
-        if stdout.len() + stderr.len() > OUTPUT_MAX {
-            return Err(format!("it printed more than {} MiB", OUTPUT_MAX >> 20));
+        if stdout.len() + stderr.len() > most {
+            return Err(format!("it printed more than {} MiB", most >> 20));
         }
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok((text(&stdout), text(&stderr)))
+    Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
 }

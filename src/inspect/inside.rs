@@ -64,11 +64,7 @@ impl Inside {
     /// The catalog's name of the system: `debian12`, `rockylinux9`; `None` where it does not have it.
     pub fn catalog_system(&self) -> Option<&'static str> {
         let (id, release) = self.system.as_deref()?.split_once(' ')?;
-        // A minor release of the family changes neither glibc nor Python's series.
-        let major = release.split('.').next().unwrap_or_default();
-        let system =
-            parse::system(&format!("{id} {release}")).or_else(|| parse::system(&format!("{id} {major}")))?;
-        Some(&system.id)
+        parse::system_of_release(id, release).map(|system| system.id.as_str())
     }
 
     /// The Python, where it is not the one of the system.

@@ -18,6 +18,22 @@ pub struct Reference {
     pub digest: Option<String>,
 }
 
+/// The registry of a name: its first part, if that can be a host.
+pub fn registry(name: &str) -> &str {
+    match name.split_once('/') {
+        Some((first, _)) if first.contains(['.', ':']) || first == "localhost" => first,
+        _ => "docker.io",
+    }
+}
+
+/// `registry:5000/name:tag` as name and tag; `latest` where there is none.
+pub fn split(name: &str) -> (&str, &str) {
+    match name.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (name, "latest"),
+    }
+}
+
 impl Reference {
     /// Reads a name; an error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Reference, String> {
@@ -31,10 +47,7 @@ impl Reference {
                 return Err(format!("{digest:?} is no digest: sha256: and 64 hexadecimal digits"));
             }
         }
-        let (path, tag) = match name.rsplit_once(':') {
-            Some((path, tag)) if !tag.contains('/') => (path, tag),
-            _ => (name, "latest"),
-        };
+        let (path, tag) = split(name);
         if tag.is_empty()
             || tag.len() > 128
             || tag.starts_with(['.', '-'])
@@ -42,15 +55,12 @@ impl Reference {
         {
             return Err(format!("{tag:?} is no tag: letters, digits, '.', '_' and '-', at most 128"));
         }
-        let (registry, repository) = match path.split_once('/') {
-            Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => (host, rest.to_owned()),
-            Some(_) => ("docker.io", path.to_owned()),
-            None => ("docker.io", format!("library/{path}")),
-        };
-        let registry = if registry == "index.docker.io" { "docker.io" } else { registry };
-        let repository = match repository.as_str() {
-            name if registry == "docker.io" && !name.contains('/') => format!("library/{name}"),
-            _ => repository,
+        let host = registry(path);
+        let repository = path.strip_prefix(host).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
+        let registry = if host == "index.docker.io" { "docker.io" } else { host };
+        let repository = match registry {
+            "docker.io" if !repository.contains('/') => format!("library/{repository}"),
+            _ => repository.to_owned(),
         };
         let good = |part: &str| {
             part.bytes()
@@ -136,6 +146,12 @@ mod tests {
         let read = Reference::parse(&digest).unwrap();
         assert_eq!(read.wanted(), &digest[12..]);
         assert_eq!(read.to_string(), format!("nvidia/cuda:latest@sha256:{}", "0a".repeat(32)));
+    }
+
+    #[test]
+    fn names_and_tags() {
+        assert_eq!(split("localhost:5000/a"), ("localhost:5000/a", "latest"));
+        assert_eq!(split("localhost:5000/a:1"), ("localhost:5000/a", "1"));
     }
 
     #[test]

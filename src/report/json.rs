@@ -61,14 +61,19 @@ pub fn report(results: &[CheckResult]) -> CheckReport {
     }
 }
 
-fn entry(result: &CheckResult) -> CheckEntry {
-    let (says, evidence, fix) = match &result.verdict {
+/// What a verdict says, the readings it rests on, and what to do.
+pub(super) fn parts(verdict: &Verdict) -> (String, Vec<String>, Option<FixEntry>) {
+    match verdict {
         Verdict::Pass => (String::new(), Vec::new(), None),
         Verdict::NotApplicable(why) | Verdict::Unknown(why) => (why.clone(), Vec::new(), None),
         Verdict::Finding { says, evidence, fix, .. } => {
             (says.clone(), evidence.clone(), Some(fix_entry(fix)))
         }
-    };
+    }
+}
+
+fn entry(result: &CheckResult) -> CheckEntry {
+    let (says, evidence, fix) = parts(&result.verdict);
     CheckEntry {
         check: result.check.id.into(),
         group: result.check.group.id().into(),
@@ -79,8 +84,7 @@ fn entry(result: &CheckResult) -> CheckEntry {
     }
 }
 
-/// A fix for machines.
-pub(super) fn fix_entry(fix: &Fix) -> FixEntry {
+fn fix_entry(fix: &Fix) -> FixEntry {
     FixEntry { text: fix.text.clone(), commands: fix.commands.clone(), class: class(fix.class).into() }
 }
 

@@ -88,6 +88,25 @@ impl Summary {
     }
 }
 
+/// Bytes for people, with so many digits, in units of 1000 as Docker writes sizes.
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+pub fn size(bytes: u64, digits: i32) -> String {
+    const UNITS: &[&str] = &["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    // As many decimals as fit, after rounding.
+    let fits = |decimals: &i32| value < 10_f64.powi(digits - decimals) - 0.5 * 10_f64.powi(-decimals);
+    let decimals = (1..digits).rev().find(fits).unwrap_or(0);
+    format!("{value:.*} {}", usize::try_from(decimals).unwrap_or(0), UNITS[unit])
+}
+
 /// Results of one group, in order.
 pub fn of_group(results: &[CheckResult], group: Group) -> Vec<&CheckResult> {
     results.iter().filter(|result| result.check.group == group).collect()

@@ -150,12 +150,8 @@ impl Machine {
     fn system(&mut self, name: &str, facts: &Facts) {
         let says = match &facts.system.os {
             Fact::Known(os) => {
-                let release = os.version_id.clone().unwrap_or_default();
-                // A minor release of the family changes neither glibc nor Python's series.
-                let major = release.split('.').next().unwrap_or_default();
-                let system = parse::system(&format!("{} {release}", os.id))
-                    .or_else(|| parse::system(&format!("{} {major}", os.id)));
-                if let Some(system) = system {
+                let release = os.version_id.as_deref().unwrap_or_default();
+                if let Some(system) = parse::system_of_release(&os.id, release) {
                     let says = format!("system of {name}: {}", system.name);
                     return self.wish(says, Want::System(system.id.clone()));
                 }

@@ -195,14 +195,7 @@ async fn pushed(
 ) {
     for name in &order.tags {
         progress.say(&format!("pushing {name} ..."));
-        let mut last = String::new();
-        let mut on = |step: push::Progress| {
-            // Docker repeats each status for every chunk of every layer.
-            if step.total == 0 && step.status != last && step.status.len() < 200 {
-                last = step.status;
-            }
-        };
-        match push::push(engine, logins.clone(), name, &mut on).await {
+        match push::push(engine, logins.clone(), name).await {
             Ok(digest) => report.pushed.push(PushedEntry { name: name.clone(), digest }),
             Err(says) => {
                 report.status = "failed".into();

@@ -6,6 +6,7 @@ use bollard::models::BuildInfo;
 
 use super::progress::shown;
 use super::{Event, LAST_LINES, Step};
+use crate::inspect::reference;
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -107,15 +108,7 @@ pub(super) fn registry_of_from(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     words.next().filter(|word| word.eq_ignore_ascii_case("from"))?;
     let image = words.find(|word| !word.starts_with("--"))?;
-    Some(registry(image).to_owned())
-}
-
-/// The registry of an image's name.
-pub(in crate::engine) fn registry(image: &str) -> &str {
-    match image.split_once('/') {
-        Some((first, _)) if first.contains(['.', ':']) || first == "localhost" => first,
-        _ => "docker.io",
-    }
+    Some(reference::registry(image).to_owned())
 }
 
 #[cfg(test)]

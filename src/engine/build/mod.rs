@@ -8,8 +8,6 @@ mod progress;
 pub(super) mod request;
 mod session;
 
-pub(in crate::engine) use classic::registry;
-
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +16,7 @@ use bollard::models::{BuildInfo, BuildInfoAux};
 use bollard::query_parameters::BuildImageOptions;
 use futures_util::{Stream, StreamExt};
 
-use super::auth::Logins;
+use super::auth::{self, Logins};
 use super::context::{Context, Sent};
 use super::docker::{Engine, words};
 
@@ -294,9 +292,8 @@ async fn credentials(
         let login = |registry: String| {
             let login = logins.of(&registry)?;
             Ok::<_, String>(login.map(|login| {
-                let key =
-                    if registry == "docker.io" { "https://index.docker.io/v1/".into() } else { registry };
-                (key.clone(), login.for_engine(&key))
+                let key = auth::key(&registry);
+                (key.to_owned(), login.for_engine(key))
             }))
         };
         registries.into_iter().map(login).collect::<Result<Vec<_>, _>>()

@@ -134,20 +134,9 @@ impl Progress {
     }
 }
 
-/// `1.2 GB`, in units of 1000 as Docker writes sizes.
+/// `1.2 GB`, `29 MB`.
 pub fn size(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit < units.len() - 1 {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ if value < 9.95 => format!("{value:.1} {}", units[unit]),
-        _ => format!("{value:.0} {}", units[unit]),
-    }
+    super::size(bytes, 2)
 }
 
 /// `0.4 s`, `72 s`, `12 min 3 s`.

@@ -5,9 +5,8 @@ mod text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json::{FixEntry, fix_entry};
+use super::json::{FixEntry, parts};
 use super::{Summary, status};
-use crate::checks::Verdict;
 use crate::inspect::{Image, Judged};
 
 pub use text::text;
@@ -98,12 +97,6 @@ pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
 }
 
 fn entry(judged: &Judged) -> Entry {
-    let (says, evidence, fix) = match &judged.verdict {
-        Verdict::Pass => (String::new(), Vec::new(), None),
-        Verdict::NotApplicable(why) | Verdict::Unknown(why) => (why.clone(), Vec::new(), None),
-        Verdict::Finding { says, evidence, fix, .. } => {
-            (says.clone(), evidence.clone(), Some(fix_entry(fix)))
-        }
-    };
+    let (says, evidence, fix) = parts(&judged.verdict);
     Entry { question: judged.question.id, status: status(&judged.verdict), says, evidence, fix }
 }

@@ -134,22 +134,9 @@ fn verdict(text: &mut String, machines: &[Machine], layout: Layout) {
     wrapped(text, words, "", "  ", layout);
 }
 
-/// Bytes for people, in powers of 1000 as docker prints them.
+/// `1.20 GB`, `29.5 MB`.
 fn size(bytes: u64) -> String {
-    const UNITS: &[&str] = &["B", "kB", "MB", "GB", "TB"];
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ if value < 10.0 => format!("{value:.2} {}", UNITS[unit]),
-        _ if value < 100.0 => format!("{value:.1} {}", UNITS[unit]),
-        _ => format!("{value:.0} {}", UNITS[unit]),
-    }
+    crate::report::size(bytes, 3)
 }
 
 #[cfg(test)]

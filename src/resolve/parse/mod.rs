@@ -8,7 +8,7 @@ mod versions;
 mod with;
 
 pub use gpu::{capability, of_model};
-pub use place::system;
+pub use place::{system, system_of_release};
 pub use with::{package_name, package_names, requirements};
 
 use pep440_rs::Version;

@@ -16,13 +16,7 @@ const ASKING: Duration = Duration::from_secs(30);
 pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String, Error> {
     let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why))?;
     let login = login(&client::find(None)?, &reference.registry)?;
-    let certificates = match certificates {
-        None => None,
-        Some(path) => Some(
-            file::read(path)?
-                .ok_or_else(|| Error::new(Kind::File, format!("{}: no such file", path.display())))?,
-        ),
-    };
+    let certificates = self::certificates(certificates)?;
     let question = Question {
         reference: &reference,
         architecture: "x86_64",
@@ -36,6 +30,13 @@ pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
         Error::new(Kind::Network, format!("--pin: the digest of {reference} is not known: {why}"))
             .hint("without --pin the image is taken by its tag; --base-digest names a digest that is known")
     })
+}
+
+/// The certificates in a file that was named.
+pub(super) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
+    let Some(path) = path else { return Ok(None) };
+    let missing = || Error::new(Kind::File, format!("{}: no such file", path.display()));
+    file::read(path)?.ok_or_else(missing).map(Some)
 }
 
 /// User and password for a registry, as `docker login` keeps them.
