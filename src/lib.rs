@@ -6,6 +6,7 @@
 pub mod catalog;
 pub mod checks;
 pub mod cli;
+pub mod cluster;
 pub mod engine;
 pub mod error;
 pub mod facts;
@@ -17,3 +18,4 @@ pub mod prove;
 pub mod render;
 pub mod report;
 pub mod resolve;
+pub mod yaml;

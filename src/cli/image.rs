@@ -317,11 +317,7 @@ pub fn read(path: &Path) -> Result<ImageRequest, Error> {
     let Some(text) = file::read(path)? else {
         return Err(Error::new(Kind::File, format!("there is no file {name}")));
     };
-    let mut request = ImageRequest::parse(&name, &text).map_err(|error| Error {
-        kind: Kind::Usage,
-        message: error.says,
-        hints: error.hints,
-    })?;
+    let mut request = ImageRequest::parse(&name, &text)?;
     let dir = path.parent().unwrap_or(Path::new("."));
     for file in request.from.iter_mut().chain(&mut request.ca_certificates) {
         *file = dir.join(&*file).display().to_string();

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::resolve::lock::LockedPackage;
 use crate::resolve::parse::{self, Typed};
 use crate::resolve::request::{Base, Want, Wish};
 use crate::resolve::world::World;
+use crate::yaml;
 
 /// A request for an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -148,23 +150,10 @@ pub struct Copy {
     pub to: String,
 }
 
-/// Why a file is no request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{says}")]
-pub struct RequestError {
-    /// What, with the line and its text.
-    pub says: String,
-    /// What to do.
-    pub hints: Vec<String>,
-}
-
 impl ImageRequest {
     /// Reads a file; `name` is how the file is called in messages.
-    pub fn parse(name: &str, text: &str) -> Result<ImageRequest, RequestError> {
-        if text.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
-            return Ok(ImageRequest::default());
-        }
-        serde_yaml::from_str(text).map_err(|error| mistake(name, text, &error))
+    pub fn parse(name: &str, text: &str) -> Result<ImageRequest, Error> {
+        yaml::parse(name, text)
     }
 
     /// The part of it that the resolver answers, as if it had been typed.
@@ -203,44 +192,6 @@ impl ImageRequest {
     }
 }
 
-/// An error of the parser as a message: the line, its text, and the nearest key.
-fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> RequestError {
-    let whole = error.to_string();
-    let says = whole.split(" at line ").next().unwrap_or(&whole);
-    let mut hints = Vec::new();
-    let unknown = says.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
-    let mut short = says.to_owned();
-    if let Some(key) = unknown {
-        let listed = says.split("expected ").nth(1).unwrap_or_default();
-        let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
-        short = format!("there is no key {key:?}");
-        let score = |known: &&&str| strsim::jaro_winkler(key, known);
-        if let Some(near) = keys
-            .iter()
-            .max_by(|one, other| score(one).total_cmp(&score(other)))
-            .filter(|near| score(near) > 0.7)
-        {
-            hints.push(format!("did you mean {near}?"));
-        }
-        hints.push(format!("the keys are {}", keys.join(", ")));
-    }
-    let says = match error.location() {
-        Some(at) => {
-            // The parser tells where a mapping begins when a key in it is wrong: the key's own line is looked up.
-            let own = unknown.and_then(|key| {
-                text.lines().position(|line| {
-                    line.trim_start().trim_start_matches("- ").starts_with(&format!("{key}:"))
-                })
-            });
-            let line = own.map_or(at.line(), |place| place + 1);
-            let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-            format!("{name}, line {line}: {short}\n  {line} | {shown}")
-        }
-        None => format!("{name}: {short}"),
-    };
-    RequestError { says, hints }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,18 +206,18 @@ mod tests {
     #[test]
     fn an_unknown_key_is_shown_with_its_line_and_the_nearest() {
         let error = ImageRequest::parse("r.yaml", "cuda: 12.1\npyhton: 3.12\n").unwrap_err();
-        assert_eq!(error.says, "r.yaml, line 2: there is no key \"pyhton\"\n  2 | pyhton: 3.12");
+        assert_eq!(error.message, "r.yaml, line 2: there is no key \"pyhton\"\n  2 | pyhton: 3.12");
         assert_eq!(error.hints[0], "did you mean python?");
         let error = ImageRequest::parse("r.yaml", "cuda: 12.1\nmirrors:\n  pip_indx: x\n").unwrap_err();
-        assert!(error.says.contains("line 3") && error.hints[0] == "did you mean pip_index?", "{error:?}");
+        assert!(error.message.contains("line 3") && error.hints[0] == "did you mean pip_index?", "{error:?}");
         let error = ImageRequest::parse("r.yaml", "copy:\n- from: a\n  too: b\n").unwrap_err();
-        assert!(error.says.contains("line 3") && error.hints[0] == "did you mean to?", "{error:?}");
+        assert!(error.message.contains("line 3") && error.hints[0] == "did you mean to?", "{error:?}");
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_shows_its_line() {
         let error = ImageRequest::parse("r.yaml", "cuda: 12.1\npackages: numpy\n").unwrap_err();
-        assert!(error.says.contains("r.yaml, line 2"), "{error:?}");
+        assert!(error.message.contains("r.yaml, line 2"), "{error:?}");
         assert!(ImageRequest::parse("r.yaml", "# nothing\n\n").unwrap() == ImageRequest::default());
     }
 }
