@@ -72,6 +72,33 @@ pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, S
     }
 }
 
+/// An answer in time, or why there is none, in the engine's words.
+pub(super) async fn answered<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(answer) => answer.map_err(|error| words(&error)),
+        Err(_) => Err(format!("the engine did not answer within {} s", ANSWER.as_secs())),
+    }
+}
+
+/// [`answered`], and `None` where the engine says that there is no such thing (404).
+pub(super) async fn found<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<Option<T>, String> {
+    let missing = |error: &bollard::errors::Error| {
+        matches!(error, bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })
+    };
+    answered(async {
+        match answer.await {
+            Ok(thing) => Ok(Some(thing)),
+            Err(error) if missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+    .await
+}
+
 fn unreachable(endpoint: &str, why: &str) -> Error {
     let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
     if why.contains(DENIED) || why.contains("Permission denied") {

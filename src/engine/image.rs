@@ -50,6 +50,47 @@ pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, String> {
     })
 }
 
+/// What tells whether two engines have the same image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// `sha256:…`: of its configuration, or of its manifest where the engine keeps images in containerd's store.
+    pub id: String,
+    /// Digests under which registries have it.
+    pub digests: Vec<String>,
+    /// The digests of its layers, unpacked.
+    pub layers: Vec<String>,
+    /// `amd64`.
+    pub architecture: Option<String>,
+    /// All layers together, in bytes.
+    pub bytes: u64,
+    /// `NAME=VALUE` that it brings.
+    pub environment: Vec<String>,
+}
+
+impl Identity {
+    /// Whether it is the same image: the same id, a common digest of a registry, or the same layers where two engines count ids differently.
+    pub fn same(&self, other: &Identity) -> bool {
+        self.id == other.id
+            || self.digests.iter().any(|digest| other.digests.contains(digest))
+            || (!self.layers.is_empty()
+                && self.layers == other.layers
+                && self.environment == other.environment)
+    }
+}
+
+/// Which image has this name; `None` where the engine has none.
+pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, String> {
+    let image = super::docker::found(engine.docker.inspect_image(name)).await?;
+    Ok(image.map(|image| Identity {
+        id: image.id.unwrap_or_default(),
+        digests: image.repo_digests.unwrap_or_default(),
+        layers: image.root_fs.and_then(|root| root.layers).unwrap_or_default(),
+        architecture: image.architecture,
+        bytes: image.size.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+        environment: image.config.and_then(|config| config.env).unwrap_or_default(),
+    }))
+}
+
 /// Names an image. Where one name cannot be given, those given before are taken away again.
 pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), String> {
     for (number, name) in tags.iter().enumerate() {

@@ -4,6 +4,7 @@
 pub mod auth;
 pub mod build;
 pub mod client;
+pub mod container;
 pub mod context;
 pub mod docker;
 mod http;
@@ -11,10 +12,15 @@ pub mod ignore;
 pub mod image;
 pub mod index;
 pub mod live;
+pub mod network;
 pub mod page;
+pub mod pull;
 pub mod push;
 pub mod registry;
 pub mod remote_image;
 pub mod run;
+pub mod swarm;
+pub mod transfer;
+pub mod volume;
 
 pub use http::{REFUSED, get};

@@ -1,0 +1,173 @@
+//! Containers that stay: making, starting, looking, filling, removing them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::models::{ContainerCreateBody, HealthStatusEnum, HostConfig, Mount, MountType};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
+    RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
+};
+use futures_util::{Stream, StreamExt};
+
+use super::docker::{Engine, answered, found, words};
+
+/// What a container may take to end by itself before it is killed, in seconds.
+const GRACE: i32 = 10;
+/// The longest that starting may take: the engine may have to unpack, to mount shares, to set up GPUs.
+const STARTING: Duration = Duration::from_secs(180);
+
+/// A container as its engine has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The id of the image that it was made from.
+    pub image: String,
+    /// Whether it runs.
+    pub running: bool,
+    /// `running`, `exited`, `restarting`.
+    pub status: String,
+    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check.
+    pub health: Option<String>,
+    /// What the last health check printed.
+    pub health_says: String,
+    /// When it was started last, as RFC 3339.
+    pub since: String,
+    /// Its exit status, where it has ended.
+    pub exit: Option<i64>,
+    /// What kept it from starting, in the engine's words.
+    pub error: String,
+    /// Whether the kernel ended it for want of memory.
+    pub out_of_memory: bool,
+    /// How often it was started again.
+    pub restarts: i64,
+    /// Its networks: name and address.
+    pub addresses: BTreeMap<String, String>,
+}
+
+/// A line's piece of what a container prints.
+pub struct Printed {
+    /// Whether on standard error.
+    pub error: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A container by name; `None` where there is none.
+pub async fn look(engine: &Engine, name: &str) -> Result<Option<Found>, String> {
+    Ok(found(engine.docker.inspect_container(name, None::<InspectContainerOptions>)).await?.map(of))
+}
+
+fn of(container: bollard::models::ContainerInspectResponse) -> Found {
+    let state = container.state.unwrap_or_default();
+    let health = state.health.unwrap_or_default();
+    let running = state.running.unwrap_or(false);
+    let last = health.log.unwrap_or_default().pop();
+    let networks = container.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+    let address = |endpoint: bollard::models::EndpointSettings| endpoint.ip_address.unwrap_or_default();
+    Found {
+        id: container.id.unwrap_or_default(),
+        name: container.name.unwrap_or_default().trim_start_matches('/').to_owned(),
+        labels: container.config.and_then(|config| config.labels).unwrap_or_default().into_iter().collect(),
+        image: container.image.unwrap_or_default(),
+        running,
+        status: state.status.map(|status| status.to_string()).unwrap_or_default(),
+        health: match health.status {
+            None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
+            Some(status) => Some(status.to_string()),
+        },
+        health_says: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
+        since: state.started_at.unwrap_or_default(),
+        exit: state.exit_code.filter(|_| !running),
+        error: state.error.unwrap_or_default(),
+        out_of_memory: state.oom_killed.unwrap_or(false),
+        restarts: container.restart_count.unwrap_or(0),
+        addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
+    }
+}
+
+/// The names of the containers with a label, running or not.
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, String> {
+    let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+    let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+    let containers = answered(engine.docker.list_containers(Some(options))).await?;
+    let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
+    Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+}
+
+/// Makes a container of this name.
+pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBody) -> Result<(), String> {
+    let options = CreateContainerOptionsBuilder::default().name(name).build();
+    answered(engine.docker.create_container(Some(options), body)).await.map(drop)
+}
+
+/// Starts a container that was made.
+pub async fn start(engine: &Engine, name: &str) -> Result<(), String> {
+    let docker = engine.docker.clone().with_timeout(STARTING);
+    docker.start_container(name, None::<StartContainerOptions>).await.map_err(|error| words(&error))
+}
+
+/// Ends a container and removes it; whether there was one.
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
+    // One that cannot be stopped is removed by force.
+    let _ = found(engine.docker.stop_container(name, Some(stop))).await;
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+}
+
+/// Puts an archive into a directory of a container, which need not run.
+pub async fn fill(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), String> {
+    let options = UploadToContainerOptionsBuilder::default().path(directory).build();
+    answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
+}
+
+/// A container that is never started: a way into a volume, which it has at a directory.
+pub async fn holder(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    volume: &str,
+    at: &str,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let mount = Mount {
+        target: Some(at.to_owned()),
+        source: Some(volume.to_owned()),
+        typ: Some(MountType::VOLUME),
+        ..Default::default()
+    };
+    let body = ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(vec!["true".into()]),
+        labels: Some(labels.clone().into_iter().collect()),
+        host_config: Some(HostConfig { mounts: Some(vec![mount]), ..Default::default() }),
+        ..Default::default()
+    };
+    create(engine, name, body).await
+}
+
+/// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.
+pub fn logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    tail: Option<u32>,
+    follow: bool,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail).build();
+    Box::pin(engine.docker.logs(name, Some(options)).map(|chunk| {
+        chunk.map_err(|error| words(&error)).map(|chunk| Printed {
+            error: matches!(chunk, LogOutput::StdErr { .. }),
+            bytes: chunk.into_bytes().to_vec(),
+        })
+    }))
+}

@@ -1,0 +1,127 @@
+//! Networks of an engine.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bollard::models::{EndpointSettings, Ipam, IpamConfig, NetworkConnectRequest, NetworkCreateRequest};
+use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptions};
+
+use super::docker::{Engine, answered, found};
+
+/// The engine's name for the largest packet of a bridge or an overlay.
+const MTU: &str = "com.docker.network.driver.mtu";
+
+/// A network as an engine has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// `overlay`, `bridge`.
+    pub driver: String,
+    /// `swarm`, `local`.
+    pub scope: String,
+    /// Whether containers that are no swarm services may use it.
+    pub attachable: bool,
+    /// Its largest packet in bytes, where it was said at its making.
+    pub mtu: Option<u32>,
+    /// Whether an overlay is encrypted.
+    pub encrypted: bool,
+    /// Its addresses: `10.20.0.0/24`.
+    pub subnets: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The names of the containers on it, on this engine.
+    pub containers: Vec<String>,
+}
+
+/// A network by its name; `None` where the engine has none.
+pub async fn look(engine: &Engine, name: &str) -> Result<Option<Network>, String> {
+    let network = found(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
+    Ok(network.map(of))
+}
+
+/// All networks, without their containers.
+pub async fn list(engine: &Engine) -> Result<Vec<Network>, String> {
+    let networks = answered(engine.docker.list_networks(None::<ListNetworksOptions>)).await?;
+    Ok(networks.into_iter().map(listed).collect())
+}
+
+fn listed(network: bollard::models::Network) -> Network {
+    of(bollard::models::NetworkInspect {
+        name: network.name,
+        id: network.id,
+        scope: network.scope,
+        driver: network.driver,
+        ipam: network.ipam,
+        attachable: network.attachable,
+        options: network.options,
+        labels: network.labels,
+        ..Default::default()
+    })
+}
+
+fn of(network: bollard::models::NetworkInspect) -> Network {
+    let options = network.options.unwrap_or_default();
+    let pools = network.ipam.and_then(|ipam| ipam.config).unwrap_or_default();
+    let mut containers: Vec<String> =
+        network.containers.unwrap_or_default().into_values().filter_map(|container| container.name).collect();
+    containers.sort();
+    Network {
+        id: network.id.unwrap_or_default(),
+        name: network.name.unwrap_or_default(),
+        driver: network.driver.unwrap_or_default(),
+        scope: network.scope.unwrap_or_default(),
+        attachable: network.attachable.unwrap_or(false),
+        mtu: options.get(MTU).and_then(|mtu| mtu.parse().ok()),
+        encrypted: options.contains_key("encrypted"),
+        subnets: pools.into_iter().filter_map(|pool| pool.subnet).collect(),
+        labels: network.labels.unwrap_or_default().into_iter().collect(),
+        containers,
+    }
+}
+
+/// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from `network`.
+pub async fn create(manager: &Engine, network: &Network) -> Result<(), String> {
+    let mut options = HashMap::new();
+    if let Some(mtu) = network.mtu {
+        options.insert(MTU.to_owned(), mtu.to_string());
+    }
+    if network.encrypted {
+        options.insert("encrypted".to_owned(), String::new());
+    }
+    let pools = network
+        .subnets
+        .iter()
+        .map(|subnet| IpamConfig { subnet: Some(subnet.clone()), ..Default::default() });
+    let pools: Vec<_> = pools.collect();
+    let request = NetworkCreateRequest {
+        name: network.name.clone(),
+        driver: Some("overlay".into()),
+        attachable: Some(true),
+        options: Some(options),
+        ipam: (!pools.is_empty()).then(|| Ipam { config: Some(pools), ..Default::default() }),
+        labels: Some(network.labels.clone().into_iter().collect()),
+        ..Default::default()
+    };
+    answered(manager.docker.create_network(request)).await.map(drop)
+}
+
+/// Removes a network; whether there was one.
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+    Ok(found(engine.docker.remove_network(name)).await?.is_some())
+}
+
+/// Attaches a container, under further names.
+pub async fn connect(
+    engine: &Engine,
+    network: &str,
+    container: &str,
+    aliases: &[String],
+) -> Result<(), String> {
+    let request = NetworkConnectRequest {
+        container: container.to_owned(),
+        endpoint_config: Some(EndpointSettings { aliases: Some(aliases.to_vec()), ..Default::default() }),
+    };
+    answered(engine.docker.connect_network(network, request)).await
+}

@@ -1,0 +1,202 @@
+//! A machine's engine as a whole, and its swarm: what it says of itself, starting, joining and leaving.
+
+use std::time::Duration;
+
+use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SystemInfo};
+use bollard::query_parameters::{DeleteNodeOptions, LeaveSwarmOptions, ListNodesOptions};
+
+use super::docker::{Engine, answered, words};
+
+/// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up waiting for a join
+/// after 20 s, and goes on with it.
+const CHANGE: Duration = Duration::from_secs(40);
+
+/// What an engine says of its machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The engine's own id. Two nodes with the same one are the same engine.
+    pub id: String,
+    /// The machine's host name.
+    pub hostname: String,
+    /// `x86_64`.
+    pub architecture: Option<String>,
+    /// Where it keeps images and containers.
+    pub data_root: Option<String>,
+    /// Its clock, as RFC 3339.
+    pub time: Option<String>,
+    /// What it is in a swarm.
+    pub swarm: Membership,
+    /// The OCI runtimes that it knows.
+    pub runtimes: Vec<String>,
+}
+
+/// What an engine is in a swarm.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Membership {
+    /// How far it is.
+    pub state: State,
+    /// Its id there.
+    pub node: String,
+    /// Its address there, without a port.
+    pub address: String,
+    /// Whether it is a manager.
+    pub manager: bool,
+    /// The swarm's id; only managers know it.
+    pub swarm: Option<String>,
+    /// The managers' addresses with ports, as this engine knows them.
+    pub managers: Vec<String>,
+    /// The managers' ids.
+    pub manager_ids: Vec<String>,
+    /// Why it is not well, in the engine's words.
+    pub error: String,
+}
+
+/// How far an engine is in a swarm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum State {
+    /// In none.
+    #[default]
+    Inactive,
+    /// Joining.
+    Pending,
+    /// In one.
+    Active,
+    /// In one, and something is wrong.
+    Error,
+    /// In one that waits for its unlock key.
+    Locked,
+}
+
+/// A member of a swarm, as a manager sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Its id.
+    pub id: String,
+    /// Its machine's host name.
+    pub hostname: String,
+    /// Its address as the manager sees it.
+    pub address: String,
+    /// Whether the manager hears from it.
+    pub ready: bool,
+    /// The manager's words on its state.
+    pub says: String,
+    /// Whether it is a manager.
+    pub manager: bool,
+}
+
+/// What lets an engine join: shown nowhere, kept nowhere.
+pub struct Token(String);
+
+/// Asks an engine about its machine.
+pub async fn machine(engine: &Engine) -> Result<Machine, String> {
+    answered(engine.docker.info()).await.map(of)
+}
+
+fn of(info: SystemInfo) -> Machine {
+    let swarm = info.swarm.unwrap_or_default();
+    let peers = swarm.remote_managers.unwrap_or_default();
+    let state = match swarm.local_node_state {
+        Some(LocalNodeState::PENDING) => State::Pending,
+        Some(LocalNodeState::ACTIVE) => State::Active,
+        Some(LocalNodeState::ERROR) => State::Error,
+        Some(LocalNodeState::LOCKED) => State::Locked,
+        Some(LocalNodeState::INACTIVE | LocalNodeState::EMPTY) | None => State::Inactive,
+    };
+    let membership = Membership {
+        state,
+        node: swarm.node_id.unwrap_or_default(),
+        address: swarm.node_addr.unwrap_or_default(),
+        manager: swarm.control_available.unwrap_or(false),
+        swarm: swarm.cluster.and_then(|cluster| cluster.id).filter(|id| !id.is_empty()),
+        managers: peers.iter().filter_map(|peer| peer.addr.clone()).collect(),
+        manager_ids: peers.into_iter().filter_map(|peer| peer.node_id).collect(),
+        error: swarm.error.unwrap_or_default(),
+    };
+    let mut runtimes: Vec<_> = info.runtimes.unwrap_or_default().into_keys().collect();
+    runtimes.sort();
+    Machine {
+        id: info.id.unwrap_or_default(),
+        hostname: info.name.unwrap_or_default(),
+        architecture: info.architecture,
+        data_root: info.docker_root_dir,
+        time: info.system_time,
+        swarm: membership,
+        runtimes,
+    }
+}
+
+/// Starts a swarm of which this engine is the manager.
+pub async fn init(engine: &Engine, address: &str) -> Result<(), String> {
+    let request = SwarmInitRequest {
+        listen_addr: Some("0.0.0.0:2377".into()),
+        advertise_addr: Some(address.to_owned()),
+        ..Default::default()
+    };
+    within(CHANGE, engine.docker.init_swarm(request)).await.map(drop)
+}
+
+/// What workers join a manager's swarm with.
+pub async fn token(manager: &Engine) -> Result<Token, String> {
+    let swarm = answered(manager.docker.inspect_swarm()).await?;
+    let token = swarm.join_tokens.and_then(|tokens| tokens.worker);
+    token.map(Token).ok_or_else(|| "the manager gave no token to join with".into())
+}
+
+/// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and [`machine`] tells how far it is.
+pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), String> {
+    let request = SwarmJoinRequest {
+        listen_addr: Some("0.0.0.0:2377".into()),
+        advertise_addr: Some(address.to_owned()),
+        remote_addrs: Some(vec![manager.to_owned()]),
+        join_token: Some(token.0.clone()),
+        ..Default::default()
+    };
+    match within(CHANGE, engine.docker.join_swarm(request)).await {
+        // "Timeout was reached before node joined. The attempt to join the swarm will continue in the background."
+        Err(why) if why.contains("will continue in the background") || why.contains("did not answer") => {
+            Ok(())
+        }
+        Err(why) => Err(why.replace(&token.0, "(the join token)")),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Leaves the swarm; with `force` also as its last manager, which ends the swarm.
+pub async fn leave(engine: &Engine, force: bool) -> Result<(), String> {
+    within(CHANGE, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
+}
+
+/// The members of a manager's swarm.
+pub async fn members(manager: &Engine) -> Result<Vec<Member>, String> {
+    let nodes = answered(manager.docker.list_nodes(None::<ListNodesOptions>)).await?;
+    Ok(nodes.into_iter().map(member).collect())
+}
+
+fn member(node: bollard::models::Node) -> Member {
+    let description = node.description.unwrap_or_default();
+    let status = node.status.unwrap_or_default();
+    let state = status.state.map(|state| state.to_string()).unwrap_or_default();
+    Member {
+        id: node.id.unwrap_or_default(),
+        hostname: description.hostname.unwrap_or_default(),
+        address: status.addr.unwrap_or_default(),
+        ready: status.state == Some(NodeState::READY),
+        says: [state, status.message.unwrap_or_default()].join(" ").trim().to_owned(),
+        manager: node.manager_status.is_some(),
+    }
+}
+
+/// Takes a member that has left off the manager's list.
+pub async fn forget(manager: &Engine, member: &str) -> Result<(), String> {
+    answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
+}
+
+async fn within<T>(
+    deadline: Duration,
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(deadline, answer).await {
+        Ok(answer) => answer.map_err(|error| words(&error)),
+        Err(_) => Err(format!("the engine did not answer within {} s", deadline.as_secs())),
+    }
+}

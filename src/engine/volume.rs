@@ -1,0 +1,36 @@
+//! Named volumes of an engine.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bollard::models::VolumeCreateRequest;
+use bollard::query_parameters::RemoveVolumeOptions;
+
+use super::docker::{Engine, answered, found};
+
+/// The labels of a volume; `None` where the engine has none of this name.
+pub async fn labels(engine: &Engine, name: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+    let volume = found(engine.docker.inspect_volume(name)).await?;
+    Ok(volume.map(|volume| volume.labels.into_iter().collect()))
+}
+
+/// Makes a local volume. `options` are the driver's: `type=nfs`, `o=addr=…`, `device=:/export`; empty for a directory of the engine's.
+pub async fn create(
+    engine: &Engine,
+    name: &str,
+    labels: &BTreeMap<String, String>,
+    options: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let request = VolumeCreateRequest {
+        name: Some(name.to_owned()),
+        driver: Some("local".into()),
+        driver_opts: Some(options.clone().into_iter().collect::<HashMap<_, _>>()),
+        labels: Some(labels.clone().into_iter().collect()),
+        ..Default::default()
+    };
+    answered(engine.docker.create_volume(request)).await.map(drop)
+}
+
+/// Removes a volume; whether there was one.
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+    Ok(found(engine.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await?.is_some())
+}
