@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::request::{Launcher, NetworkKind};
 
+pub use super::settle::settle;
+
 /// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is ever removed.
 pub const LABEL: &str = "envdoc.cluster";
 /// Label of a container: what it was made from, as a SHA-256.
@@ -16,7 +18,7 @@ pub const SETTINGS: &str = "/etc/envdoc";
 pub struct ClusterPlan {
     /// Its name: `two-node`; also the compose project's.
     pub name: String,
-    /// Where the request was read, where it was a file.
+    /// Where the request was read: `compose/two-node/cluster.yaml`, where it was a file. What it names on this machine is seen from there.
     pub origin: Option<String>,
     /// The image that every node runs.
     pub image: Image,
@@ -124,8 +126,6 @@ pub struct Ssh {
     pub port: u16,
     /// The user that logs in.
     pub user: String,
-    /// That user's home: `/root`.
-    pub home: String,
 }
 
 /// What a container sees of files.
@@ -175,6 +175,18 @@ pub enum SecretFrom {
     File(String),
     /// A variable of envdoc's environment.
     Variable(String),
+}
+
+impl Node {
+    /// How many GPUs the container gets; with `all` as many as the job has processes here.
+    pub fn gpu_count(&self) -> u32 {
+        match &self.gpus {
+            Gpus::None => 0,
+            Gpus::All => self.slots,
+            Gpus::Count(count) => *count,
+            Gpus::These(list) => u32::try_from(list.len()).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 impl ClusterPlan {

@@ -22,8 +22,8 @@ pub struct ClusterRequest {
     pub nodes: Vec<NodeRequest>,
     /// How the containers reach each other.
     pub network: NetworkRequest,
-    /// The SSH server in the containers, which DeepSpeed's launcher needs.
-    pub ssh: SshRequest,
+    /// The SSH server in the containers: there is one where DeepSpeed's launcher needs it, or where this key is given.
+    pub ssh: Option<SshRequest>,
     /// What the containers see of the machines' files.
     pub storage: Vec<Storage>,
     /// What a container may use.
@@ -46,7 +46,7 @@ pub struct ClusterRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeRequest {
-    /// Its name, also of its container: `node1`. Letters, digits and `-`, at least two characters. Left out: `node1`, `node2`, … by place.
+    /// Its name, also of its container: `node1`. Lower-case letters, digits and `-`, at least two characters. Left out: `node1`, `node2`, … by place.
     pub name: Option<String>,
     /// The address by which the other machines reach it: `10.0.18.1`, or a name.
     pub address: String,
@@ -57,7 +57,7 @@ pub struct NodeRequest {
     pub tls: Option<String>,
     /// Its GPUs that the container gets: `all`, a number of them, or a list of indexes or UUIDs. Left out: `all`; `0` for none.
     pub gpus: Option<GpusRequest>,
-    /// Processes of a training job on it; the number of its GPUs where that is known from `gpus`.
+    /// Processes of a training job on it; the number of its GPUs where that is known from `gpus`, 1 without a GPU. Must be said with `all`.
     pub slots: Option<u32>,
     /// Labels of its container.
     pub labels: BTreeMap<String, String>,
@@ -74,7 +74,17 @@ pub enum GpusRequest {
     /// `all`.
     Word(String),
     /// These: indexes or UUIDs.
-    These(Vec<String>),
+    These(Vec<GpuRequest>),
+}
+
+/// One GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum GpuRequest {
+    /// The one that `nvidia-smi` counts so.
+    Index(u32),
+    /// The one with this UUID.
+    Uuid(String),
 }
 
 /// How the containers reach each other.
