@@ -18,4 +18,5 @@ pub mod prove;
 pub mod render;
 pub mod report;
 pub mod resolve;
+pub mod worker;
 pub mod yaml;

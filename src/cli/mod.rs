@@ -15,6 +15,7 @@ mod render;
 mod resolve;
 mod snapshot;
 mod wishes;
+mod worker;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ enum Command {
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
+    #[command(hide = true)]
+    Worker(worker::Args),
 }
 
 impl Cli {
@@ -85,6 +88,7 @@ impl Cli {
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),
+            Command::Worker(args) => args.run(),
         }
     }
 }

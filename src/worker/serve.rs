@@ -1,0 +1,127 @@
+//! The worker itself: reads requests, does them, answers.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, interfaces, machine};
+use super::{mtu, tcp, udp};
+use crate::error::{Error, Kind};
+use crate::report::screen;
+
+/// The longest that a task may take, in seconds: a day.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Works until standard input ends.
+pub fn serve() -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Kind::Network, format!("cannot start: {error}")))?;
+    let (sender, requests) = mpsc::unbounded_channel();
+    // Reading from a pipe cannot be given up, so a thread does it, which the end of the process ends.
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().split(b'\n') {
+            let Ok(line) = line else { break };
+            if !line.trim_ascii().is_empty() && sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    runtime.block_on(work(requests));
+    // A resolver that hangs is not waited for.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>) {
+    let nonce = machine::nonce();
+    let hello = Hello { envdoc: env!("CARGO_PKG_VERSION").into(), protocol: PROTOCOL, nonce: nonce.clone() };
+    reply(0, Answer::Hello(hello));
+    let mut listeners: HashMap<u64, JoinHandle<()>> = HashMap::new();
+    while let Some(line) = requests.recv().await {
+        let request: Request = match serde_json::from_slice(&line) {
+            Ok(request) => request,
+            Err(error) => {
+                let id = serde_json::from_slice::<serde_json::Value>(&line)
+                    .ok()
+                    .and_then(|value| value.get("id")?.as_u64())
+                    .unwrap_or(0);
+                reply(id, failed(Why::NotUnderstood, error.to_string()));
+                continue;
+            }
+        };
+        if let Task::Stop { listener } = request.task {
+            let stopped = listeners.remove(&listener).is_some_and(|task| {
+                let running = !task.is_finished();
+                task.abort();
+                running
+            });
+            let answer = match stopped {
+                true => Answer::Stopped,
+                false => failed(Why::NotFound, format!("there is no listener {listener}")),
+            };
+            reply(request.id, answer);
+            continue;
+        }
+        let listens = matches!(request.task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
+        let id = request.id;
+        let task = tokio::spawn(one(request, nonce.clone()));
+        if listens {
+            listeners.insert(id, task);
+        }
+    }
+}
+
+/// One task to its end or its deadline.
+async fn one(request: Request, nonce: String) {
+    let Request { id, seconds, task } = request;
+    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+        reply(id, failed(Why::NotUnderstood, format!("{seconds} is no number of seconds")));
+        return;
+    }
+    let listens = matches!(task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
+    let deadline = Duration::from_secs_f64(seconds);
+    match tokio::time::timeout(deadline, answer(id, task, &nonce)).await {
+        Ok(answer) => reply(id, answer),
+        // A listener that stood until its end has answered already.
+        Err(_) if listens => {}
+        Err(_) => reply(id, failed(Why::TimedOut, format!("nothing came within {seconds} s"))),
+    }
+}
+
+async fn answer(id: u64, task: Task, nonce: &str) -> Answer {
+    let listening = |port| reply(id, Answer::Listening { port });
+    let answer = match task {
+        Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
+        Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
+        Task::Route { address } => interfaces::route(address),
+        Task::ListenTcp { port } => tcp::listen(port, nonce, listening).await,
+        Task::ConnectTcp { address, port, greeting } => tcp::connect(&address, port, greeting).await,
+        Task::ListenUdp { port } => udp::listen(port, nonce, listening).await,
+        Task::SendUdp { address, port, size, dont_fragment } => {
+            udp::send(&address, port, size, dont_fragment).await
+        }
+        Task::PathMtu { address, port, largest } => mtu::search(&address, port, largest).await,
+        Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
+        Task::Identity => Ok(Answer::Identity(machine::identity())),
+        Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
+        Task::Stop { .. } => Ok(Answer::Stopped),
+    };
+    answer.unwrap_or_else(Answer::Failed)
+}
+
+fn failed(why: Why, says: String) -> Answer {
+    Answer::Failed(Failure { why, says })
+}
+
+/// One line. Where nobody reads it any more, the end of standard input is near.
+fn reply(id: u64, answer: Answer) {
+    if let Ok(mut line) = serde_json::to_string(&Reply { id, answer }) {
+        line.push('\n');
+        let _ = screen::print(&line);
+    }
+}

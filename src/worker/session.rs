@@ -1,0 +1,148 @@
+//! The caller's side of a worker: tasks to one stream, answers from another, many at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
+
+/// What the way there and back may take beyond the task's own deadline.
+const SLACK: Duration = Duration::from_secs(5);
+/// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the loader.
+const FOREIGN_MAX: usize = 2000;
+
+type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
+
+/// A worker that answered. Dropping it closes its standard input, and so ends it.
+pub struct Session {
+    writer: tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>,
+    waiting: Waiting,
+    next: AtomicU64,
+    reader: JoinHandle<()>,
+    /// What it said of itself.
+    pub hello: Hello,
+}
+
+impl Session {
+    /// Waits for the worker's first line. The error is in words: what came instead of it.
+    pub async fn open(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        deadline: Duration,
+    ) -> Result<Session, String> {
+        let mut lines = BufReader::new(reader);
+        let hello = match tokio::time::timeout(deadline, hello(&mut lines)).await {
+            Ok(hello) => hello?,
+            Err(_) => {
+                return Err(format!("the worker did not start within {:.1} s", deadline.as_secs_f64()));
+            }
+        };
+        let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
+        let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
+        let writer = tokio::sync::Mutex::new(Box::new(writer) as Box<dyn AsyncWrite + Send + Unpin>);
+        Ok(Session { writer, waiting, next: AtomicU64::new(1), reader, hello })
+    }
+
+    /// Does a task, which may take as long as `deadline`.
+    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, Failure> {
+        self.start(task, deadline).await.map(|(_, answer)| answer)
+    }
+
+    /// [`Session::ask`], and the number by which [`Task::Stop`] closes a listener; for one, `deadline` is how long it stays open.
+    pub async fn start(&self, task: Task, deadline: Duration) -> Result<(u64, Answer), Failure> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        match self.waiting.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(waiting) => waiting.insert(id, sender),
+            None => return Err(gone()),
+        };
+        let request = Request { id, seconds: deadline.as_secs_f64(), task };
+        let mut line = serde_json::to_vec(&request)
+            .map_err(|error| Failure { why: Why::NotUnderstood, says: error.to_string() })?;
+        line.push(b'\n');
+        let answered = async {
+            {
+                let mut writer = self.writer.lock().await;
+                writer.write_all(&line).await.map_err(|_| gone())?;
+                writer.flush().await.map_err(|_| gone())?;
+            }
+            receiver.await.map_err(|_| gone())
+        };
+        match tokio::time::timeout(deadline + SLACK, answered).await {
+            Ok(Ok(Answer::Failed(failure))) => Err(failure),
+            Ok(Ok(answer)) => Ok((id, answer)),
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => {
+                if let Some(waiting) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    waiting.remove(&id);
+                }
+                let says = format!("the worker did not answer within {:.0} s", deadline.as_secs_f64());
+                Err(Failure { why: Why::Gone, says })
+            }
+        }
+    }
+
+    /// Closes the worker's standard input.
+    pub async fn close(self) {
+        let _ = self.writer.lock().await.shutdown().await;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+fn gone() -> Failure {
+    Failure { why: Why::Gone, says: "the worker has ended, or the connection to it has".into() }
+}
+
+/// The first line that is a greeting. Others before it are not the worker's (a message of the day), and are told if none comes.
+async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, String> {
+    let mut foreign = String::new();
+    loop {
+        let mut line = Vec::new();
+        match lines.read_until(b'\n', &mut line).await {
+            Ok(0) if foreign.trim().is_empty() => return Err("the worker ended without a word".into()),
+            Ok(0) => return Err(foreign.trim().to_owned()),
+            Err(error) => return Err(error.to_string()),
+            Ok(_) => {}
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Reply { answer: Answer::Hello(hello), .. }) if hello.protocol == PROTOCOL => {
+                return Ok(hello);
+            }
+            Ok(Reply { answer: Answer::Hello(hello), .. }) => {
+                return Err(format!(
+                    "the worker is envdoc {} (protocol {}), this is {} (protocol {PROTOCOL})",
+                    hello.envdoc,
+                    hello.protocol,
+                    env!("CARGO_PKG_VERSION")
+                ));
+            }
+            _ if foreign.len() < FOREIGN_MAX => foreign.push_str(&String::from_utf8_lossy(&line)),
+            _ => {}
+        }
+    }
+}
+
+/// Hands each answer to whoever waits for it, until the stream ends; then nobody waits any more.
+async fn read(mut lines: impl AsyncBufReadExt + Unpin, waiting: Waiting) {
+    let mut line = Vec::new();
+    while matches!(lines.read_until(b'\n', &mut line).await, Ok(count) if count > 0) {
+        if let Ok(reply) = serde_json::from_slice::<Reply>(&line) {
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(sender) = waiting.as_mut().and_then(|waiting| waiting.remove(&reply.id)) {
+                let _ = sender.send(reply.answer);
+            }
+        }
+        line.clear();
+    }
+    *waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
