@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::file::{self, Sources};
 
 /// One torch release.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// `2.5.1`.
@@ -70,7 +70,7 @@ pub struct Release {
 }
 
 /// One CUDA build of a release.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// `cu121`.
@@ -119,6 +119,17 @@ pub(super) struct File {
 }
 
 impl Release {
+    /// A torch that is no release, as an image brings it.
+    pub fn of_image(version: String, build: Build, source: &str) -> Release {
+        Release {
+            version,
+            builds_complete: true,
+            builds: vec![build],
+            source: source.to_owned(),
+            ..Release::default()
+        }
+    }
+
     /// The build with this name (`cu121`); `None` where the release has none, or where it is not known
     /// (see `builds_complete`).
     pub fn build(&self, name: &str) -> Option<&Build> {

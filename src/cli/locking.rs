@@ -10,6 +10,7 @@ use crate::image::lock;
 use crate::image::plan::Plan;
 use crate::render;
 use crate::report::{file, json};
+use crate::resolve::install::torch_of_image;
 use crate::resolve::lock::{Lock, LockedPackage};
 
 /// How long uv may take to resolve.
@@ -82,6 +83,10 @@ pub fn text(plan: &Plan, says: &[String]) -> Result<(String, Option<String>), Er
             lock.packages = Some(packages);
             None
         }
+        None if torch_of_image(&plan.stack) => Some(
+            "NVIDIA's torch stands on no index, so uv cannot resolve beside it: only top-level versions are pinned, without hashes"
+                .to_owned(),
+        ),
         None => {
             Some("uv is not on this machine: only top-level versions are pinned, without hashes".to_owned())
         }
@@ -91,6 +96,9 @@ pub fn text(plan: &Plan, says: &[String]) -> Result<(String, Option<String>), Er
 
 /// The whole Python set, as uv resolves it; `None` where there is no uv.
 fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
+    if torch_of_image(&plan.stack) {
+        return Ok(None);
+    }
     let requirements: String = render::requirements(plan)?
         .lines()
         // It is compiled with the torch that is there: it can stand in no list.

@@ -7,7 +7,7 @@ use super::constraints::python_wheel::left_out;
 use super::rank;
 use super::search::Choice;
 use super::wanted::Wanted;
-use super::world::{Build, Python, series};
+use super::world::{Build, Python, Release, series};
 use crate::catalog::images::Image;
 use crate::catalog::{cuda, systems};
 
@@ -15,9 +15,7 @@ use crate::catalog::{cuda, systems};
 pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
     let (release, build) = (choice.place.build.release, choice.place.build.build);
     let of = |name: &str| choice.package(name).map(|release| release.text.clone());
-    let packages: BTreeMap<String, String> = choice
-        .packages
-        .iter()
+    let packages: BTreeMap<String, String> = installs(wanted, choice)
         .filter(|release| release.package != "deepspeed")
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
@@ -40,7 +38,7 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         system: choice.place.base.system.map(|system| system.id.clone()),
         architecture: wanted.architecture().to_owned(),
         index_url: index_url(choice.place.build),
-        driver_min: cuda::major_driver_min(choice.place.build.cuda_major()).map(str::to_owned),
+        driver_min: driver_min(choice.place.build),
         gpu_archs: build.architectures.clone(),
         python_from: python_from(wanted, choice),
         install: Vec::new(),
@@ -49,13 +47,35 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
     stack
 }
 
+/// The packages that are installed. In an image that brings its own torch what the others require is there, or pip finds a release
+/// that goes with what is there: only what was asked for is named.
+pub fn installs<'w, 's>(
+    wanted: &'s Wanted,
+    choice: &'s Choice<'w>,
+) -> impl Iterator<Item = &'w Release> + 's {
+    let brought = choice.place.build.image.is_some();
+    let named = move |release: &&&Release| !brought || wanted.packages.contains_key(release.package);
+    choice.packages.iter().filter(named).copied()
+}
+
+/// The oldest driver: of the image's own documentation, or of the build's CUDA.
+fn driver_min(build: &Build) -> Option<String> {
+    let of_image = |image: &Image| {
+        let toolkit = || cuda::minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
+        image.driver_min.clone().or_else(toolkit)
+    };
+    let of_major = || cuda::major_driver_min(build.cuda_major()).map(str::to_owned);
+    build.image.and_then(of_image).or_else(of_major)
+}
+
 /// Whether this Python is the installed one.
 pub fn installed(wanted: &Wanted, python: &Python) -> bool {
     wanted.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
 }
 
 fn index_url(build: &Build) -> Option<String> {
-    (!build.pypi).then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
+    (!build.pypi && build.image.is_none())
+        .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
 }
 
 /// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose Pythons run on every

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use pep440_rs::Version;
 
 use super::answer::Stack;
+use super::parse;
 use crate::catalog::images::{self, Existence};
 use crate::catalog::{flash_attn, torch};
 
@@ -18,6 +19,9 @@ const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 
 /// Commands for the active environment, in order.
 pub fn commands(stack: &Stack) -> Vec<String> {
+    if torch_of_image(stack) {
+        return beside_image(stack);
+    }
     let install = format!("{} install{}", installer(stack), overriding(stack));
     let with_torch = partners(stack);
     let rest = others(stack);
@@ -39,6 +43,40 @@ pub fn commands(stack: &Stack) -> Vec<String> {
         commands.extend(flash_attn(stack, version, &install));
     }
     commands
+}
+
+/// Whether the torch is one that NVIDIA's image brings and nothing may replace.
+pub(crate) fn torch_of_image(stack: &Stack) -> bool {
+    let repository = stack.base_image.as_deref().and_then(|image| image.rsplit_once(':'));
+    repository.is_some_and(|(name, _)| name == images::NGC)
+}
+
+/// Where the constraints are kept that hold what is in the image.
+pub(crate) const HELD: &str = "/tmp/image.txt";
+
+/// The command that writes down everything that is in the image but the packages that are to be installed.
+pub(crate) fn hold(packages: &[String]) -> String {
+    let names = packages.iter().map(|text| format!(" --exclude {}", parse::package_name(text)));
+    format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
+}
+
+/// `pip install` beside what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on) is left out: it would
+/// refuse packages that were asked for in another version, and hold for the tools of a build too.
+pub(crate) fn held() -> String {
+    format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {HELD}")
+}
+
+/// The commands for NVIDIA's images: everything that is there stays as it is.
+fn beside_image(stack: &Stack) -> Vec<String> {
+    let mut packages = others(stack);
+    let flash_attn = stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
+    packages.extend(flash_attn.iter().cloned());
+    if packages.is_empty() {
+        return Vec::new();
+    }
+    // It imports torch while it is built; the tools for that are in the image.
+    let isolated = if flash_attn.is_some() { " --no-build-isolation" } else { "" };
+    vec![hold(&packages), format!("{}{isolated} {}", held(), packages.join(" "))]
 }
 
 /// uv's environments have no pip in them.

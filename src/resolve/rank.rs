@@ -19,8 +19,8 @@ use crate::catalog::systems;
 
 /// The builds, best first.
 pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
-    let newest = world.builds.iter().map(|build| &build.version).max();
-    let mut builds: Vec<&Build> = world.builds.iter().collect();
+    let newest = world.candidates(wanted).iter().map(|build| &build.version).max();
+    let mut builds: Vec<&Build> = world.candidates(wanted).iter().collect();
     builds.sort_by_cached_key(|build| {
         let first_of_newest = newest.is_some_and(|newest| {
             series(newest) == series(&build.version)
@@ -34,6 +34,8 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
             wanted.oldest_driver().is_some_and(|driver| !build.known_to(driver)),
             !build.pypi,
             Reverse(build.cuda.clone()),
+            // Of two images with one torch the newer one.
+            Reverse(build.image.map(|image| &image.tag)),
         )
     });
     builds

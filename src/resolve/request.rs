@@ -78,6 +78,17 @@ pub enum Base {
     None,
 }
 
+impl Base {
+    /// The repository of the image that is wished.
+    pub fn repository(&self) -> Option<&str> {
+        match self {
+            Base::Repository(name) => Some(name),
+            Base::Image(reference) => reference.rsplit_once(':').map(|(name, _)| name),
+            Base::None => None,
+        }
+    }
+}
+
 /// What comes first among the stacks that meet all wishes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Prefer {

@@ -40,6 +40,11 @@ pub const ORDER: &[&str] = &[
 /// The package that is there in every stack: torch does little without it, and does not require it.
 const ALWAYS: &str = "numpy";
 
+/// The same for a build: an image that brings its own torch brings what that torch uses.
+fn always(build: &Build) -> Option<&'static str> {
+    build.image.is_none().then_some(ALWAYS)
+}
+
 /// A stack, complete or in the making.
 #[derive(Debug, Clone)]
 pub struct Choice<'w> {
@@ -254,7 +259,7 @@ impl<'w> Search<'w, '_> {
             };
             CONSTRAINTS.iter().filter_map(judge).collect()
         };
-        let needed = wanted.packages.keys().copied().chain([ALWAYS]);
+        let needed = wanted.packages.keys().copied().chain(always(build));
         let mut packages = needed.filter_map(|name| Some(self.releases(world.package(name)?)));
         let none = packages.find(|releases| releases.iter().all(|one| !reasons(one).is_empty()))?;
         let mut blame = 0;
@@ -285,7 +290,7 @@ impl<'w> Search<'w, '_> {
                 }
                 let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
                 let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
-                needed.push(ALWAYS);
+                needed.extend(always(build));
                 match self.packages(&mut choice, &needed) {
                     Ok(()) => return Ok(choice),
                     Err(cause) if cause & (PYTHON | BASE) == 0 => return Err(cause),

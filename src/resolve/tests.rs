@@ -148,12 +148,33 @@ fn base_images() {
     );
     let hub = chosen(&["base pytorch/pytorch", "torch 2.5.1"]).unwrap();
     assert!(hub.contains("2.5.1+cu124 on pytorch/pytorch:2.5.1-cuda12.4"), "{hub}");
-    refused(&["base nvcr.io/nvidia/pytorch:25.10-py3"], "image-torch", "no release of PyTorch");
     // NVIDIA has no image for Debian 12.
     assert!(chosen(&["os debian12"]).unwrap().contains("on debian:"), "{:?}", chosen(&["os debian12"]));
     assert!(chosen(&["base python", "python 3.12"]).unwrap().contains("on python:3.12"));
     refused(&["compile", "base nvidia/cuda:12.1.1-runtime-ubuntu22.04"], "nvcc-needed", "no nvcc");
     refused(&["torchvision 0.17.0", "torch 2.6"], "partner-asked-for", "0.21.0");
+}
+
+#[test]
+fn images_of_nvidia() {
+    let ngc = |wishes: &[&str]| stack(&[&["base nvcr.io/nvidia/pytorch"], wishes].concat());
+    let found = ngc(&["cuda 13.0", "deepspeed"]);
+    assert_eq!(found.base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:25.10-py3"));
+    assert_eq!((found.torch.as_str(), found.torch_build.as_str()), ("2.9.0a0", "145a3a7bda.nv25.10"));
+    assert_eq!((found.index_url, found.torchvision, found.python_from.as_str()), (None, None, "image"));
+    assert!(found.packages.is_empty(), "what DeepSpeed needs besides is in the image: {:?}", found.packages);
+    assert!(
+        found.install[0].contains("--exclude deepspeed") && found.install.len() == 2,
+        "{:?}",
+        found.install
+    );
+    assert_eq!(ngc(&["torch 2.5"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
+    assert_eq!(ngc(&["python 3.10"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
+    assert_eq!(ngc(&["driver 550.54.14"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.05-py3"));
+    let image = "base nvcr.io/nvidia/pytorch:25.06-py3";
+    assert_eq!(stack(&[image]).torch, "2.8.0a0");
+    refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was asked for");
+    refused(&[image, "python 3.11"], "torch-wheel-for-python", "3.12");
 }
 
 #[test]

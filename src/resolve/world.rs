@@ -13,6 +13,7 @@ use crate::catalog::version::minor;
 use crate::catalog::{cuda, drivers, packages, torch};
 use crate::facts::driver::DriverVersion;
 use crate::facts::support::capabilities;
+use crate::resolve::wanted::Wanted;
 
 /// Everything that a stack can be put together from.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct World {
     pub pythons: Vec<Python>,
     bases: [OnceLock<Vec<Base>>; BASES.len()],
     machines: OnceLock<Vec<Base>>,
+    in_images: OnceLock<Vec<Build>>,
     packages: BTreeMap<&'static str, OnceLock<Package>>,
 }
 
@@ -71,6 +73,8 @@ pub struct Build {
     pub triton: Option<VersionSpecifiers>,
     /// The NCCL that it requires or carries.
     pub nccl: Option<Version>,
+    /// The image that brings it, where it is no release of PyTorch: it is in that image and nowhere else.
+    pub image: Option<&'static Image>,
 }
 
 impl Build {
@@ -190,8 +194,17 @@ impl World {
             pythons: pythons(),
             bases: [const { OnceLock::new() }; BASES.len()],
             machines: OnceLock::new(),
+            in_images: OnceLock::new(),
             packages: packages::names().chain(["deepspeed"]).map(|name| (name, OnceLock::new())).collect(),
         })
+    }
+
+    /// The builds that come into question: those that NVIDIA's images bring where one of these was asked for, else PyTorch's releases.
+    pub fn candidates(&self, wanted: &Wanted) -> &[Build] {
+        match wanted.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
+            true => self.in_images.get_or_init(in_images),
+            false => &self.builds,
+        }
     }
 
     /// The images of a repository; empty where the catalog has none.
@@ -231,6 +244,29 @@ fn builds() -> Vec<Build> {
     torch::all().iter().flat_map(of).collect()
 }
 
+/// The torch of every image of NVIDIA's of which it is known for which CUDA and which Python it was built.
+fn in_images() -> Vec<Build> {
+    images::of(images::NGC).iter().filter_map(in_image).collect()
+}
+
+/// A torch that an image brings: `2.9.0a0+145a3a7bda` of 25.10 calls itself `2.9.0a0+145a3a7bda.nv25.10`.
+fn in_image(image: &'static Image) -> Option<Build> {
+    let (version, commit) = image.torch.as_deref()?.split_once('+')?;
+    let row = torch::Build {
+        build: format!("{commit}.nv{}", image.tag.strip_suffix("-py3")?),
+        cuda: Some(minor(image.cuda.as_deref()?).map(|(major, minor)| format!("{major}.{minor}"))?),
+        pythons: Some(vec![image.python.clone()?]),
+        nccl: image.nccl.clone(),
+        cudnn: image.cudnn.clone(),
+        ..torch::Build::default()
+    };
+    image.system.as_ref()?;
+    let release = torch::Release::of_image(version.to_owned(), row, image.source);
+    // Made once, for as long as the program runs.
+    let release: &'static torch::Release = Box::leak(Box::new(release));
+    Some(Build { image: Some(image), ..build(release, release.builds.first()?)? })
+}
+
 fn build(release: &'static torch::Release, build: &'static torch::Build) -> Option<Build> {
     let text = build.cuda.as_deref()?;
     let number = version(text)?;
@@ -257,6 +293,7 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
         nccl: partner(&build.nccl),
         cuda: number,
         cuda_minor: minor(text)?,
+        image: None,
         release,
         build,
     })

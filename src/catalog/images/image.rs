@@ -100,6 +100,20 @@ impl Image {
         }
     }
 
+    /// What would have to be known of an image that brings its torch, and is not.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        let torch = self.torch.as_ref().filter(|torch| torch.contains('+'));
+        [
+            ("its torch", torch.is_none()),
+            ("its CUDA", self.cuda.is_none()),
+            ("its Python", self.python.is_none()),
+            ("its system", self.system.is_none()),
+        ]
+        .into_iter()
+        .filter_map(|(part, unknown)| unknown.then_some(part))
+        .collect()
+    }
+
     /// `nvidia/cuda:12.1.1-base-ubuntu22.04`.
     pub fn reference(&self) -> String {
         format!("{}:{}", self.repository, self.tag)

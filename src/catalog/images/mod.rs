@@ -20,13 +20,16 @@ pub use nearest::nearest;
 pub const REPOSITORIES: &[&str] =
     &["nvidia/cuda", "pytorch/pytorch", "nvcr.io/nvidia/pytorch", "python", "ubuntu", "debian", "rockylinux"];
 
+/// NVIDIA's PyTorch images, which bring a torch that is no release of PyTorch.
+pub const NGC: &str = "nvcr.io/nvidia/pytorch";
+
 /// All images of one repository, oldest CUDA, torch or system first; empty for a repository that is not in the catalog. Parsed when
 /// first asked for.
 pub fn of(repository: &str) -> &'static [Image] {
     match repository {
         "nvidia/cuda" => cuda::all(),
         "pytorch/pytorch" => pytorch::all(),
-        "nvcr.io/nvidia/pytorch" => ngc::all(),
+        NGC => ngc::all(),
         "python" => python::all(),
         _ => plain::of(repository),
     }
@@ -37,7 +40,7 @@ pub fn repository(name: &str) -> Option<&'static Repository> {
     match name {
         "nvidia/cuda" => Some(cuda::repository()),
         "pytorch/pytorch" => Some(pytorch::repository()),
-        "nvcr.io/nvidia/pytorch" => Some(ngc::repository()),
+        NGC => Some(ngc::repository()),
         "python" => Some(python::repository()),
         _ => plain::repository(name),
     }

@@ -42,7 +42,8 @@ impl Base {
 
     /// Whether the image brings this torch already.
     pub fn has_torch(&self, torch: &str) -> bool {
-        self.known.and_then(|image| image.torch.as_deref()) == Some(torch)
+        let own = self.known.and_then(|image| image.torch.as_deref());
+        own.and_then(|own| own.split('+').next()) == Some(torch)
     }
 
     /// Whether the image sets the variables that the NVIDIA container toolkit looks at.
@@ -124,6 +125,9 @@ pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
                 "A devel image: {reason}. The catalog knows no image of its kind without nvcc."
             )),
         },
+        (Need::Never, true) if known.is_some_and(|image| image.repository == images::NGC) => {
+            base.why.push("NVIDIA's image: its torch, its CUDA with nvcc and its libraries stay as they are.".into());
+        }
         (Need::Never, true) if known.is_some_and(|image| image.repository == "nvidia/cuda") => {
             base.why.push("A devel image, as was asked for; nothing in this stack needs nvcc.".into());
         }

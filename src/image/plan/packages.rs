@@ -6,7 +6,9 @@ use super::step::{Instruction, Step};
 use super::{LOCKED, Work, arch_list};
 use crate::error::Error;
 use crate::resolve::answer::Warning;
-use crate::resolve::install::{flash_attn_wheel, others, partners, torch_pin};
+use crate::resolve::install::{
+    HELD, flash_attn_wheel, held, hold, others, partners, torch_of_image, torch_pin,
+};
 use crate::resolve::parse;
 use crate::resolve::world::World;
 
@@ -58,7 +60,9 @@ pub fn requirements(work: &Work) -> Vec<String> {
         Some(url) => format!("flash-attn @ {url}"),
         None => format!("flash-attn=={version}"),
     });
-    [torch_pin(stack)]
+    // NVIDIA's torch is in its image and on no index.
+    let torch = (!torch_of_image(stack)).then(|| torch_pin(stack));
+    torch
         .into_iter()
         .chain(partners(stack))
         .chain(others(stack))
@@ -77,6 +81,9 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         steps.extend(LOCKED.map(|file| locked(work, file)));
         steps.extend(flash_attn(work));
         return Ok(steps);
+    }
+    if torch_of_image(stack) {
+        return Ok(beside_image(work, &rest));
     }
     let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
     if own_torch {
@@ -107,6 +114,29 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     }
     steps.extend(flash_attn(work));
     Ok(steps)
+}
+
+/// What is installed into an image of NVIDIA's, where nothing that is there may be replaced.
+fn beside_image(work: &Work, rest: &[String]) -> Vec<Step> {
+    let flash_attn = work.stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
+    let packages: Vec<String> = rest.iter().cloned().chain(flash_attn.clone()).collect();
+    if packages.is_empty() {
+        return Vec::new();
+    }
+    let options = if flash_attn.is_some() { vec!["--no-build-isolation".to_owned()] } else { Vec::new() };
+    let mut step = install(work, &options, &packages);
+    if let Instruction::Run { commands, .. } = &mut step.does {
+        commands.insert(0, vec![hold(&packages)]);
+        commands.push(vec![format!("rm {HELD}")]);
+    }
+    let steps = arch_list(work).filter(|_| flash_attn.is_some()).into_iter();
+    steps
+        .chain([step.because(format!(
+            "Everything that is in {} stays as it is, its torch first of all: it is written down, and pip keeps to it. A package \
+             that needs another version of something is refused; name that too in `packages`, and it is replaced.",
+            work.base.image
+        ))])
+        .collect()
 }
 
 /// What a file of the lock names, with its hashes.
@@ -152,7 +182,8 @@ fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
         (true, false) => "/mnt/uv pip install",
         (false, _) => "pip install",
     };
-    let first = flags.iter().fold(program.to_owned(), |text, flag| format!("{text} {flag}"));
+    let program = if torch_of_image(work.stack) { held() } else { program.to_owned() };
+    let first = flags.iter().fold(program, |text, flag| format!("{text} {flag}"));
     let mut command = vec![work.trusting(first)];
     command.extend(packages.iter().map(|package| quoted(package)));
     let mut mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };

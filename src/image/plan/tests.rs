@@ -102,8 +102,29 @@ fn the_torch_of_an_image_is_used_or_told() {
         !text.split("LABEL").next().unwrap().contains("torchvision=="),
         "the image's own partners stay: {text}"
     );
-    let plan = planned("base: pytorch\ntorch: 2.5.1\npython: 3.12\n").unwrap();
+    let plan = planned("base: pytorch\ntorch: 2.5.1\npackages: [einops]\n").unwrap();
+    assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"), "conda's Python is known");
+    assert!(plan.requirements.contains(&"torch==2.5.1".to_owned()) && plan.stack.python == "3.11");
+    let plan = planned("base: pytorch\ntorch: 2.6.0\npython: 3.12\n").unwrap();
     assert!(plan.warnings.iter().any(|one| one.id == "torch-of-image-unused"));
+}
+
+#[test]
+fn nothing_replaces_the_torch_of_nvidia() {
+    let plan = planned("base: ngc\ncuda: 13.0\npackages: [transformers, jieba==0.42.1]\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("FROM nvcr.io/nvidia/pytorch:25.10-py3 AS image"), "{text}");
+    assert!(
+        text.contains("pip list --format=freeze --exclude transformers --exclude jieba > /tmp/image.txt"),
+        "{text}"
+    );
+    let commands = text.split("LABEL").next().unwrap();
+    assert!(!commands.contains("torch==") && !commands.contains("--index-url"), "{text}");
+    assert!(plan.requirements.iter().all(|one| !one.starts_with("torch") && !one.starts_with("numpy")));
+    let proof = (plan.proof.torch.as_str(), plan.proof.torch_build.as_str(), plan.proof.cuda.as_str());
+    assert_eq!(proof, ("2.9.0a0", "145a3a7bda.nv25.10", "13.0"));
+    let plan = planned("base: ngc\n").unwrap();
+    assert!(!render::dockerfile(&plan).unwrap().contains("pip install"), "nothing to put on top");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::catalog::{cuda, torch};
 /// No build is of the wished torch and the wished CUDA.
 pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
     let of_torch: Vec<&Build> = world
-        .builds
+        .candidates(wanted)
         .iter()
         .filter(|build| {
             wanted.torch.iter().all(|wish| {
@@ -27,9 +27,14 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
             })
         })
         .collect();
-    let of_cuda: Vec<&Build> =
-        world.builds.iter().filter(|build| wanted.cuda.iter().all(|wish| cuda_within(wish, build))).collect();
-    let says = if of_torch.is_empty() {
+    let of_cuda: Vec<&Build> = world
+        .candidates(wanted)
+        .iter()
+        .filter(|build| wanted.cuda.iter().all(|wish| cuda_within(wish, build)))
+        .collect();
+    let says = if world.candidates(wanted).iter().any(|build| build.image.is_some()) {
+        no_image(world, wanted, of_torch.is_empty())
+    } else if of_torch.is_empty() {
         format!("no torch is {}", both(&wanted.torch))
     } else if of_cuda.is_empty() {
         format!("no torch build is for a CUDA that is {}", both(&wanted.cuda))
@@ -53,6 +58,22 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
         )
     };
     Reason { constraint: "torch-asked-for".into(), says }
+}
+
+/// None of NVIDIA's images has the wished torch and the wished CUDA.
+fn no_image(world: &World, wanted: &Wanted, no_torch: bool) -> String {
+    let all: Vec<&Build> = world.candidates(wanted).iter().collect();
+    let cuda = wanted.cuda.iter().map(|wish| format!("CUDA {}", wish.text));
+    let torch = wanted.torch.iter().map(|wish| format!("torch {}", wish.text));
+    let wishes: Vec<String> = torch.chain(cuda).collect();
+    let has = match no_torch {
+        true => format!("torch {}", and(&distinct(all.iter().map(|build| build.release.version.as_str())))),
+        false => format!("CUDA {}", and(&cudas(&all))),
+    };
+    format!(
+        "of NVIDIA's images of which it is known what is in them none has {}; they have {has}",
+        words::and(&wishes)
+    )
 }
 
 fn both(wishes: &[&Versions]) -> String {
@@ -116,7 +137,7 @@ fn of_partners(world: &World, wanted: &Wanted, refused: &[Refusal]) -> Vec<Reaso
                 versions.dedup();
                 let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
                 let having: Vec<&Build> = world
-                    .builds
+                    .candidates(wanted)
                     .iter()
                     .filter(|build| partners::of(&name, wanted, build) == Judgement::Holds)
                     .collect();
@@ -201,7 +222,7 @@ fn code(
     let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
     let alone = Wanted::of(&alone);
     let having: Vec<&Build> =
-        world.builds.iter().filter(|build| judge(&alone, build) == Judgement::Holds).collect();
+        world.candidates(wanted).iter().filter(|build| judge(&alone, build) == Judgement::Holds).collect();
     if wanted.torch.is_empty() && wanted.cuda.is_empty() && !having.is_empty() {
         let code = says.trim_start_matches(MARK).trim_start_matches(" has no ");
         return format!("only builds of {} for CUDA {} have {code}", releases(&having), and(&cudas(&having)));
@@ -229,7 +250,7 @@ fn driver(
         }
     };
     let running: Vec<&Build> =
-        world.builds.iter().filter(|build| judge(wanted, build) == Judgement::Holds).collect();
+        world.candidates(wanted).iter().filter(|build| judge(wanted, build) == Judgement::Holds).collect();
     let named = !wanted.torch.is_empty() || !wanted.cuda.is_empty();
     let instead = match named {
         true => alternatives(stage, &running, ("run with this driver", "runs with this driver")),
@@ -292,6 +313,11 @@ fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, 
 
 /// `torch 2.5.0 and 2.5.1`.
 pub(super) fn releases(builds: &[&Build]) -> String {
+    let tags: Vec<&str> =
+        builds.iter().filter_map(|build| build.image).map(|image| image.tag.as_str()).collect();
+    if !tags.is_empty() {
+        return format!("the torch of {}", and(&distinct(tags.into_iter())));
+    }
     let all: Vec<&str> = torch::all().iter().map(|row| row.version.as_str()).collect();
     format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
 }

@@ -36,7 +36,8 @@ pub(super) fn python_reasons(
         let does = |build: &Build, python: &Python| judge(wanted, build, python) == Judgement::Holds;
         let by_python =
             grouped(&refused, |refusal| refusal.python.map_or(String::new(), |one| one.text.clone()));
-        let says: Vec<String> = if constraint.id == "torch-wheel-for-python" {
+        let of_image = refused.iter().any(|refusal| refusal.build.image.is_some());
+        let says: Vec<String> = if constraint.id == "torch-wheel-for-python" && !of_image {
             wheels(world, &by_python, does)
         } else {
             distinct(refused.iter().map(|refusal| refusal.says.as_str()))
@@ -80,12 +81,20 @@ fn wheels(
     sentences.into_iter().filter_map(write).collect()
 }
 
+/// The builds among which the refused ones are: PyTorch's releases; of the torch of images there is no other.
+fn refusals_of<'w>(world: &'w World, refusals: &[&Refusal]) -> &'w [Build] {
+    match refusals.iter().any(|refusal| refusal.build.image.is_some()) {
+        true => &[],
+        false => &world.builds,
+    }
+}
+
 /// The first release after those refused, or the last before them, that has a wheel for the same Python.
 fn first_after(world: &World, refusals: &[&Refusal], does: impl Fn(&Build, &Python) -> bool) -> String {
     let Some(python) = refusals.first().and_then(|refusal| refusal.python) else { return String::new() };
     let newest = refusals.iter().map(|refusal| &refusal.build.version).max();
     let oldest = refusals.iter().map(|refusal| &refusal.build.version).min();
-    let with: Vec<&Build> = world.builds.iter().filter(|build| does(build, python)).collect();
+    let with: Vec<&Build> = refusals_of(world, refusals).iter().filter(|build| does(build, python)).collect();
     let after = with.iter().filter(|build| newest.is_some_and(|newest| build.version > *newest));
     let before = with.iter().filter(|build| oldest.is_some_and(|oldest| build.version < *oldest));
     if let Some(first) = after.min_by_key(|build| &build.version) {
@@ -112,7 +121,8 @@ pub(super) fn no_base(world: &World, wanted: &Wanted, places: &[(&Build, &Python
         let names: Vec<String> = wanted.bases.iter().map(|base| wished(base)).collect();
         format!("the catalog has no image {}", and(&names))
     } else {
-        let every = cudas.len() == super::builds::cudas(&world.builds.iter().collect::<Vec<_>>()).len();
+        let every =
+            cudas.len() == super::builds::cudas(&world.candidates(wanted).iter().collect::<Vec<_>>()).len();
         let of_cuda = if every { String::new() } else { format!(" for CUDA {}", and(&cudas)) };
         let minor = |cuda: &Version| cudas.iter().any(|one| cuda.to_string().starts_with(&format!("{one}.")));
         let images = world.bases("nvidia/cuda").iter();

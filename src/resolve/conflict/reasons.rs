@@ -53,7 +53,7 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
     }
     let of_python = places::python_reasons(world, &wanted, &python);
     // Where any torch will do, it does not matter which of them have no wheel.
-    let of_python = match python.passing.is_empty() || torch.passing.len() < world.builds.len() {
+    let of_python = match python.passing.is_empty() || torch.passing.len() < world.candidates(&wanted).len() {
         true => of_python,
         false => Vec::new(),
     };
@@ -66,8 +66,10 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
         all.push(places::no_base(world, &wanted, &python.passing));
         return all;
     }
-    let mut of_base =
-        places::base_reasons(&base, base.passing.is_empty() || torch.passing.len() < world.builds.len());
+    let mut of_base = places::base_reasons(
+        &base,
+        base.passing.is_empty() || torch.passing.len() < world.candidates(&wanted).len(),
+    );
     let no_nvcc = places::no_nvcc(world, &wanted, &python.passing);
     if base.passing.is_empty() && !no_nvcc.is_empty() {
         of_base.retain(|reason| reason.constraint == "nvcc-needed");
@@ -109,7 +111,7 @@ fn judge(mut judge: impl FnMut(&Judge) -> Option<Judgement>) -> Option<Vec<(&'st
 
 pub(super) fn torch_stage<'w>(world: &'w World, wanted: &Wanted) -> Stage<'w, &'w Build> {
     let mut stage = Stage { left: vec![], passing: vec![], refused: vec![] };
-    for build in &world.builds {
+    for build in world.candidates(wanted) {
         let of = |kind: &Judge| match kind {
             Judge::Build(judge) => Some(judge(wanted, build)),
             _ => None,

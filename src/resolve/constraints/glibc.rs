@@ -25,6 +25,9 @@ pub const PACKAGE: Constraint = Constraint {
 };
 
 fn torch(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    if build.image.is_some() {
+        return Judgement::Holds;
+    }
     let other = build.release.aarch64_glibc_min.as_deref().filter(|_| wanted.architecture() == "aarch64");
     match other.or(build.glibc) {
         Some(needs) => new_enough(base, needs, || build.name()),

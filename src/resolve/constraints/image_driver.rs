@@ -1,5 +1,6 @@
 //! The container toolkit starts the image on every driver.
 
+use crate::catalog::images::Image;
 use crate::catalog::version::minor;
 use crate::catalog::{cuda, drivers};
 use crate::facts::driver::DriverVersion;
@@ -13,17 +14,44 @@ pub const CONSTRAINT: Constraint = Constraint {
     says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a requirement \
            (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of those that the \
            cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's legacy mode enforces \
-           it; whether its CDI mode does is not known.",
+           it; whether its CDI mode does is not known. NVIDIA's PyTorch images ask in their release notes for the driver of their \
+           CUDA.",
     source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
-             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046",
+             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch containers",
     judge: Judge::Base(judge),
 };
 
-fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    if let Some(image) = build.image {
+        let all = wanted.drivers.iter().map(|driver| documented(build, image, *driver));
+        return all.fold(Judgement::Holds, Judgement::and);
+    }
     // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs prefers what starts.
     match starts(wanted, base) {
         Judgement::Costs(says) | Judgement::Unknown(says) => Judgement::Notes(says),
         judgement => judgement,
+    }
+}
+
+/// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older branches do on data-centre GPUs,
+/// of which the catalog has no list.
+fn documented(build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
+    let of_notes = image.driver_min.as_deref().and_then(|text| {
+        let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });
+        text.parse().ok().or_else(branch)
+    });
+    match of_notes.or(build.driver_full) {
+        _ if build.known_to(driver) => Judgement::Holds,
+        Some(needs) if driver >= needs => Judgement::Holds,
+        Some(needs) => Judgement::Costs(format!(
+            "NVIDIA asks for driver {needs} or newer for {}, and {driver} is older; on data-centre GPUs its notes let some older \
+             branches do",
+            image.reference()
+        )),
+        None => Judgement::Unknown(format!(
+            "which driver {} asks for, and whether {driver} is new enough",
+            image.reference()
+        )),
     }
 }
 

@@ -21,7 +21,11 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for (&name, wishes) in &wanted.packages {
         for &wish in wishes {
-            if !wish.specifiers.is_empty() || name == "torchaudio" || name.starts_with("nvidia-nccl-") {
+            if !wish.specifiers.is_empty()
+                || build.image.is_some()
+                || name == "torchaudio"
+                || name.starts_with("nvidia-nccl-")
+            {
                 all = all.and(partner(name, wish, build));
             }
         }

@@ -44,6 +44,9 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
         };
     };
     Judgement::unless(pythons.contains(&python.text), || {
+        if let Some(image) = build.image {
+            return format!("{} brings it for Python {} alone", image.reference(), pythons.concat());
+        }
         let plain: Vec<&str> = pythons.iter().map(String::as_str).filter(|one| !one.ends_with('t')).collect();
         let range = match plain[..] {
             [] => "none".to_owned(),

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::Answered;
 use super::merge::{Refused, ranges, said_of, short};
+use crate::catalog::images::{self, Image};
 use crate::catalog::{deepspeed, systems};
 use crate::resolve::answer::Because;
 use crate::resolve::assemble;
@@ -18,7 +19,8 @@ impl<'w> Answered<'w, '_> {
     /// before the first of which that cannot be told.
     pub(super) fn refused_releases(&self, world: &World) -> Vec<Refused> {
         let chosen = &self.choice.place.build.version;
-        let mut newer: Vec<&Build> = world.builds.iter().filter(|build| build.version > *chosen).collect();
+        let mut newer: Vec<&Build> =
+            world.candidates(&self.wanted).iter().filter(|build| build.version > *chosen).collect();
         newer.sort_by_key(|build| Reverse(&build.version));
         let of_release = newer.chunk_by(|one, other| one.version == other.version);
         of_release.map_while(|builds| self.release(world, builds)).collect()
@@ -27,7 +29,8 @@ impl<'w> Answered<'w, '_> {
     /// The reasons, in the order of the choices.
     pub(super) fn because(&self, world: &World, refused: &[Refused]) -> Vec<Because> {
         let mut all = vec![self.torch(world, refused), self.python_choice(), self.base_image(world)];
-        all.extend(self.choice.packages.iter().map(|release| self.package_choice(world, release)));
+        let installed = assemble::installs(&self.wanted, self.choice);
+        all.extend(installed.map(|release| self.package_choice(world, release)));
         all
     }
 
@@ -36,7 +39,8 @@ impl<'w> Answered<'w, '_> {
         let image_named = self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_)));
         let brought = self.choice.place.base.image.and_then(|image| image.torch.as_ref());
         let newest = match (refused, asked(&self.wanted.torch)) {
-            _ if image_named && brought == Some(&build.release.version) => {
+            ([], None) if build.image.is_some() => "the torch of the image".to_owned(),
+            _ if image_named && (build.image.is_some() || brought == Some(&build.release.version)) => {
                 "the release that the image brings".to_owned()
             }
             (_, Some(wish)) if refused.iter().all(|one| one.says.ends_with("was asked for")) => {
@@ -74,6 +78,15 @@ impl<'w> Answered<'w, '_> {
     fn build_choice(&self, world: &World) -> String {
         let build = self.choice.place.build;
         let name = &build.build.build;
+        if let Some(image) = build.image {
+            let release: Vec<String> = build.version.release().iter().map(u64::to_string).collect();
+            return format!(
+                "NVIDIA's own build in {}: it stands on no index, and as a pre-release it does not meet a requirement such as \
+                 torch>={}.",
+                image.reference(),
+                release.join(".")
+            );
+        }
         if let Some(wish) = self.wanted.torch.iter().find(|wish| wish.build.is_some()) {
             return format!("{name}: {} was asked for.", wish.text);
         }
@@ -83,7 +96,8 @@ impl<'w> Answered<'w, '_> {
         if build.pypi {
             return format!("{name} is the build that PyPI serves.");
         }
-        let pypi = world.builds.iter().find(|other| other.pypi && other.version == build.version);
+        let pypi =
+            world.candidates(&self.wanted).iter().find(|other| other.pypi && other.version == build.version);
         let refused = pypi.and_then(|pypi| {
             let reasons = self.whole_build(world, pypi);
             let says = said_of(&pypi.build.build, &short(reasons.first()?, pypi));
@@ -168,11 +182,31 @@ impl<'w> Answered<'w, '_> {
             }
         } else {
             constraints.push("base-asked-for");
-            "as asked for".to_owned()
+            self.newest_image().unwrap_or_else(|| "as asked for".to_owned())
         };
         let newer = self.newer_systems(world, base);
         let says = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
         entry("base_image", image.reference(), says, constraints, &[image.source])
+    }
+
+    /// Of NVIDIA's images the newest that goes, and those that are newer and of which it is not known what is in them.
+    fn newest_image(&self) -> Option<String> {
+        let chosen = self.choice.place.build.image?;
+        if self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_))) {
+            return None;
+        }
+        let unknown = |image: &&Image| image.tag > chosen.tag && !image.lacks().is_empty();
+        let newer: Vec<&str> =
+            images::of(chosen.repository).iter().filter(unknown).map(|image| image.tag.as_str()).collect();
+        Some(match newer.is_empty() {
+            true => "the newest of NVIDIA's images that goes".to_owned(),
+            false => {
+                let newer = words::and(&newer);
+                format!(
+                    "the newest of NVIDIA's images that goes; not {newer}: not enough is known of what is in them"
+                )
+            }
+        })
     }
 
     /// Why it is an image without CUDA.

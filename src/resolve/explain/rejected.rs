@@ -44,7 +44,7 @@ impl Answered<'_, '_> {
             build.version > chosen.version || (build.version == chosen.version && build.pypi)
         };
         let mut newer: Vec<&Build> = world
-            .builds
+            .candidates(&self.wanted)
             .iter()
             .filter(before)
             .filter(|build| !std::ptr::eq(*build, chosen))

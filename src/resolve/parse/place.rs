@@ -1,7 +1,7 @@
 //! System, processor and base image as people name them.
 
 use super::Mistake;
-use crate::catalog::images::{self, Existence};
+use crate::catalog::images::{self, Existence, Image};
 use crate::catalog::systems::{self, System};
 use crate::resolve::request::Base;
 
@@ -88,6 +88,9 @@ pub(super) fn base(text: &str) -> Result<Base, Mistake> {
 /// An image that was named whole: only one of which the catalog knows what is in it can be judged.
 fn image(reference: String) -> Result<Base, Mistake> {
     let says = match images::exists(&reference) {
+        Existence::Yes(image) if image.repository == images::NGC && !image.lacks().is_empty() => {
+            return Err(not_known(image));
+        }
         Existence::Yes(_) => return Ok(Base::Image(reference)),
         Existence::No { why, .. } => format!("--base: {reference} does not exist: {why}"),
         Existence::Unknown { why } => {
@@ -97,6 +100,15 @@ fn image(reference: String) -> Result<Base, Mistake> {
     let near: Vec<String> = images::nearest(&reference).into_iter().map(images::Image::reference).collect();
     let mistake = Mistake::new(says);
     Err(if near.is_empty() { mistake } else { mistake.hint(format!("nearest are {}", near.join(", "))) })
+}
+
+/// One of NVIDIA's images of which too little is known to put anything beside its torch.
+fn not_known(image: &Image) -> Mistake {
+    let whole = images::of(image.repository).iter().rev().filter(|image| image.lacks().is_empty());
+    let newest: Vec<&str> = whole.take(3).map(|image| image.tag.as_str()).collect();
+    let lacks = image.lacks().join(", ");
+    Mistake::new(format!("--base: what is in {} is not known: {lacks}", image.reference()))
+        .hint(format!("the newest of which it is known are {}", newest.join(", ")))
 }
 
 fn no_repository(name: &str) -> Mistake {
@@ -138,6 +150,11 @@ mod tests {
         assert_eq!(base("docker.io/nvidia/cuda"), Ok(Base::Repository("nvidia/cuda".into())));
         let image = "nvidia/cuda:12.1.1-base-ubuntu22.04";
         assert_eq!(base(image), Ok(Base::Image(image.into())));
+        let unknown = base("nvcr.io/nvidia/pytorch:26.08-py3").unwrap_err();
+        assert!(
+            unknown.says.contains("its torch, its CUDA") && unknown.hints[0].contains("26.03-py3"),
+            "{unknown:?}"
+        );
         let absent = base("nvidia/cuda:12.1-base").unwrap_err();
         assert!(
             absent.says.contains("does not exist: ") && absent.hints[0].contains("nvidia/cuda:12.1."),
