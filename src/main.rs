@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use envdoc::cli::Cli;
 use envdoc::host;
 use envdoc::report::screen;
 
 fn main() -> ExitCode {
-    let result = Cli::parse().run();
+    let result = Cli::of_this_program().run();
     host::end_programs();
     match result {
         Ok(code) => ExitCode::from(code),

@@ -44,6 +44,11 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["check", "--from", "/no/such/file.json"], "cannot read the snapshot /no/such/file.json"),
         (&["check", "--from", "Cargo.toml"], "is not a snapshot"),
         (&["check", "--from", "x.json", "--root", "/"], "cannot be used with"),
+        // What stands behind the snapshots is no snapshot.
+        (&["inspect", "--from", "x.json", "y.json", "nginx:1"], "cannot read the snapshot x.json"),
+        (&["render", "--from", "x.json", "dockerfile"], "cannot read the snapshot x.json"),
+        (&["build", "--from", "x.json", ".", "--dry-run"], "cannot read the snapshot x.json"),
+        (&["resolve", "--from", "x.json", "."], "unexpected argument '.'"),
         (&["check", "--from", "x.json", "--live"], "cannot be used with"),
         (&["check", "--image", "debian:12"], "--live"),
         (&["check", "--root", "/no/such/dir"], "cannot look below /no/such/dir"),

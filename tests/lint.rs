@@ -151,6 +151,40 @@ fn comments_in_the_file_leave_rules_out() {
     assert_eq!(findings(&["."], dir.path()), Vec::<serde_json::Value>::new());
 }
 
+/// Lists of packages are read from the build context: beside the Dockerfile, or above it where that lacks what is copied.
+#[test]
+fn requirements_files_are_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(".git/HEAD", "");
+    write("need/base.txt", "numpy==2.1.0\ntorch==2.2.2\n");
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY need need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    write("need/all.txt", "-r base.txt\ntorchvision==0.16.0 # envdoc: ignore=torch-partners-mismatch\n");
+    let found: Vec<String> = findings(&["docker"], dir.path()).iter().map(shown).collect();
+    let says = "need/base.txt:1 error numpy-too-new-for-torch: torch 2.2.2 was built with numpy 1, and numpy 2 does not work \
+                with it (installed by line 3 of docker/Dockerfile)";
+    assert_eq!(found, [says]);
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY gone need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    assert_eq!(findings(&["docker"], dir.path()).len(), 0);
+    assert_eq!(findings(&["docker", "--context", "."], dir.path()).len(), 0);
+    write("other/all.txt", "torch==2.6.1\n");
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY . need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    assert_eq!(findings(&["docker", "--context", "other"], dir.path())[0]["file"], "other/all.txt");
+}
+
 #[test]
 fn formats() {
     let sarif = lint(&["cuda-base.Dockerfile", "--format", "sarif"], &seeds());

@@ -30,8 +30,8 @@ pub struct Args {
     #[arg(value_name = "IMAGE")]
     image: String,
 
-    /// Recorded machines (made with `envdoc snapshot`) on which it is to run.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    /// Recorded machines (made with `envdoc snapshot`) on which it is to run, one or several.
+    #[arg(long, value_name = "FILE")]
     from: Vec<PathBuf>,
 
     /// It is to run on this machine.

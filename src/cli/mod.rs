@@ -13,6 +13,7 @@ mod matrix;
 mod registry;
 mod render;
 mod resolve;
+mod several;
 mod snapshot;
 mod wishes;
 mod worker;
@@ -68,6 +69,15 @@ enum Command {
 }
 
 impl Cli {
+    /// The command line that this program was started with; ends it where that cannot be understood.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the words of the command line, and whether they are files"
+    )]
+    pub fn of_this_program() -> Cli {
+        Cli::parse_from(several::spread(std::env::args_os(), |word| Path::new(word).is_file()))
+    }
+
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
         if let Some(dir) = catalog::directory() {

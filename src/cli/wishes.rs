@@ -49,8 +49,8 @@ pub struct Wishes {
     #[arg(long, value_name = "V")]
     pub driver: Option<String>,
 
-    /// Recorded machines (made with `envdoc snapshot`) that it must run on: their oldest driver and all their GPUs count.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    /// Recorded machines (made with `envdoc snapshot`) that it must run on, one or several: their oldest driver and all their GPUs count.
+    #[arg(long, value_name = "FILE")]
     pub from: Vec<PathBuf>,
 
     /// This machine is one that it must run on.

@@ -1,5 +1,6 @@
 //! What kind of file a name or a text is.
 
+use super::read::dockerfile::Context;
 use super::rule::Kind;
 
 /// A file to be judged.
@@ -13,6 +14,10 @@ pub struct File {
     pub kind: Kind,
     /// Of a compose file: whether it is meant for `docker stack deploy`.
     pub stack: Stack,
+    /// Of a Dockerfile: what is known of its build context.
+    pub context: Context,
+    /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
+    pub folder: String,
 }
 
 /// Whether a compose file is a stack file.
@@ -29,7 +34,15 @@ impl File {
     pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
         let name = name.into();
         let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };
-        File { name, text: text.into(), kind, stack }
+        File { name, text: text.into(), kind, stack, context: Context::new(), folder: String::new() }
+    }
+
+    /// A file of the build context, as findings show it.
+    pub fn beside(&self, path: &str) -> String {
+        match self.folder.as_str() {
+            "" | "." => path.to_owned(),
+            folder => format!("{}/{path}", folder.trim_end_matches('/')),
+        }
     }
 }
 

@@ -17,8 +17,10 @@ pub use file::{File, Stack};
 pub use list::RULES;
 pub use rule::{Example, Found, Judge, Kind, Rule, Severity};
 
+use std::collections::BTreeSet;
+
 use read::compose::Compose;
-use read::dockerfile::Dockerfile;
+use read::dockerfile::{Context, Dockerfile};
 
 /// One thing that a rule found in a file.
 #[derive(Debug, Clone)]
@@ -35,13 +37,13 @@ pub struct Finding {
 pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
     let mut found: Vec<(&'static Rule, Found)> = match file.kind {
         Kind::Dockerfile => {
-            let dockerfile = Dockerfile::read(&file.text);
+            let dockerfile = Dockerfile::read(&file.text, &file.context);
             let ignores = ignore::Ignores::of_dockerfile(&file.text, &dockerfile);
             let judged = rules.iter().filter_map(|rule| match rule.judge {
                 Judge::Dockerfile(judge) => Some((*rule, judge(&dockerfile))),
                 Judge::Compose(_) => None,
             });
-            kept(judged, &ignores)
+            kept(judged, &ignores, &file.context)
         }
         Kind::Compose => {
             let compose = Compose::read(&file.text, file.stack);
@@ -50,20 +52,64 @@ pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
                 Judge::Compose(judge) => Some((*rule, judge(&compose))),
                 Judge::Dockerfile(_) => None,
             });
-            kept(judged, &ignores)
+            kept(judged, &ignores, &file.context)
         }
     };
-    found.sort_by(|(_, one), (_, other)| (one.line, other.severity).cmp(&(other.line, one.severity)));
-    found.into_iter().map(|(rule, found)| Finding { rule, file: file.name.clone(), found }).collect()
+    // Of a file that is installed where it is installed.
+    let line = |found: &Found| found.file.as_ref().map_or(found.line, |other| other.by);
+    found.sort_by(|(_, one), (_, other)| {
+        (line(one), one.line, other.severity).cmp(&(line(other), other.line, one.severity))
+    });
+    // Two stages may install the same file.
+    found.dedup_by(|(rule, one), (other, kept)| rule.id == other.id && one.file.is_some() && one == kept);
+    found.into_iter().map(|(rule, found)| finding(rule, found, file)).collect()
+}
+
+fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
+    let name = match &found.file {
+        Some(other) => {
+            found.says.push_str(&format!(" (installed by line {} of {})", other.by, file.name));
+            file.beside(&other.path)
+        }
+        None => file.name.clone(),
+    };
+    Finding { rule, file: name, found }
+}
+
+/// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.
+pub fn asks(file: &File) -> Asks {
+    // Most files install nothing from a list.
+    if file.kind != Kind::Dockerfile || !(file.text.contains(".txt") || file.text.contains(".in")) {
+        return Asks::default();
+    }
+    let Dockerfile { copies, wants, .. } = Dockerfile::read(&file.text, &file.context);
+    Asks { copies, wants }
+}
+
+/// What a Dockerfile asks of its build context, as paths in it.
+#[derive(Debug, Default)]
+pub struct Asks {
+    /// What it copies: the folder in which all of it lies is the context.
+    pub copies: BTreeSet<String>,
+    /// Files whose text would tell more.
+    pub wants: BTreeSet<String>,
 }
 
 fn kept(
     judged: impl Iterator<Item = (&'static Rule, Vec<Found>)>,
     ignores: &ignore::Ignores,
+    context: &Context,
 ) -> Vec<(&'static Rule, Found)> {
     judged
         .flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)))
-        .filter(|(rule, found)| !ignores.cover(rule.id, found.line))
+        .filter(|(rule, found)| match &found.file {
+            None => !ignores.cover(rule.id, found.line),
+            Some(other) => {
+                let text = context.get(&other.path).and_then(Option::as_deref).unwrap_or_default();
+                !ignores.cover(rule.id, other.by)
+                    && !ignore::Ignores::of_lines(text).cover(rule.id, found.line)
+            }
+        })
         .collect()
 }
 

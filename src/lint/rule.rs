@@ -1,9 +1,12 @@
 //! What a rule is, and what it can say.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 
 use super::read::compose::Compose;
 use super::read::dockerfile::Dockerfile;
+use super::read::dockerfile::install::{InFile, Requirement};
 
 /// A rule: a struct of constants with a function pointer.
 #[derive(Debug)]
@@ -80,21 +83,28 @@ pub struct Example {
     pub name: &'static str,
     /// What stands in it.
     pub text: &'static str,
+    /// Files of the build context: name and text.
+    pub beside: &'static [(&'static str, &'static str)],
 }
 
 /// A Dockerfile as an example.
 pub const fn dockerfile(text: &'static str) -> Example {
-    Example { name: "Dockerfile", text }
+    Example { name: "Dockerfile", text, beside: &[] }
+}
+
+/// A Dockerfile with files of its build context as an example.
+pub const fn with(text: &'static str, beside: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "Dockerfile", text, beside }
 }
 
 /// A compose file as an example.
 pub const fn compose(text: &'static str) -> Example {
-    Example { name: "compose.yaml", text }
+    Example { name: "compose.yaml", text, beside: &[] }
 }
 
 /// A stack file (`docker stack deploy`) as an example.
 pub const fn stack(text: &'static str) -> Example {
-    Example { name: "stack.yaml", text }
+    Example { name: "stack.yaml", text, beside: &[] }
 }
 
 /// How bad a finding is.
@@ -125,7 +135,9 @@ impl Severity {
 pub struct Found {
     /// How bad.
     pub severity: Severity,
-    /// Where: a line of the file, from 1.
+    /// Where, if it is not the file itself: a requirements file that it installs.
+    pub file: Option<Rc<InFile>>,
+    /// Where: a line of that file, from 1.
     pub line: usize,
     /// What is, what should be, and why, in one or two sentences without a full stop at the end.
     pub says: String,
@@ -133,20 +145,42 @@ pub struct Found {
     pub fix: String,
 }
 
+/// A place: a line of the file that is judged, or of one that it installs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The other file.
+    pub file: Option<Rc<InFile>>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl From<usize> for Place {
+    fn from(line: usize) -> Place {
+        Place { file: None, line }
+    }
+}
+
+impl From<&Requirement> for Place {
+    fn from(one: &Requirement) -> Place {
+        Place { file: one.file.clone(), line: one.line }
+    }
+}
+
 impl Found {
     /// Certainly fails.
-    pub fn error(line: usize, says: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Error, line, says: says.into(), fix: fix.into() }
+    pub fn error(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
+        let Place { file, line } = place.into();
+        Found { severity: Severity::Error, file, line, says: says.into(), fix: fix.into() }
     }
 
     /// May fail.
-    pub fn warning(line: usize, says: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Warning, ..Found::error(line, says, fix) }
+    pub fn warning(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
+        Found { severity: Severity::Warning, ..Found::error(place, says, fix) }
     }
 
     /// Worth knowing.
-    pub fn note(line: usize, says: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Note, ..Found::error(line, says, fix) }
+    pub fn note(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
+        Found { severity: Severity::Note, ..Found::error(place, says, fix) }
     }
 
     /// The same, as a warning where it is not certain that it comes to this.

@@ -6,7 +6,10 @@ use super::*;
 
 fn file(example: &Example) -> File {
     let kind = file::kind_of_name(example.name).expect(example.name);
-    File::new(example.name, example.text, kind)
+    let mut file = File::new(example.name, example.text, kind);
+    let beside = example.beside.iter();
+    file.context = beside.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
+    file
 }
 
 fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
@@ -62,8 +65,9 @@ fn every_example_does_what_it_says() {
         for example in rule.fires {
             let found = found(rule, example);
             assert!(!found.is_empty(), "{} is silent on\n{}", rule.id, example.text);
-            let lines = example.text.lines().count();
             for one in &found {
+                let beside = example.beside.iter().find(|(name, _)| one.file == *name);
+                let lines = beside.map_or(example.text, |(_, text)| text).lines().count();
                 let place = one.found.line;
                 assert!((1..=lines).contains(&place), "{}: line {place} of\n{}", rule.id, example.text);
                 assert!(one.found.severity <= rule.severity, "{}: worse than it promises: {one:?}", rule.id);

@@ -6,7 +6,7 @@
 pub mod address;
 mod edit;
 mod packages;
-mod release;
+pub(crate) mod release;
 mod tables;
 mod torch;
 

@@ -152,6 +152,13 @@ pub fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>,
     Ok(requires.into_iter().map(|(name, parts)| (name, specifier(&parts))).collect())
 }
 
+/// Whether a marker holds on Linux x86_64 with this CPython; `None` where it is no marker.
+pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
+    let requirement: Requirement<pep508_rs::VerbatimUrl> =
+        Requirement::from_str(&format!("x ; {marker}")).ok()?;
+    Some(requirement.marker.evaluate(&environment(python).ok()?, &[] as &[ExtraName]))
+}
+
 fn environment(python: u32) -> Result<MarkerEnvironment, String> {
     let version = format!("3.{python}");
     let full = format!("{version}.9");

@@ -129,7 +129,7 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     let ahead = compiles::ahead(run, install);
     let deepspeed = install.requirement("deepspeed");
     let flash = install.requirement("flash-attn").filter(|_| install.option("--no-build-isolation"));
-    let line = deepspeed.or(flash).map(|one| one.line)?;
+    let one = deepspeed.or(flash)?;
     let what = if deepspeed.is_some() { "DeepSpeed's operators are" } else { "flash-attn is" };
     let major = image.0 != own.0;
     let minor_refused = deepspeed.is_some() && image != own && !allowed(deepspeed, image, own) && !skips(run);
@@ -142,7 +142,7 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     );
     let fix = format!("the image with CUDA {}, or a torch build of CUDA {}.{}", torch.cuda, image.0, image.1);
     let certain = ahead.is_some() && torch.certain && install.certain;
-    Some(Found::error(line, says, fix).unless_certain(certain))
+    Some(Found::error(one, says, fix).unless_certain(certain))
 }
 
 /// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it is.

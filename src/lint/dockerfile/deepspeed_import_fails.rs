@@ -55,7 +55,10 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         // A stage that goes on from another one has its packages, too.
         for one in of_stage(stage) {
-            if !found.iter().any(|known| known.line == one.line && known.says == one.says) {
+            if !found
+                .iter()
+                .any(|known| known.line == one.line && known.file == one.file && known.says == one.says)
+            {
                 found.push(one);
             }
         }
@@ -84,9 +87,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     let default = own.default;
     match state.packages.get(with) {
         Some(other) if certainly(other, &versions) => {
-            return Some(
-                Found::error(own.line, text, row.fix.clone()).unless_certain(!default && !other.default),
-            );
+            return Some(Found::error(own, text, row.fix.clone()).unless_certain(!default && !other.default));
         }
         Some(other)
             if other.versions.as_ref().is_some_and(|limit| !limit.is_empty()) || other.pin.is_some() =>
@@ -99,7 +100,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if with == "torch" && !state.packages.contains_key("torch") {
         let version: Version = state.image?.torch.as_deref()?.parse().ok()?;
         let found = versions.contains(&version) && !state.more_packages;
-        return found.then(|| Found::error(own.line, text, row.fix.clone()).unless_certain(!default));
+        return found.then(|| Found::error(own, text, row.fix.clone()).unless_certain(!default));
     }
     // pip takes the newest numpy where nothing says otherwise.
     let limited = state.more_packages || state.opaque || constrained(stage) || held_back(state, with);
@@ -110,7 +111,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
         "deepspeed {} does not work with {}, and nothing holds numpy below it",
         own.pin_text, row.with
     );
-    Some(Found::warning(own.line, says, row.fix.clone()))
+    Some(Found::warning(own, says, row.fix.clone()))
 }
 
 /// Whether every version that a requirement allows is among some.

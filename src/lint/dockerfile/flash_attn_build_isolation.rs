@@ -70,11 +70,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             let none = run.state.bare && !there && install.requirement("torch").is_some();
             if none {
                 let says = "flash-attn's setup.py imports torch, which the same command installs only after it is built";
-                found.push(Found::warning(one.line, says, fix));
+                found.push(Found::warning(one, says, fix));
             }
         } else if !wheels && !run.state.indexes && (install.uv || usual(run)) {
             let says = "flash-attn is built in isolation, where its setup.py finds no torch";
-            found.push(Found::error(one.line, says, fix).unless_certain(install.uv && install.certain));
+            found.push(Found::error(one, says, fix).unless_certain(install.uv && install.certain));
         }
     }
     found

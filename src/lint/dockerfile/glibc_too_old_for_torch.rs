@@ -57,8 +57,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             let says =
                 format!("torch {} asks for glibc {wanted}, and {} has {has}", release.version, system.name);
             Some(
-                Found::error(one.line, says, "a newer base image")
-                    .unless_certain(install.certain && !one.default),
+                Found::error(one, says, "a newer base image").unless_certain(install.certain && !one.default),
             )
         })
         .collect()

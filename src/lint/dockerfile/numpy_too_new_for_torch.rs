@@ -54,9 +54,7 @@ fn stage(stage: &Stage) -> Option<Found> {
     let says = format!("torch {} was built with numpy 1, and numpy 2 does not work with it", torch.pin_text);
     match state.packages.get("numpy") {
         Some(numpy) if numpy.pin.as_ref().is_some_and(|numpy| *numpy >= second) => {
-            return Some(
-                Found::error(numpy.line, says, fix).unless_certain(!torch.default && !numpy.default),
-            );
+            return Some(Found::error(numpy, says, fix).unless_certain(!torch.default && !numpy.default));
         }
         Some(_) => return None,
         None => {}
@@ -82,5 +80,5 @@ fn stage(stage: &Stage) -> Option<Found> {
         return None;
     }
     let says = format!("{says}; {brought} brings the newest");
-    Some(Found::warning(torch.line, says, fix))
+    Some(Found::warning(torch, says, fix))
 }

@@ -3,7 +3,7 @@
 use crate::lint::compiles;
 use crate::lint::read::dockerfile::install::Install;
 use crate::lint::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::lint::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -82,7 +82,7 @@ fn finding(stage: &Stage, run: &Run) -> Option<Found> {
         return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
     }
     let install = run.install.as_ref()?;
-    let (line, what) = match compiles::ahead(run, install) {
+    let (place, what) = match compiles::ahead(run, install) {
         Some(what) => {
             let says = format!("{what} is compiled here, and {image} has no nvcc");
             return Some(Found::error(install.line, says, fix).unless_certain(install.certain));
@@ -92,16 +92,16 @@ fn finding(stage: &Stage, run: &Run) -> Option<Found> {
     if processor_only(stage) {
         return None;
     }
-    Some(Found::warning(line, format!("{what}, and {image} has no nvcc"), fix))
+    Some(Found::warning(place, format!("{what}, and {image} has no nvcc"), fix))
 }
 
-/// What may have to be compiled: the line, and what it does.
-fn later(install: &Install) -> Option<(usize, &'static str)> {
+/// What may have to be compiled: the place, and what it does.
+fn later(install: &Install) -> Option<(Place, &'static str)> {
     if let Some(one) = install.requirement("deepspeed") {
-        return Some((one.line, "DeepSpeed compiles its operators when they are first used"));
+        return Some((Place::from(one), "DeepSpeed compiles its operators when they are first used"));
     }
     let one = install.requirement("flash-attn")?;
-    Some((one.line, "flash-attn is compiled where no wheel of its releases fits"))
+    Some((Place::from(one), "flash-attn is compiled where no wheel of its releases fits"))
 }
 
 /// Whether torch is the one without CUDA.

@@ -6,7 +6,7 @@ use crate::catalog::packages::{self, Row};
 use crate::catalog::torch as releases;
 use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run};
-use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::lint::torch;
 
 /// The rule.
@@ -33,12 +33,20 @@ Leave one of the two pins away, or take what `envdoc resolve --with PACKAGE==VER
 ",
     judge: Judge::Dockerfile(judge),
     fires: &[
+        with(
+            "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install torch==2.5.1 -r requirements.txt\n",
+            &[("requirements.txt", "xformers==0.0.29.post3\n")],
+        ),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.5.1 xformers==0.0.29.post3\n"),
         dockerfile("FROM python:3.11\nRUN pip install stable-baselines3==2.4.1 numpy==2.1.0\n"),
         dockerfile("FROM python:3.10\nRUN pip install transformers==5.23.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.27.3\n"),
     ],
     silent: &[
+        with(
+            "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+            &[("requirements.txt", "torch==2.5.1\nxformers==0.0.29.post3; sys_platform == 'win32'\n")],
+        ),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 xformers==0.0.29.post3\n"),
         dockerfile(
             "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps xformers==0.0.29.post3\n",
@@ -86,7 +94,7 @@ fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found>
         install.python.says()
     );
     Some(
-        Found::error(one.line, says, "another Python, or an older release")
+        Found::error(one, says, "another Python, or an older release")
             .unless_certain(install.certain && !one.default),
     )
 }
@@ -107,7 +115,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
             let certain = install.certain && !one.default && !other.default;
             Some(
                 Found::error(
-                    one.line,
+                    one,
                     says,
                     format!("`envdoc resolve --with {}=={}` names what goes", one.name, one.pin_text),
                 )
@@ -134,5 +142,5 @@ fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
         release.version, one.name, one.pin_text
     );
     let fix = "leave the pin away, or install another NCCL afterwards with --no-deps";
-    Some(Found::error(one.line, says, fix).unless_certain(install.certain && !one.default && !torch.default))
+    Some(Found::error(one, says, fix).unless_certain(install.certain && !one.default && !torch.default))
 }

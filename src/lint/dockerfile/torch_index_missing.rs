@@ -2,7 +2,7 @@
 
 use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run};
-use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::lint::torch::{self, FAMILY, Known};
 
 /// The rule.
@@ -33,6 +33,13 @@ Name the index of that build with `--index-url` (torch alone) or `--extra-index-
         ),
     ],
     silent: &[
+        with(
+            "FROM python:3.12\nCOPY . /app\nRUN pip install -r /app/requirements.txt\n",
+            &[(
+                "requirements.txt",
+                "--extra-index-url https://download.pytorch.org/whl/cu121\ntorch==2.5.1+cu121\n",
+            )],
+        ),
         dockerfile(
             "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
         ),
@@ -83,5 +90,5 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         [ref first, ..] => format!("the index for {first} has no {}=={}+{build}", one.name, one.pin_text),
     };
     let fix = format!("--extra-index-url https://download.pytorch.org/whl/{build}");
-    Some(Found::error(one.line, says, fix).unless_certain(certain))
+    Some(Found::error(one, says, fix).unless_certain(certain))
 }

@@ -64,7 +64,7 @@ fn mismatches(install: &Install) -> Vec<Found> {
                 None => format!("torch {} has no {} of its own", release.version, partner.name),
             };
             let certain = install.certain && !torch.default && !partner.default;
-            Some(Found::error(partner.line, says, fix).unless_certain(certain))
+            Some(Found::error(partner, says, fix).unless_certain(certain))
         })
         .collect()
 }

@@ -67,7 +67,7 @@ fn mismatch(install: &Install, one: &Requirement) -> Option<Found> {
         install.python.says(),
         pythons.join(", ")
     );
-    Some(Found::error(one.line, says, fix(release, series)).unless_certain(install.certain && !one.default))
+    Some(Found::error(one, says, fix(release, series)).unless_certain(install.certain && !one.default))
 }
 
 fn has(list: &[String], series: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run};
-use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::lint::torch::{self, FAMILY, Known};
 
 /// The rule.
@@ -31,6 +31,10 @@ Take a build that the release has, or the newest release that has the build; the
 ",
     judge: Judge::Dockerfile(judge),
     fires: &[
+        with(
+            "FROM python:3.12\nWORKDIR /app\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+            &[("requirements.txt", "# all\ntransformers\ntorch==2.6.1\n")],
+        ),
         dockerfile(
             "FROM python:3.12\nRUN pip install torch==2.6.0+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
         ),
@@ -73,7 +77,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         Known::Never(near) => {
             let says = format!("there is no {} {}", one.name, one.pin_text);
             return Some(
-                Found::error(one.line, says, format!("take {}", near.join(" or "))).unless_certain(certain),
+                Found::error(one, says, format!("take {}", near.join(" or "))).unless_certain(certain),
             );
         }
         Known::Unknown => return None,
@@ -109,7 +113,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     if let Some(newest) = newest {
         fix.push_str(&format!(" or {}=={newest}+{build}, each from its own index", one.name));
     }
-    Some(Found::error(one.line, says, fix).unless_certain(certain))
+    Some(Found::error(one, says, fix).unless_certain(certain))
 }
 
 /// How far apart two builds are: `cu121` and `cu124`.

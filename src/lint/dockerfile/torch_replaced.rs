@@ -70,7 +70,7 @@ fn stage(stage: &Stage) -> Option<Found> {
                 }
                 _ => "a base image with the torch that is wanted, or with none".to_owned(),
             };
-            Found::warning(one.line, says, fix)
+            Found::warning(one, says, fix)
         })
     })
 }
@@ -79,7 +79,7 @@ fn stage(stage: &Stage) -> Option<Found> {
 fn present(run: &Run) -> Option<(String, String)> {
     if let Some(torch) = run.state.packages.get("torch") {
         torch.pin.as_ref()?;
-        return Some((torch.pin_text.clone(), format!("line {}", torch.line)));
+        return Some((torch.pin_text.clone(), torch.place()));
     }
     let image = run.state.image.filter(|_| !run.state.more_packages && !run.state.opaque)?;
     let text = image.torch.clone()?;

@@ -2,3 +2,4 @@
 
 pub mod compose;
 pub mod dockerfile;
+pub mod requirements;

@@ -1,4 +1,4 @@
-FROM debian:12-slim
+FROM debian:13-slim
 RUN <<-'FIRST' <<SECOND
 	set -e
 	apt-get update && apt-get install -y --no-install-recommends openssh-server && rm -rf /var/lib/apt/lists/*

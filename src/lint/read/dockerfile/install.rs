@@ -1,5 +1,7 @@
 //! `pip install` and `uv pip install`: what is installed into which Python, from which index.
 
+use std::rc::Rc;
+
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
@@ -16,7 +18,9 @@ pub struct Install {
     pub python: Interpreter,
     /// What is named.
     pub requirements: Vec<Requirement>,
-    /// True where more is installed than is named here: requirement files, wheels, paths, unknown words.
+    /// Requirements files that are not read yet.
+    pub files: Vec<Word>,
+    /// True where more is installed than is named here: files that cannot be read, wheels, paths, unknown words.
     pub more: bool,
     /// True where a file of constraints is given.
     pub constrained: bool,
@@ -47,10 +51,31 @@ pub struct Requirement {
     pub pin_text: String,
     /// The local part of that version: `cu121`.
     pub local: Option<String>,
-    /// The line of the file.
+    /// The requirements file that it stands in, where it is not in the command itself.
+    pub file: Option<Rc<InFile>>,
+    /// The line of that file.
     pub line: usize,
     /// True where the default of an ARG is in it.
     pub default: bool,
+}
+
+/// A requirements file that a command installs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InFile {
+    /// Its path in the build context.
+    pub path: String,
+    /// The line of the Dockerfile that installs it.
+    pub by: usize,
+}
+
+impl Requirement {
+    /// Where it stands, for people: `line 3`, `line 3 of requirements.txt`.
+    pub fn place(&self) -> String {
+        match &self.file {
+            Some(file) => format!("line {} of {}", self.line, file.path),
+            None => format!("line {}", self.line),
+        }
+    }
 }
 
 impl Install {
@@ -198,8 +223,9 @@ fn short(word: &Word) -> (String, Option<Word>) {
 }
 
 impl Install {
-    fn option_given(&mut self, name: String, value: Option<Word>, pythons: &Pythons) {
+    pub(super) fn option_given(&mut self, name: String, value: Option<Word>, pythons: &Pythons) {
         match (name.as_str(), value) {
+            ("-r" | "--requirement" | "--requirements", Some(file)) => self.files.push(file),
             ("-r" | "--requirement" | "--requirements" | "-e" | "--editable" | "--group", _) => {
                 self.more = true
             }
@@ -307,6 +333,7 @@ pub fn requirement(word: &Word) -> Option<Requirement> {
         pin: pin_text.parse().ok().filter(|_| word.known),
         pin_text: pin_text.to_owned(),
         local: local.filter(|_| word.known),
+        file: None,
         line: word.line,
         default: word.default,
     })
@@ -361,6 +388,7 @@ mod tests {
             ["https://e", "https://f"]
         );
         assert!(install.more && install.requirements.len() == 1);
+        assert_eq!(install.files.iter().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["c.txt"]);
         let unknown = read("pip install torch==$X $PACKAGES").unwrap();
         assert!(
             unknown.more

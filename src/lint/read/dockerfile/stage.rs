@@ -1,10 +1,13 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::copied;
 use super::expand::{Expanded, Value, Variables, expand};
 use super::install::{self, Install};
 use super::instructions::{Instruction, parse};
+use super::listed;
 use super::shell::{self, Command, Word};
 use super::state::State;
 use super::text::Text;
@@ -19,7 +22,14 @@ pub struct Dockerfile {
     pub stages: Vec<Stage>,
     /// Comments: line, and text after the `#`.
     pub comments: Vec<(usize, String)>,
+    /// What it copies from the build context, where that is a plain path.
+    pub copies: BTreeSet<String>,
+    /// Files of the build context whose text would tell more.
+    pub wants: BTreeSet<String>,
 }
+
+/// What is known of the build context: texts of files by their paths; `None`: not there, or not to be read.
+pub type Context = BTreeMap<String, Option<String>>;
 
 /// What a stage begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,9 +92,14 @@ impl Run {
 
 impl Dockerfile {
     /// Reads a Dockerfile.
-    pub fn read(text: &str) -> Dockerfile {
+    pub fn read(text: &str, context: &Context) -> Dockerfile {
         let parsed = parse(text);
-        let mut reader = Reader { globals: Variables::default(), stages: Vec::new() };
+        let mut reader = Reader {
+            globals: Variables::default(),
+            stages: Vec::new(),
+            copies: BTreeSet::new(),
+            wants: BTreeSet::new(),
+        };
         let mut open: Option<Open> = None;
         for instruction in &parsed.instructions {
             match (instruction.keyword.as_str(), &mut open) {
@@ -93,12 +108,18 @@ impl Dockerfile {
                     open = Some(reader.open(instruction));
                 }
                 ("ARG", None) => reader.global(instruction),
-                (_, Some(open)) => open.follow(instruction, &reader.globals),
+                (_, Some(open)) => open.follow(instruction, &reader.globals, context),
                 (_, None) => {}
             }
         }
         reader.close(open);
-        Dockerfile { instructions: parsed.instructions, stages: reader.stages, comments: parsed.comments }
+        Dockerfile {
+            instructions: parsed.instructions,
+            stages: reader.stages,
+            comments: parsed.comments,
+            copies: reader.copies,
+            wants: reader.wants,
+        }
     }
 
     /// The stages whose layers are in the image that is built: the last one, and those that it goes on from.
@@ -129,12 +150,16 @@ impl Dockerfile {
 struct Reader {
     globals: Variables,
     stages: Vec<Stage>,
+    copies: BTreeSet<String>,
+    wants: BTreeSet<String>,
 }
 
 /// A stage that is being read.
 struct Open {
     stage: Stage,
     state: Rc<State>,
+    copies: BTreeSet<String>,
+    wants: BTreeSet<String>,
 }
 
 impl Reader {
@@ -185,25 +210,32 @@ impl Reader {
             runs: Vec::new(),
             end: Rc::clone(&state),
         };
-        Open { stage, state }
+        Open { stage, state, copies: BTreeSet::new(), wants: BTreeSet::new() }
     }
 
     fn close(&mut self, open: Option<Open>) {
-        if let Some(Open { mut stage, state }) = open {
+        if let Some(Open { mut stage, state, copies, wants }) = open {
             stage.end = state;
+            self.copies.extend(copies);
+            self.wants.extend(wants);
             self.stages.push(stage);
         }
     }
 }
 
 impl Open {
-    fn follow(&mut self, instruction: &Instruction, globals: &Variables) {
+    fn follow(&mut self, instruction: &Instruction, globals: &Variables, context: &Context) {
         let place = self.stage.instructions.len();
         self.stage.instructions.push(instruction.clone());
         match instruction.keyword.as_str() {
             "ENV" => self.env(instruction),
             "ARG" => self.arg(instruction, globals),
-            "RUN" => self.run(instruction, place),
+            "RUN" => self.run(instruction, place, context),
+            "WORKDIR" => {
+                let state = Rc::make_mut(&mut self.state);
+                let directory = expand(&unquoted(instruction.text.text.trim()), &state.variables).text;
+                state.files.enter(&directory);
+            }
             "COPY" | "ADD" => self.copy(instruction),
             "SHELL" => {
                 let shell = instruction.json.as_deref().and_then(|words| words.first());
@@ -244,7 +276,7 @@ impl Open {
         }
     }
 
-    fn run(&mut self, instruction: &Instruction, place: usize) {
+    fn run(&mut self, instruction: &Instruction, place: usize, context: &Context) {
         let variables = self.state.variables.clone();
         let mounted = instruction.flags.iter().any(|flag| {
             flag.starts_with("--mount")
@@ -253,23 +285,31 @@ impl Open {
         if mounted {
             Rc::make_mut(&mut self.state).indexes = true;
         }
+        let files = self.state.files.clone();
+        for flag in &instruction.flags {
+            self.mounted(flag);
+        }
         let pythons = (self.state.pythons.default.clone(), self.state.pythons.pip.clone());
         let mut activated = false;
         for command in script(instruction, &variables) {
             activated |= matches!(command.program(), "source" | ".") && command.text().ends_with("activate");
-            self.command(command, place);
+            self.command(command, place, context);
         }
         let state = Rc::make_mut(&mut self.state);
         state.variables = variables;
+        state.files.leave(files);
         if activated {
             (state.pythons.default, state.pythons.pip) = pythons;
         }
     }
 
-    fn command(&mut self, command: Command, instruction: usize) {
-        let install = install::install(&command, &self.state.pythons);
+    fn command(&mut self, command: Command, instruction: usize, context: &Context) {
+        let mut install = install::install(&command, &self.state.pythons);
+        if let Some(install) = &mut install {
+            listed::read(install, &self.state, context, &mut self.wants);
+        }
         let before = Rc::clone(&self.state);
-        Rc::make_mut(&mut self.state).ran(&command);
+        Rc::make_mut(&mut self.state).ran(&command, install.as_ref());
         self.stage.runs.push(Run { instruction, command, state: before, install });
     }
 
@@ -281,7 +321,35 @@ impl Open {
         let target = words.pop().unwrap_or_default();
         let target = expand(&unquoted(&target), &self.state.variables).text;
         let from = instruction.flag("from").unwrap_or_default();
-        Rc::make_mut(&mut self.state).copied(from, &words, &target);
+        let sources: Vec<Expanded> =
+            words.iter().map(|word| expand(&unquoted(word), &self.state.variables)).collect();
+        let plain = |one: &Expanded| {
+            one.known && !one.text.contains(['*', '?', '[', '<']) && !one.text.contains("://")
+        };
+        let known = from.is_empty() && instruction.heredocs.is_empty() && sources.iter().all(plain);
+        let sources: Vec<String> = sources.into_iter().map(|one| one.text).collect();
+        if known {
+            self.copies.extend(sources.iter().map(|source| copied::join("", source.trim_start_matches('/'))));
+        }
+        let state = Rc::make_mut(&mut self.state);
+        state.files.copy(&sources, &target, known);
+        state.copied(from, &words, &target);
+    }
+
+    /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
+    fn mounted(&mut self, flag: &str) {
+        let Some(options) = flag.strip_prefix("--mount=") else { return };
+        let value = |names: &[&str]| {
+            let mut pairs = options.split(',').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(name, _)| names.contains(name)).map(|(_, value)| value.to_owned())
+        };
+        let Some(target) = value(&["target", "dst", "destination"]) else { return };
+        let bind = value(&["type"]).is_none_or(|kind| kind == "bind") && value(&["from"]).is_none();
+        let source = value(&["source", "src"]).unwrap_or_else(|| ".".to_owned());
+        let state = Rc::make_mut(&mut self.state);
+        let known = bind && !source.contains('$');
+        // A cache or a secret hides what was there.
+        state.files.copy(&[source], &target, known);
     }
 }
 
@@ -412,7 +480,7 @@ mod tests {
     use super::*;
 
     fn installs(text: &str) -> Vec<(usize, String, Option<String>, Kind)> {
-        let file = Dockerfile::read(text);
+        let file = Dockerfile::read(text, &Context::new());
         let of = |install: &Install| {
             let names = install.requirements.iter().map(|one| one.text.clone()).collect::<Vec<_>>().join(" ");
             (install.line, names, install.python.series.clone(), install.python.kind)
@@ -428,6 +496,7 @@ mod tests {
     fn stages_and_arguments() {
         let file = Dockerfile::read(
             "ARG V=12.1.1\nARG S\nFROM nvidia/cuda:${V}-base-ubuntu22.04 AS Base\nENV A=1 B=\"x y\"\nENV OLD one two\nFROM base\nFROM a:$S\nFROM scratch\n",
+            &Context::new(),
         );
         assert!(matches!(&file.stages[0].from, From::Image(image) if image.known && image.default));
         assert_eq!(file.stages[0].end.cuda(), Some("12.1.1"));
@@ -474,7 +543,7 @@ mod tests {
 
     #[test]
     fn exports_hold_until_the_end_of_their_run() {
-        let file = Dockerfile::read("FROM python:3.12\nRUN export A=1 && b\nRUN c\n");
+        let file = Dockerfile::read("FROM python:3.12\nRUN export A=1 && b\nRUN c\n", &Context::new());
         let of = |place: usize| file.stages[0].runs[place].variable("A").and_then(|value| value.text);
         assert_eq!((of(1).as_deref(), of(2)), (Some("1"), None));
     }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::apt;
+use super::copied::Copied;
 use super::expand::{Value, Variables};
-use super::install::{self, Install, Requirement};
+use super::install::{Install, Requirement};
 use super::python::{Interpreter, Kind, Pythons, is_series};
 use super::shell::Command;
 use crate::catalog::images::{Flavour, Image};
@@ -39,6 +40,8 @@ pub struct State {
     pub packages: BTreeMap<String, Requirement>,
     /// Whether packages were installed that are not named here.
     pub more_packages: bool,
+    /// Which files of the build context stand where.
+    pub files: Copied,
 }
 
 impl State {
@@ -128,8 +131,9 @@ impl State {
         self.pythons.forget();
     }
 
-    /// A command ran.
-    pub fn ran(&mut self, command: &Command) {
+    /// A command ran, which may be an installation.
+    pub fn ran(&mut self, command: &Command, install: Option<&Install>) {
+        self.files_of(command, install.is_some());
         if command.words.is_empty() {
             for (name, word) in &command.sets {
                 let text = word.known.then(|| word.text.clone());
@@ -137,8 +141,8 @@ impl State {
             }
             return;
         }
-        if let Some(install) = install::install(command, &self.pythons) {
-            return self.installed(&install);
+        if let Some(install) = install {
+            return self.installed(install);
         }
         self.apt(command);
         self.archives_of(command);
@@ -167,6 +171,23 @@ impl State {
         if command.writes.iter().chain(&command.words).any(configures) {
             self.indexes = true;
             self.managed = None;
+        }
+    }
+
+    /// `cd`, and commands that may change files whose names they have.
+    fn files_of(&mut self, command: &Command, installs: bool) {
+        for word in &command.writes {
+            self.files.changed(&word.text);
+        }
+        let harmless = [
+            "cat", "ls", "echo", "test", "[", "mkdir", "chmod", "chown", "head", "wc", "grep", "pip", "pip3",
+        ];
+        match command.program() {
+            "cd" | "pushd" => {
+                self.files.enter(command.words.get(1).map_or("/root", |word| word.text.as_str()))
+            }
+            program if installs || harmless.contains(&program) => {}
+            _ => self.files.changed(&command.text()),
         }
     }
 

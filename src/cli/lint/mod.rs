@@ -1,5 +1,7 @@
 //! `envdoc lint`.
 
+mod context;
+
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -12,7 +14,8 @@ use crate::report::{self, file, screen};
 
 /// Name what will fail in Dockerfiles and compose or stack files, before anything is built.
 ///
-/// Looks at the files alone, offline: nothing is built, pulled or asked. What it cannot understand (variables that only the build knows,
+/// Looks at the files alone, offline: nothing is built, pulled or asked. Requirements files that a Dockerfile copies and installs are
+/// read with it. What it cannot understand (variables that only the build knows,
 /// scripts that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for the whole
 /// file, else for the instruction or line below or beside it.
 ///
@@ -38,6 +41,11 @@ pub struct Args {
     /// What kind of file it is, where neither its name nor its text tells.
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Named>,
+
+    /// The build context of Dockerfiles, whose requirements files are read. Without it the nearest folder, from the Dockerfile's own
+    /// upwards, in which everything lies that it copies.
+    #[arg(long, value_name = "DIR")]
+    context: Option<PathBuf>,
 
     /// Compose files are meant for `docker stack deploy`; without it their names and keys tell.
     #[arg(long)]
@@ -146,6 +154,7 @@ impl Args {
         if self.stack {
             file.stack = Stack::Yes;
         }
+        context::fill(&mut file, self.context.as_deref());
         file
     }
 
@@ -184,7 +193,7 @@ fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Erro
     for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
         if !name.is_empty() && !RULES.iter().any(|rule| rule.id == name) {
             let error = Error::new(ErrorKind::Usage, format!("{option}: there is no rule {name:?}"));
-            let error = match super::nearest(name, RULES.iter().map(|rule| rule.id)) {
+            let error = match crate::cli::nearest(name, RULES.iter().map(|rule| rule.id)) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
             };
