@@ -133,7 +133,8 @@ fi
 
 section "Lab: the real program and real Docker engines"
 if install_missing dockerd:docker.io "docker:docker-cli|docker.io" iptables:iptables debootstrap:debootstrap \
-    unshare:util-linux ip:iproute2 ps:procps docker-registry:docker-registry curl:curl; then
+    unshare:util-linux ip:iproute2 ps:procps docker-registry:docker-registry curl:curl \
+    sshd:openssh-server ssh:openssh-client openssl:openssl; then
     cargo build --locked || fail "cargo build"
     : >"$log"
     ENVDOC_LAB_COUNTS=$log tests/lab/run.sh

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     here: bool,
 
-    /// Engine: unix:///path or tcp://address:port; else the one that the docker program would use.
+    /// Engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port; else the one that the docker program would use.
     #[arg(long, value_name = "URL")]
     host: Option<String>,
 
@@ -217,6 +217,6 @@ fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<I
         _ => None,
     };
     image::from_engine(name, &inspected, history.as_deref())
-        .map(Some)
+        .map(|image| Some(Image { engine: Some(endpoint.to_owned()), ..image }))
         .map_err(|why| Error::new(Kind::Engine, format!("what the engine says of {name}: {why}")))
 }

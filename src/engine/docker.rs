@@ -1,9 +1,10 @@
 //! The connection to an engine: Docker's, or Podman's socket, which speaks the same API in part.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bollard::{API_DEFAULT_VERSION, Docker};
 
+use super::road::{self, Road};
 use crate::error::{Error, Kind};
 use crate::host::DENIED;
 
@@ -17,8 +18,10 @@ const BUILDKIT_SINCE: (u32, u32) = (1, 39);
 /// An engine that answered.
 pub struct Engine {
     pub(super) docker: Docker,
-    /// `unix:///var/run/docker.sock`.
+    /// As it was asked for: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
     pub endpoint: String,
+    /// The way to it.
+    pub road: Road,
     /// `Docker 20.10.24`, `Podman 4.3.1`.
     pub name: String,
     /// The newest version of the API that it speaks.
@@ -30,7 +33,14 @@ pub struct Engine {
 impl Engine {
     /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines read.
     pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
-        let docker = open(endpoint, CONNECTING).await.map_err(|why| unreachable(endpoint, &why))?;
+        let road = Road::open(endpoint, None, Instant::now() + road::OPENING).await;
+        Engine::over(road.map_err(|blocked| blocked.error(endpoint))?).await
+    }
+
+    /// Connects over a road that is open.
+    pub async fn over(road: Road) -> Result<Engine, Error> {
+        let endpoint = road.endpoint.as_str();
+        let docker = open(road.local(), CONNECTING).await.map_err(|why| unreachable(endpoint, &why))?;
         let docker = docker.with_request_modifier(super::build::request::mend);
         let version = tokio::time::timeout(CONNECTING, docker.version()).await;
         let version = match version {
@@ -43,7 +53,7 @@ impl Engine {
         let number = version.version.unwrap_or_else(|| "of unknown version".into());
         let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
         let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
-        Ok(Engine { docker, endpoint: endpoint.to_owned(), name, api, podman })
+        Ok(Engine { docker, endpoint: endpoint.to_owned(), road, name, api, podman })
     }
 
     /// Why BuildKit cannot be used here, if it cannot.
@@ -57,13 +67,13 @@ impl Engine {
     }
 }
 
-/// A connection whose API version is the engine's or bollard's, whichever is older.
+/// A connection to a local endpoint ([`Road::local`]) whose API version is the engine's or bollard's, whichever is older.
 pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, String> {
     let seconds = ANSWER.max(deadline).as_secs();
     let docker = match endpoint.split_once("://") {
         Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
         Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
-        _ => return Err("envdoc reaches engines by unix:// and tcp:// only".into()),
+        _ => return Err("no local endpoint".into()),
     };
     let docker = docker.map_err(|error| words(&error))?;
     match tokio::time::timeout(deadline, docker.negotiate_version()).await {
@@ -104,6 +114,12 @@ fn unreachable(endpoint: &str, why: &str) -> Error {
     if why.contains(DENIED) || why.contains("Permission denied") {
         return error
             .hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`");
+    }
+    // Go's words for a plain request on a TLS port.
+    if why.contains("HTTP request to an HTTPS server") {
+        return error.hint(
+            "it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem",
+        );
     }
     error.hint("`envdoc check --only docker` says what is wrong with it")
 }

@@ -36,7 +36,8 @@ pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
     }
 }
 
-async fn ask(endpoint: &str, path: &str) -> Reading {
+/// Asks, without a deadline.
+pub(super) async fn ask(endpoint: &str, path: &str) -> Reading {
     if let Some(socket) = endpoint.strip_prefix("unix://") {
         match UnixStream::connect(socket).await {
             Ok(stream) => exchange(TokioIo::new(stream), path).await,
@@ -48,7 +49,7 @@ async fn ask(endpoint: &str, path: &str) -> Reading {
             Err(error) => refused(&error),
         }
     } else {
-        Reading::Failed(format!("envdoc check does not reach engines at {endpoint}"))
+        Reading::Failed(format!("{endpoint} is no endpoint that envdoc can reach"))
     }
 }
 

@@ -4,7 +4,7 @@
 //! snapshot there, and the container is removed again, whatever happens.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bollard::Docker;
 use bollard::models::{ContainerCreateBody, DeviceRequest, HostConfig, HostConfigLogConfig};
@@ -14,6 +14,7 @@ use bollard::query_parameters::{
 };
 
 use super::docker::{self, words};
+use super::road::Road;
 use super::run::{self, Ran};
 
 /// What is asked of the engine.
@@ -73,7 +74,9 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| NotTried::Because(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let docker = docker::open(&request.endpoint, request.step).await.map_err(NotTried::Because)?;
+        let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
+        let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
+        let docker = docker::open(road.local(), request.step).await.map_err(NotTried::Because)?;
         let images = match &request.image {
             Some(image) => vec![image.clone()],
             None => smallest_images(&docker, request.step).await?,

@@ -18,6 +18,7 @@ pub mod pull;
 pub mod push;
 pub mod registry;
 pub mod remote_image;
+pub mod road;
 pub mod run;
 pub mod swarm;
 pub mod transfer;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
+use crate::engine::road::Roads;
+
 use super::{Ask, DENIED, Host, Reading, Space, Stat, process};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -104,12 +106,13 @@ pub struct Live {
     root: Option<OwnedFd>,
     root_name: String,
     deadline: Instant,
+    roads: Roads,
 }
 
 impl Live {
     /// The machine itself; programs and engines are stopped at `deadline`.
     pub fn new(deadline: Instant) -> Self {
-        Live { root: None, root_name: String::new(), deadline }
+        Live { root: None, root_name: String::new(), deadline, roads: Roads::default() }
     }
 
     /// The files below `root`, links resolved as if it were `/`. Nothing is run and no engine is asked: their
@@ -118,7 +121,7 @@ impl Live {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(root, flags, Mode::empty())?;
         let root_name = fs::canonicalize(root)?.to_string_lossy().into_owned();
-        Ok(Live { root: Some(directory), root_name, deadline })
+        Ok(Live { root: Some(directory), root_name, deadline, roads: Roads::default() })
     }
 
     fn open(&self, path: &str, flags: OFlags) -> io::Result<File> {
@@ -258,7 +261,7 @@ impl Host for Live {
             Ask::Environment if self.root.is_some() => Reading::Absent,
             Ask::Environment => environment(),
             Ask::Engine(endpoint, path) => {
-                self.outside("no engine is asked", || crate::engine::get(endpoint, path, self.deadline))
+                self.outside("no engine is asked", || self.roads.get(endpoint, path, self.deadline))
             }
             Ask::Clock => Reading::Text(since_epoch(SystemTime::now()).as_secs().to_string()),
         }

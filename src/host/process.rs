@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,11 +59,13 @@ pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading 
 /// The programs that run now, by process group, so that none outlives envdoc.
 struct Running {
     groups: Vec<Pid>,
+    folders: Vec<PathBuf>,
     closed: bool,
 }
 
 fn running() -> MutexGuard<'static, Running> {
-    static RUNNING: Mutex<Running> = Mutex::new(Running { groups: Vec::new(), closed: false });
+    static RUNNING: Mutex<Running> =
+        Mutex::new(Running { groups: Vec::new(), folders: Vec::new(), closed: false });
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -88,6 +91,31 @@ pub fn end_all() {
     for group in running.groups.drain(..) {
         let _ = kill_process_group(group, Signal::KILL);
     }
+    for folder in running.folders.drain(..) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+/// Starts a program that runs beside envdoc until [`stop`], or until envdoc ends.
+pub fn start(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
+    spawn(command.process_group(0), deadline)
+}
+
+/// Ends a program of [`start`].
+pub fn stop(child: &mut Child) {
+    end(child);
+    running().groups.retain(|&group| Some(group) != group_of(child));
+}
+
+/// A folder of envdoc's own to be removed when envdoc ends, however it ends.
+pub fn remove_at_end(folder: &Path) {
+    running().folders.push(folder.to_owned());
+}
+
+/// Removes a folder of [`remove_at_end`].
+pub fn remove_now(folder: &Path) {
+    running().folders.retain(|kept| kept != folder);
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]

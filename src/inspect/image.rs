@@ -18,8 +18,10 @@ const STACK: &str = "envdoc.stack";
 pub struct Image {
     /// The name that was asked for.
     pub name: String,
-    /// `engine`: the engine of this machine has it; `registry`: read from its registry, nothing was pulled.
+    /// `engine`: the engine that was asked has it; `registry`: read from its registry, nothing was pulled.
     pub read_from: String,
+    /// That engine's endpoint: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
+    pub engine: Option<String>,
     /// The digest of its manifest, under which a registry has it: `sha256:…`.
     pub digest: Option<String>,
     /// The digest of its configuration, which engines call the image's id.

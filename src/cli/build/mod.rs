@@ -96,7 +96,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Which::Auto)]
     builder: Which,
 
-    /// The engine: unix:///var/run/docker.sock, tcp://HOST:PORT. Without it what the docker program would ask.
+    /// The engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port; without it the one that the docker program would use.
     #[arg(long, value_name = "URL")]
     host: Option<String>,
 

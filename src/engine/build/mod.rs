@@ -173,7 +173,7 @@ pub async fn build(
     let secrets = build.secrets.clone();
     let session = match buildkit {
         true => {
-            let open = session::Session::open(&engine.endpoint, &id, secrets, logins.clone());
+            let open = session::Session::open(engine.road.local(), &id, secrets, logins.clone());
             let open = tokio::time::timeout(FIRST_WORD, open).await;
             let open = open.unwrap_or_else(|_| Err("no answer".into()));
             Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
@@ -214,7 +214,8 @@ pub fn new_id() -> String {
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
 pub async fn cancel(engine: &Engine, id: &str) {
     let path = format!("/build/cancel?id={id}");
-    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(&engine.endpoint, &path)).await;
+    let _ =
+        tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.road.local(), &path)).await;
 }
 
 /// Whether to use BuildKit; says why not.

@@ -39,9 +39,7 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
     if let Some(url) = set("DOCKER_HOST") {
         return Fact::Known(Endpoint::new(url, "DOCKER_HOST"));
     }
-    let configuration = set("DOCKER_CONFIG")
-        .map(str::to_owned)
-        .or_else(|| set("HOME").map(|home| format!("{}/.docker", home.trim_end_matches('/'))));
+    let configuration = configuration(variables);
     let (context, from) = match (set("DOCKER_CONTEXT"), &configuration) {
         (Some(name), _) => (Some(name.to_owned()), "DOCKER_CONTEXT"),
         (None, Some(dir)) => match current_context(host, dir) {
@@ -68,6 +66,63 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
         }
         _ => Fact::Known(Endpoint::new(DEFAULT, "default")),
     }
+}
+
+/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP: that of the context where
+/// the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's where DOCKER_TLS_VERIFY is set or `wanted`. Absent:
+/// without TLS.
+pub fn certificates(
+    host: &dyn Host,
+    variables: &Fact<BTreeMap<String, String>>,
+    url: &str,
+    wanted: bool,
+) -> Fact<String> {
+    let none = BTreeMap::new();
+    let variables = match variables {
+        Fact::Known(variables) => variables,
+        Fact::Absent => &none,
+        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+    };
+    let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    let configuration = configuration(variables);
+    let found = find(host, &Fact::Known(variables.clone()));
+    if let (Fact::Known(Endpoint { url: of_context, from, .. }), Some(dir)) = (&found, &configuration)
+        && of_context == url
+        && let Some(context) = from.strip_prefix("context ")
+    {
+        return context_certificates(host, dir, context);
+    }
+    if !wanted && set("DOCKER_TLS_VERIFY").is_none() && set("DOCKER_TLS").is_none() {
+        return Fact::Absent;
+    }
+    match set("DOCKER_CERT_PATH").map(str::to_owned).or(configuration) {
+        Some(folder) => Fact::Known(folder),
+        None => Fact::Unknown("neither DOCKER_CERT_PATH nor HOME says where the certificates are".into()),
+    }
+}
+
+/// DOCKER_CONFIG, else ~/.docker.
+fn configuration(variables: &BTreeMap<String, String>) -> Option<String> {
+    let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    set("DOCKER_CONFIG")
+        .map(str::to_owned)
+        .or_else(|| set("HOME").map(|home| format!("{}/.docker", home.trim_end_matches('/'))))
+}
+
+/// `contexts/tls/SHA256-OF-NAME/docker/`, which stands only where the context has certificates.
+fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> {
+    let folder = format!("{dir}/contexts/meta");
+    for entry in host.list(&folder).lines().known().cloned().unwrap_or_default() {
+        let Fact::Known(meta) = host.read(&format!("{folder}/{entry}/meta.json")).json::<Value>() else {
+            continue;
+        };
+        if meta.get("Name").and_then(Value::as_str) != Some(name) {
+            continue;
+        }
+        let certificates = format!("{dir}/contexts/tls/{entry}/docker");
+        return host.stat(&certificates).json::<Stat>().map(|_| certificates);
+    }
+    Fact::Absent
 }
 
 /// `"currentContext": "desktop-linux"` in `config.json`.

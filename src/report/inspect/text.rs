@@ -14,11 +14,12 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     let mut text = String::new();
     let bold = Style::new().bold();
     let _ = writeln!(text, "{bold}{}{bold:#}", image.name);
-    let wherefrom = match image.read_from.as_str() {
-        "engine" => "from this machine's engine",
-        _ => "read from its registry, not pulled",
+    let wherefrom = match (image.read_from.as_str(), &image.engine) {
+        ("engine", Some(engine)) if !engine.starts_with("unix://") => format!("from the engine at {engine}"),
+        ("engine", _) => "from this machine's engine".to_owned(),
+        _ => "read from its registry, not pulled".to_owned(),
     };
-    wrapped(&mut text, wherefrom, "  ", "  ", layout);
+    wrapped(&mut text, &wherefrom, "  ", "  ", layout);
     text.push('\n');
     rows(&mut text, image, layout);
     layers(&mut text, image, layout);

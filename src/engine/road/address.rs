@@ -1,0 +1,123 @@
+//! `ssh://user@host:port/path/of/docker.sock`.
+
+/// Where the engine listens on the other machine if the endpoint names no socket.
+const SOCKET: &str = "/var/run/docker.sock";
+
+/// An endpoint over SSH, safe to be put on the command line of ssh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SshAddress {
+    /// The user; without one ssh's own configuration decides.
+    pub user: Option<String>,
+    /// Name, alias of ssh's configuration, or address (IPv6 without brackets).
+    pub host: String,
+    /// The port; without one ssh's own configuration decides.
+    pub port: Option<u16>,
+    /// The engine's socket there.
+    pub socket: String,
+}
+
+impl SshAddress {
+    /// Takes an endpoint apart; what could be anything but a name, a port or a path is refused.
+    pub fn parse(endpoint: &str) -> Result<SshAddress, String> {
+        let rest = endpoint.strip_prefix("ssh://").ok_or_else(|| format!("{endpoint} is not ssh://…"))?;
+        let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (user, place) = match place.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, place),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err("a password in an endpoint is seen by everybody: SSH keys are what works here".into());
+        }
+        let (host, port) = match place.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
+            Some((host, "")) => (host, None),
+            Some((host, port)) => (host, Some(port.strip_prefix(':').unwrap_or(port))),
+            None => match place.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (place, None),
+            },
+        };
+        let port = port.map(|port| {
+            port.parse().ok().filter(|&port| port != 0).ok_or_else(|| format!("{port:?} is not a port"))
+        });
+        let bracketed = place.starts_with('[');
+        let of_host = |byte: u8| {
+            byte.is_ascii_alphanumeric() || b"._-".contains(&byte) || (bracketed && b":%".contains(&byte))
+        };
+        if host.is_empty() || host.starts_with('-') || !host.bytes().all(of_host) {
+            return Err(format!("{host:?} is not the name or address of a machine"));
+        }
+        let of_user = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+$\\@".contains(&byte);
+        if let Some(user) = user
+            && (user.is_empty() || user.starts_with('-') || !user.bytes().all(of_user))
+        {
+            return Err(format!("{user:?} is not the name of a user"));
+        }
+        let of_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=@".contains(&byte);
+        let socket = if path.trim_matches('/').is_empty() { SOCKET } else { path };
+        if !socket.bytes().all(of_path) {
+            return Err(format!("{socket:?} is not a path that ssh can forward"));
+        }
+        Ok(SshAddress {
+            user: user.map(str::to_owned),
+            host: host.to_owned(),
+            port: port.transpose()?,
+            socket: socket.to_owned(),
+        })
+    }
+
+    /// What a person types after `ssh`: `-p 2201 root@gpu1`.
+    pub fn typed(&self) -> String {
+        let port = self.port.map(|port| format!("-p {port} ")).unwrap_or_default();
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        format!("{port}{user}{}", self.host)
+    }
+
+    /// Under which name known_hosts has it: `gpu1`, `[gpu1]:2201`.
+    pub fn known_as(&self) -> String {
+        match self.port {
+            Some(port) if port != 22 => format!("[{}]:{port}", self.host),
+            _ => self.host.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_taken_apart() {
+        let parse = |text| SshAddress::parse(text).unwrap();
+        let plain = parse("ssh://gpu1");
+        assert_eq!((plain.user, plain.port, plain.socket.as_str()), (None, None, SOCKET));
+        let full = parse("ssh://root@10.0.0.5:2201/run/user/1000/docker.sock");
+        assert_eq!((full.user.as_deref(), full.host.as_str()), (Some("root"), "10.0.0.5"));
+        assert_eq!((full.port, full.socket.as_str()), (Some(2201), "/run/user/1000/docker.sock"));
+        assert_eq!(
+            (full.typed(), full.known_as()),
+            ("-p 2201 root@10.0.0.5".into(), "[10.0.0.5]:2201".into())
+        );
+        let v6 = parse("ssh://[fe80::1%eth0]:22/");
+        assert_eq!((v6.host.as_str(), v6.port, v6.socket.as_str()), ("fe80::1%eth0", Some(22), SOCKET));
+    }
+
+    #[test]
+    fn what_could_be_an_option_or_a_command_is_refused() {
+        for text in [
+            "ssh://",
+            "ssh://-oProxyCommand=id",
+            "ssh://-oProxyCommand=id@gpu",
+            "ssh://user:secret@gpu",
+            "ssh://gpu;id",
+            "ssh://gpu:0",
+            "ssh://gpu:99999",
+            "ssh://gpu:22x",
+            "ssh://gpu/run/$(id).sock",
+            "ssh://gpu/run/a b",
+            "ssh://fd00::1",
+            "ssh://[fd00::1]x",
+        ] {
+            assert!(SshAddress::parse(text).is_err(), "{text}");
+        }
+    }
+}

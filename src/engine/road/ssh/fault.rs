@@ -1,0 +1,163 @@
+//! Why ssh did not get there, by what it said itself, and what to type.
+
+use std::time::Duration;
+
+use super::{Blocked, SshAddress};
+
+/// The most lines of ssh's that are shown where none of them is known.
+const LINES_MAX: usize = 5;
+
+/// ssh ended before the connection was ready.
+pub fn of(address: &SshAddress, stderr: &str, stdout: &str) -> Blocked {
+    let lines: Vec<&str> =
+        stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
+    let line = |words: &str| lines.iter().copied().find(|line| line.contains(words));
+    let (typed, known_as) = (address.typed(), address.known_as());
+    if line("REMOTE HOST IDENTIFICATION HAS CHANGED").is_some() {
+        let old = line("Offending").unwrap_or("the key in known_hosts differs");
+        let new = line("SHA256:")
+            .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
+            .unwrap_or_default();
+        return Blocked::new(format!("ssh: the host key of {known_as} has changed: {old}{new}"))
+            .hint("ask whoever runs the machine whether it was installed anew; if not, somebody else answers in its place")
+            .hint(format!("only then: ssh-keygen -R '{known_as}' && ssh {typed} true"));
+    }
+    if line("Host key verification failed").is_some() {
+        let unknown = line("host key is known for").unwrap_or("Host key verification failed");
+        return Blocked::new(format!("ssh: {unknown}"))
+            .hint(format!("ssh {typed} true, and compare the fingerprint that it shows with the machine's own before saying yes"))
+            .hint("on that machine: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub");
+    }
+    if let Some(denied) = line("Permission denied (") {
+        return Blocked::new(format!("ssh: {denied}"))
+            .hint(format!("keys only, nobody is asked for a password: ssh-copy-id {typed}"))
+            .hint("a key with a passphrase has to be in the agent: ssh-add");
+    }
+    let hints: &[(&str, &str)] = &[
+        (
+            "Could not resolve hostname",
+            "write the address, or make the name known in DNS, /etc/hosts or ~/.ssh/config",
+        ),
+        ("Connection refused", "no SSH server listens on that port: on that machine, systemctl status ssh"),
+        (
+            "timed out during banner exchange",
+            "something accepts connections there and says nothing: is it an SSH server?",
+        ),
+        ("timed out", "the machine is off, or a firewall drops the packets"),
+        ("No route to host", "the machine is off, or the network between is not set up"),
+        (
+            "Too many authentication failures",
+            "the agent offers too many keys: IdentitiesOnly yes and IdentityFile in ~/.ssh/config",
+        ),
+        (
+            "kex_exchange_identification",
+            "the server ended the connection at once: its log tells why (MaxStartups, an address that is not allowed, no SSH server)",
+        ),
+        ("Bad owner or permissions", "ssh refuses a configuration that others may write: chmod 600"),
+    ];
+    for (words, hint) in hints {
+        if let Some(line) = line(words) {
+            return Blocked::new(format!("ssh: {line}")).hint(*hint);
+        }
+    }
+    let said: Vec<&str> =
+        lines.iter().copied().chain(stdout.lines().map(str::trim).filter(|line| !line.is_empty())).collect();
+    match said.len() {
+        0 => Blocked::new(format!("ssh {typed} ended without a word")),
+        count => Blocked::new(format!("ssh: {}", said[count.saturating_sub(LINES_MAX)..].join("; "))),
+    }
+}
+
+/// ssh was still at it when the time was up.
+pub fn late(address: &SshAddress, stderr: &str, after: Duration) -> Blocked {
+    let said = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let said = said.map(|line| format!("; ssh said: {line}")).unwrap_or_default();
+    Blocked::new(format!(
+        "no SSH connection to {} within {:.1} s{said}",
+        address.typed(),
+        after.as_secs_f32()
+    ))
+    .hint(format!("ssh -v {} true shows where it stays", address.typed()))
+}
+
+/// The connection is there, the engine's socket is not. `looked`: the user there, and what `test` found, a word a line.
+pub fn of_socket(address: &SshAddress, why: &str, looked: Option<&str>) -> Blocked {
+    let SshAddress { host, socket, .. } = address;
+    let Some(looked) = looked else {
+        return Blocked::new(format!(
+            "the SSH connection is there, but {socket} on {host} cannot be used: {why}"
+        ));
+    };
+    let user = looked.lines().next().unwrap_or_default().trim();
+    let found = |word: &str| looked.lines().skip(1).any(|line| line.trim() == word);
+    if found("absent") {
+        return Blocked::new(format!("{socket} is not there on {host}, or {user} may not see it: {why}"))
+            .hint(format!("on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"));
+    }
+    if !found("socket") {
+        return Blocked::new(format!("{socket} on {host} is no socket: {why}"));
+    }
+    if !found("open") {
+        return Blocked::new(format!(
+            "{user} may not use {socket} on {host} (permission denied there): {why}"
+        ))
+        .hint(format!("on {host}: usermod -aG docker {user}, then a new login"));
+    }
+    // OpenSSH says the same of a socket that it may not forward and of one that nobody listens on.
+    if found("listens") {
+        return Blocked::new(format!("{user} may use {socket} on {host}, and somebody listens there, but the SSH server does not forward it: {why}"))
+            .hint(format!("on {host}: AllowStreamLocalForwarding yes in sshd_config, and no `restrict` before the key in authorized_keys"));
+    }
+    Blocked::new(format!("no engine listens at {socket} on {host}: {why}"))
+        .hint(format!("on {host}: systemctl status docker"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address() -> SshAddress {
+        SshAddress::parse("ssh://root@127.0.0.1:2201").unwrap()
+    }
+
+    #[test]
+    fn ssh_is_quoted_and_the_way_out_is_named() {
+        let unknown = of(
+            &address(),
+            "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking.\r\nHost key verification failed.\r\n",
+            "",
+        );
+        assert_eq!(
+            unknown.says,
+            "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
+        );
+        assert!(unknown.hints[0].starts_with("ssh -p 2201 root@127.0.0.1 true"));
+        let changed = of(
+            &address(),
+            "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n",
+            "",
+        );
+        assert!(
+            changed.says.contains(
+                "has changed: Offending ED25519 key in /root/.ssh/known_hosts:3; it shows SHA256:abc"
+            )
+        );
+        assert!(changed.hints[1].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
+        let denied = of(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
+        assert_eq!(denied.says, "ssh: root@127.0.0.1: Permission denied (publickey).");
+        let shell = of(&address(), "", "This account is currently not available.\n");
+        assert_eq!(shell.says, "ssh: This account is currently not available.");
+    }
+
+    #[test]
+    fn the_state_of_the_socket_is_told_as_seen_there() {
+        let why = "channel 3: open failed: connect failed: open failed";
+        let says = |looked| of_socket(&address(), why, looked).says;
+        assert!(says(Some("ann\nabsent\n")).contains("is not there"));
+        assert!(says(Some("ann\nsocket\n")).contains("ann may not use /var/run/docker.sock"));
+        assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
+        assert!(says(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
+        assert!(says(Some("ann\n")).contains("no socket"));
+        assert!(says(None).contains(why));
+    }
+}
