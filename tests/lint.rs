@@ -185,6 +185,36 @@ fn requirements_files_are_followed() {
     assert_eq!(findings(&["docker", "--context", "other"], dir.path())[0]["file"], "other/all.txt");
 }
 
+/// compose.yaml and compose.override.yaml of a folder are one file, and so are those of --file.
+#[test]
+fn compose_files_are_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai:latest\n");
+    write(
+        "compose.override.yaml",
+        "services:\n  a:\n    deploy: {resources: {reservations: {devices: [{count: 1}]}}}\n",
+    );
+    write("gpu.yaml", "services:\n  a:\n    gpus: all\n    shm_size: 8g\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let shown = |one: &serde_json::Value| {
+            format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+        };
+        findings(arguments, dir.path()).iter().map(shown).collect()
+    };
+    assert_eq!(
+        rules(&["compose.yaml", "--only", "gpu-request-missing"]),
+        ["compose.yaml:2 gpu-request-missing"]
+    );
+    let both = rules(&[".", "--only", "gpu-request-missing,gpu-request-invalid"]);
+    assert_eq!(both, ["compose.override.yaml:3 gpu-request-invalid"]);
+    assert_eq!(
+        rules(&["-f", "compose.yaml", "-f", "gpu.yaml", "--only", "gpu-request-missing"]),
+        Vec::<String>::new()
+    );
+    assert_eq!(lint(&["-f", "none.yaml"], dir.path()).status.code(), Some(2));
+}
+
 #[test]
 fn formats() {
     let sarif = lint(&["cuda-base.Dockerfile", "--format", "sarif"], &seeds());

@@ -16,8 +16,19 @@ pub struct File {
     pub stack: Stack,
     /// Of a Dockerfile: what is known of its build context.
     pub context: Context,
+    /// Of a compose file: those that docker compose merges over it, in order.
+    pub over: Vec<Over>,
     /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
     pub folder: String,
+}
+
+/// A compose file over another one.
+#[derive(Debug, Clone)]
+pub struct Over {
+    /// Its name, as findings show it.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
 }
 
 /// Whether a compose file is a stack file.
@@ -34,7 +45,15 @@ impl File {
     pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
         let name = name.into();
         let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };
-        File { name, text: text.into(), kind, stack, context: Context::new(), folder: String::new() }
+        File {
+            name,
+            text: text.into(),
+            kind,
+            stack,
+            context: Context::new(),
+            over: Vec::new(),
+            folder: String::new(),
+        }
     }
 
     /// A file of the build context, as findings show it.
@@ -99,6 +118,17 @@ pub fn kind_of_name(name: &str) -> Option<Kind> {
     }
     None
 }
+
+/// The compose files that docker compose takes from a folder when none is named, the first that is there.
+pub const COMPOSE_NAMES: &[&str] =
+    &["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+/// The files that it merges over that one, the first that is there (compose-spec/compose-go:cli/options.go).
+pub const OVERRIDE_NAMES: &[&str] = &[
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+];
 
 /// The kind that a text shows.
 pub fn kind_of_text(text: &str) -> Option<Kind> {

@@ -13,14 +13,14 @@ pub mod read;
 mod rule;
 pub mod torch;
 
-pub use file::{File, Stack};
+pub use file::{File, Over, Stack};
 pub use list::RULES;
 pub use rule::{Example, Found, Judge, Kind, Rule, Severity};
 
 use std::collections::BTreeSet;
 
 use read::compose::Compose;
-use read::dockerfile::{Context, Dockerfile};
+use read::dockerfile::Dockerfile;
 
 /// One thing that a rule found in a file.
 #[derive(Debug, Clone)]
@@ -43,20 +43,20 @@ pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
                 Judge::Dockerfile(judge) => Some((*rule, judge(&dockerfile))),
                 Judge::Compose(_) => None,
             });
-            kept(judged, &ignores, &file.context)
+            kept(judged, &ignores, file)
         }
         Kind::Compose => {
-            let compose = Compose::read(&file.text, file.stack);
+            let compose = Compose::read(&file.text, &file.over, file.stack);
             let ignores = ignore::Ignores::of_lines(&file.text);
             let judged = rules.iter().filter_map(|rule| match rule.judge {
                 Judge::Compose(judge) => Some((*rule, judge(&compose))),
                 Judge::Dockerfile(_) => None,
             });
-            kept(judged, &ignores, &file.context)
+            kept(judged, &ignores, file)
         }
     };
-    // Of a file that is installed where it is installed.
-    let line = |found: &Found| found.file.as_ref().map_or(found.line, |other| other.by);
+    // Of a file that is installed where it is installed, of one over the other behind it.
+    let line = |found: &Found| found.file.as_ref().map_or(found.line, |other| other.by.unwrap_or(usize::MAX));
     found.sort_by(|(_, one), (_, other)| {
         (line(one), one.line, other.severity).cmp(&(line(other), other.line, one.severity))
     });
@@ -67,10 +67,13 @@ pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
 
 fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     let name = match &found.file {
-        Some(other) => {
-            found.says.push_str(&format!(" (installed by line {} of {})", other.by, file.name));
-            file.beside(&other.path)
-        }
+        Some(other) => match other.by {
+            Some(by) => {
+                found.says.push_str(&format!(" (installed by line {by} of {})", file.name));
+                file.beside(&other.path)
+            }
+            None => other.path.clone(),
+        },
         None => file.name.clone(),
     };
     Finding { rule, file: name, found }
@@ -98,16 +101,18 @@ pub struct Asks {
 fn kept(
     judged: impl Iterator<Item = (&'static Rule, Vec<Found>)>,
     ignores: &ignore::Ignores,
-    context: &Context,
+    file: &File,
 ) -> Vec<(&'static Rule, Found)> {
     judged
         .flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)))
         .filter(|(rule, found)| match &found.file {
             None => !ignores.cover(rule.id, found.line),
             Some(other) => {
-                let text = context.get(&other.path).and_then(Option::as_deref).unwrap_or_default();
-                !ignores.cover(rule.id, other.by)
-                    && !ignore::Ignores::of_lines(text).cover(rule.id, found.line)
+                let over = file.over.iter().find(|one| one.name == other.path).map(|one| one.text.as_str());
+                let context = || file.context.get(&other.path).and_then(Option::as_deref);
+                let text = over.or_else(context).unwrap_or_default();
+                let here = other.by.is_some_and(|by| ignores.cover(rule.id, by));
+                !here && !ignore::Ignores::of_lines(text).cover(rule.id, found.line)
             }
         })
         .collect()

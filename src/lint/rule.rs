@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::read::compose::Compose;
 use super::read::dockerfile::Dockerfile;
-use super::read::dockerfile::install::{InFile, Requirement};
+use super::read::dockerfile::install::Requirement;
 
 /// A rule: a struct of constants with a function pointer.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub struct Example {
     pub name: &'static str,
     /// What stands in it.
     pub text: &'static str,
-    /// Files of the build context: name and text.
+    /// Files that belong to it, name and text: of its build context, or compose files over it.
     pub beside: &'static [(&'static str, &'static str)],
 }
 
@@ -100,6 +100,11 @@ pub const fn with(text: &'static str, beside: &'static [(&'static str, &'static 
 /// A compose file as an example.
 pub const fn compose(text: &'static str) -> Example {
     Example { name: "compose.yaml", text, beside: &[] }
+}
+
+/// A compose file and another one over it as an example.
+pub const fn composes(text: &'static str, over: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "compose.yaml", text, beside: over }
 }
 
 /// A stack file (`docker stack deploy`) as an example.
@@ -135,8 +140,8 @@ impl Severity {
 pub struct Found {
     /// How bad.
     pub severity: Severity,
-    /// Where, if it is not the file itself: a requirements file that it installs.
-    pub file: Option<Rc<InFile>>,
+    /// Where, if it is not the file itself.
+    pub file: Option<Rc<OtherFile>>,
     /// Where: a line of that file, from 1.
     pub line: usize,
     /// What is, what should be, and why, in one or two sentences without a full stop at the end.
@@ -145,11 +150,20 @@ pub struct Found {
     pub fix: String,
 }
 
-/// A place: a line of the file that is judged, or of one that it installs.
+/// A file that belongs to the one that is judged: a requirements file that a Dockerfile installs, a compose file over another one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OtherFile {
+    /// Its path in the build context, or its name.
+    pub path: String,
+    /// The line of the Dockerfile that installs it.
+    pub by: Option<usize>,
+}
+
+/// A place: a line of the file that is judged, or of one that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The other file.
-    pub file: Option<Rc<InFile>>,
+    pub file: Option<Rc<OtherFile>>,
     /// The line, from 1.
     pub line: usize,
 }

@@ -8,6 +8,11 @@ fn file(example: &Example) -> File {
     let kind = file::kind_of_name(example.name).expect(example.name);
     let mut file = File::new(example.name, example.text, kind);
     let beside = example.beside.iter();
+    if kind == Kind::Compose {
+        let over = beside.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
+        file.over = over.collect();
+        return file;
+    }
     file.context = beside.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
     file
 }

@@ -2,13 +2,14 @@
 
 mod context;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use crate::error::{Error, Kind as ErrorKind};
-use crate::lint::file::{kind_of_name, kind_of_text};
-use crate::lint::{self, File, Finding, Kind, RULES, Rule, Stack};
+use crate::lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
+use crate::lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 use crate::report::lint::{Counts, github, json, rules, sarif, text};
 use crate::report::{self, file, screen};
 
@@ -22,9 +23,14 @@ use crate::report::{self, file, screen};
 /// Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file cannot be read.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files are looked for; `-` is standard input.
-    #[arg(value_name = "FILE|DIR", required_unless_present = "rules")]
+    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files are looked for; `-` is standard input. The
+    /// compose.yaml of a directory is merged with its compose.override.yaml, as docker compose does.
+    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file"])]
     paths: Vec<PathBuf>,
+
+    /// Compose files that are merged in this order and judged as one, as `docker compose -f A -f B` does; several times.
+    #[arg(long, short, value_name = "FILE")]
+    file: Vec<PathBuf>,
 
     /// List the rules.
     #[arg(long)]
@@ -103,6 +109,7 @@ impl Args {
         for path in &self.paths {
             self.read(path, &mut files)?;
         }
+        self.merged(&mut files)?;
         let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
         screen::print(&self.report(&findings, &files)?)?;
         Ok(self.exit_code(Counts::of(&findings)))
@@ -123,6 +130,8 @@ impl Args {
                     files.push(self.file(shown, text, kind));
                 }
             }
+            let found = files.split_off(before);
+            files.extend(overridden(found));
             return match files.len() == before {
                 true => Err(Error::new(ErrorKind::File, format!("{name} has nothing to lint"))
                     .hint("looked for: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml")),
@@ -133,6 +142,22 @@ impl Args {
             Some(text) => self.named(name, text, files),
             None => Err(Error::new(ErrorKind::File, format!("there is no file {name}"))),
         }
+    }
+
+    /// The compose files of --file as one.
+    fn merged(&self, files: &mut Vec<File>) -> Result<(), Error> {
+        let mut whole: Option<File> = None;
+        for path in &self.file {
+            let name = path.display().to_string();
+            let text = file::read(path)?;
+            let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("there is no file {name}")))?;
+            match &mut whole {
+                Some(whole) => whole.over.push(Over { name, text }),
+                None => whole = Some(self.file(name, text, Kind::Compose)),
+            }
+        }
+        files.extend(whole);
+        Ok(())
     }
 
     /// A file that was named: what kind it is must be told from something.
@@ -170,7 +195,10 @@ impl Args {
                 Ok(text::report(findings, files.len(), layout))
             }
             Format::Json => {
-                let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
+                let names = files.iter().flat_map(|file| {
+                    std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
+                });
+                let names: Vec<String> = names.collect();
                 report::json::text(&json::report(findings, &names))
             }
             Format::Sarif => report::json::text(&sarif::report(findings)),
@@ -187,6 +215,35 @@ impl Args {
         };
         u8::from(findings > 0)
     }
+}
+
+/// Files of which those that docker compose merges over others are with these.
+fn overridden(files: Vec<File>) -> Vec<File> {
+    let place = |name: &str| {
+        name.rsplit_once('/')
+            .map_or((String::new(), name.to_owned()), |(folder, base)| (folder.to_owned(), base.to_owned()))
+    };
+    let first = |folder: &str, names: &[&str]| {
+        let here = |name: &&str| {
+            files.iter().position(|file| place(&file.name) == (folder.to_owned(), (*name).to_owned()))
+        };
+        names.iter().find_map(here)
+    };
+    let folders: BTreeSet<String> = files.iter().map(|file| place(&file.name).0).collect();
+    let pairs = folders
+        .iter()
+        .filter_map(|folder| Some((first(folder, COMPOSE_NAMES)?, first(folder, OVERRIDE_NAMES)?)));
+    let pairs: Vec<(usize, usize)> = pairs.collect();
+    let over = |place: usize| {
+        let file = &files[place];
+        Over { name: file.name.clone(), text: file.text.clone() }
+    };
+    let mut merged = files.clone();
+    for (base, other) in &pairs {
+        merged[*base].over.push(over(*other));
+    }
+    let gone = |place: usize| pairs.iter().any(|(_, other)| *other == place);
+    merged.into_iter().enumerate().filter(|(place, _)| !gone(*place)).map(|(_, file)| file).collect()
 }
 
 fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Error> {

@@ -33,12 +33,16 @@ Go to the line that is named; `docker compose config` shows what is read.
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    if let Some((line, why)) = &file.broken {
+    if let Some((place, why)) = &file.broken {
         if file.template {
-            return vec![Found::note(*line, "a template: it was not looked at", "lint what it renders")];
+            return vec![Found::note(
+                place.clone(),
+                "a template: it was not looked at",
+                "lint what it renders",
+            )];
         }
         let why = why.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        return vec![Found::error(*line, format!("this cannot be read as YAML: {why}"), "")];
+        return vec![Found::error(place.clone(), format!("this cannot be read as YAML: {why}"), "")];
     }
     match file.top("services") {
         Some(services) if !services.is_mapping() && !services.is_null() => {

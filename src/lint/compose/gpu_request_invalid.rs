@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::lint::read::compose::{Compose, IsStack, below};
-use crate::lint::rule::{Found, Judge, Rule, Severity, compose};
+use crate::lint::rule::{Found, Judge, Rule, Severity, compose, composes};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -29,6 +29,13 @@ compose refuses the file, or the engine the container.
 ",
     judge: Judge::Compose(judge),
     fires: &[
+        composes(
+            "services:\n  a:\n    image: b\n",
+            &[(
+                "compose.override.yaml",
+                "services:\n  a:\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
+            )],
+        ),
         compose(
             "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
         ),
@@ -60,12 +67,12 @@ fn judge(file: &Compose) -> Vec<Found> {
                     "the device request of service {} has no capabilities, which must be there",
                     service.name
                 );
-                found.push(Found::error(line, says, "capabilities: [gpu]"));
+                found.push(Found::error(line.clone(), says, "capabilities: [gpu]"));
             }
             if has("count") && has("device_ids") {
                 let says =
                     format!("the device request of service {} has both count and device_ids", service.name);
-                found.push(Found::error(line, says, "one of the two"));
+                found.push(Found::error(line.clone(), says, "one of the two"));
             }
         }
     }

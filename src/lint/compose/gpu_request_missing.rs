@@ -1,7 +1,7 @@
 //! A service that needs GPUs and asks for none.
 
 use crate::lint::read::compose::{Compose, IsStack, Service};
-use crate::lint::rule::{Found, Judge, Rule, Severity, compose, stack};
+use crate::lint::rule::{Found, Judge, Rule, Severity, compose, composes, stack};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -37,6 +37,10 @@ In a stack: `reservations.generic_resources`.
         compose("services:\n  a:\n    image: b\n    environment:\n      - NVIDIA_VISIBLE_DEVICES=all\n"),
     ],
     silent: &[
+        composes(
+            "services:\n  a:\n    image: vllm/vllm-openai:latest\n",
+            &[("compose.override.yaml", "services:\n  a:\n    gpus: all\n")],
+        ),
         compose("services:\n  a:\n    image: vllm/vllm-openai:latest\n    gpus: all\n"),
         compose(
             "services:\n  a:\n    image: vllm/vllm-openai:latest\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: cdi\n              device_ids: [\"nvidia.com/gpu=all\"]\n              capabilities: [gpu]\n",
@@ -69,7 +73,7 @@ fn judge(file: &Compose) -> Vec<Found> {
                     "deploy.resources.reservations.generic_resources, with the GPUs announced in daemon.json"
                 }
             };
-            Some(Found::warning(service.line, says, fix))
+            Some(Found::warning(service.line.clone(), says, fix))
         })
         .collect()
 }

@@ -55,7 +55,11 @@ fn judge(file: &Compose) -> Vec<Found> {
                 "services {} and {} are given the same GPUs: a request reserves nothing",
                 other.name, service.name
             );
-            Some(Found::note(service.line, says, "device_ids for each, where they are not meant to share"))
+            Some(Found::note(
+                service.line.clone(),
+                says,
+                "device_ids for each, where they are not meant to share",
+            ))
         })
         .collect()
 }

@@ -72,8 +72,8 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         _ => "a volume {type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}",
     };
     Some(match several {
-        true => Found::warning(service.line, says, fix),
-        false => Found::note(service.line, says, fix),
+        true => Found::warning(service.line.clone(), says, fix),
+        false => Found::note(service.line.clone(), says, fix),
     })
 }
 

@@ -16,8 +16,9 @@ pub const RULE: Rule = Rule {
     explain: "\
 ## What it finds
 Something that is compiled with nvcc (nvcc itself, DeepSpeed built ahead, flash-attn that is told to;
-DeepSpeed alone as a warning) while `gcc` is newer than the newest that this CUDA accepts: by CC or NVCC_CCBIN, by
-update-alternatives or a link, or because a toolkit is installed with apt on a system whose own gcc is newer.
+DeepSpeed alone as a warning) while `gcc` is newer than the newest that this CUDA accepts: by CC or
+NVCC_CCBIN, by update-alternatives or a link, or because a toolkit is installed with apt on a system whose own
+gcc is newer.
 
 ## Why it matters
 The compilation ends with \"unsupported GNU version! gcc versions later than 12 are not supported!\".

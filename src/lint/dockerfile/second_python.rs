@@ -12,8 +12,8 @@ pub const RULE: Rule = Rule {
     explain: "\
 ## What it finds
 `apt-get install python3-pip` (python3-venv, python3-dev: a note) in a base image whose Python is not the
-distribution's: conda's in pytorch/pytorch, the one in /usr/local of Docker's Python images. Files that call the
-second one by its path (/usr/bin/python3), or redirect `python3`, mean it and are left alone.
+distribution's: conda's in pytorch/pytorch, the one in /usr/local of Docker's Python images. Files that call
+the second one by its path (/usr/bin/python3), or redirect `python3`, mean it and are left alone.
 
 ## Why it matters
 apt brings the distribution's Python, another version, in /usr/bin. `pip` and `python` stay those of the base

@@ -1,5 +1,6 @@
 //! A compose or stack file: YAML with anchors, merges and extensions, read tolerantly, with the lines of its keys.
 
+mod merge;
 mod places;
 mod service;
 
@@ -7,7 +8,10 @@ pub use service::{Gpus, Service};
 
 use serde_yaml::Value;
 
-use crate::lint::file::Stack;
+use std::rc::Rc;
+
+use crate::lint::file::{Over, Stack};
+use crate::lint::rule::{OtherFile, Place};
 use places::Places;
 
 /// A compose file.
@@ -15,14 +19,21 @@ use places::Places;
 pub struct Compose {
     /// What stands in it, merges applied; null where it cannot be read.
     pub root: Value,
-    /// Why it cannot be read, and the line.
-    pub broken: Option<(usize, String)>,
+    /// Why it cannot be read, and where.
+    pub broken: Option<(Place, String)>,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
     /// Whether it is meant for `docker stack deploy`.
     pub stack: IsStack,
     /// Its services, in order.
     pub services: Vec<Service>,
+    places: Vec<Lines>,
+}
+
+/// The lines of one of the files.
+#[derive(Debug)]
+struct Lines {
+    file: Option<Rc<OtherFile>>,
     places: Places,
 }
 
@@ -38,37 +49,26 @@ pub enum IsStack {
 }
 
 impl Compose {
-    /// Reads a compose file.
-    pub fn read(text: &str, said: Stack) -> Compose {
-        let mut broken = None;
-        let mut root = match serde_yaml::from_str::<Value>(text) {
-            Ok(root) => root,
-            Err(error) => {
-                let line = error.location().map_or(1, |place| place.line());
-                broken = Some((line.clamp(1, text.lines().count().max(1)), error.to_string()));
-                Value::Null
-            }
-        };
-        if let Err(error) = root.apply_merge() {
-            broken = broken.or(Some((1, error.to_string())));
+    /// Reads a compose file, and those that are merged over it.
+    pub fn read(text: &str, over: &[Over], said: Stack) -> Compose {
+        let (mut root, broken, places) = one(text);
+        let mut broken = broken.map(|(line, why)| (line.into(), why));
+        let mut template = is_template(text);
+        let mut files = vec![Lines { file: None, places }];
+        for layer in over {
+            let (value, wrong, places) = one(&layer.text);
+            let file = Some(Rc::new(OtherFile { path: layer.name.clone(), by: None }));
+            let place = |line| Place { file: file.clone(), line };
+            broken = broken.or(wrong.map(|(line, why)| (place(line), why)));
+            template |= is_template(&layer.text);
+            root = merge::merge(root, value);
+            files.push(Lines { file, places });
         }
-        let template = text.contains("{{") || text.contains("{%");
-        let places = Places::read(text);
-        // The parser names the mapping in which a key stands twice, not the key's line.
-        if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
-            broken = Some((*line, format!("the key {key} stands twice in one mapping")));
-        }
-        let services = map(&root, "services").map(|services| {
-            services.iter().filter_map(|(name, value)| Service::read(name, value, &root, &places)).collect()
-        });
-        let mut compose = Compose {
-            root,
-            broken,
-            template,
-            stack: IsStack::No,
-            services: services.unwrap_or_default(),
-            places,
-        };
+        let mut compose =
+            Compose { root, broken, template, stack: IsStack::No, services: Vec::new(), places: files };
+        let services = map(&compose.root, "services").into_iter().flatten();
+        let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
+        compose.services = services;
         compose.stack = match said {
             Stack::Yes => IsStack::Yes,
             Stack::Unsaid if compose.services.iter().any(Service::only_swarm) => IsStack::Likely,
@@ -77,9 +77,23 @@ impl Compose {
         compose
     }
 
-    /// The line of a key, or of the nearest key above it that has one.
-    pub fn line(&self, path: &[&str]) -> usize {
-        self.places.line(path)
+    /// The place of a key in the last file that has it, or of the nearest key above it.
+    pub fn line(&self, path: &[&str]) -> Place {
+        (1..=path.len())
+            .rev()
+            .find_map(|length| self.exact(&path[..length], self.places.iter().rev()))
+            .unwrap_or_else(|| 1.into())
+    }
+
+    /// The place of a key in the first file that has it.
+    pub fn first(&self, path: &[&str]) -> Place {
+        self.exact(path, self.places.iter()).unwrap_or_else(|| self.line(path))
+    }
+
+    fn exact<'l>(&self, path: &[&str], files: impl Iterator<Item = &'l Lines>) -> Option<Place> {
+        let mut found =
+            files.map(|one| Some(Place { file: one.file.clone(), line: one.places.exact(path)? }));
+        found.find_map(|place| place)
     }
 
     /// A top-level key.
@@ -92,6 +106,32 @@ impl Compose {
         let networks = map(&self.root, "networks").into_iter().flatten();
         networks.filter_map(|(name, value)| Some((name.as_str()?, bare(value))))
     }
+}
+
+/// One file alone: what stands in it, why it cannot be read and where, its lines.
+fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
+    let mut broken = None;
+    let mut root = match serde_yaml::from_str::<Value>(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let line = error.location().map_or(1, |place| place.line());
+            broken = Some((line.clamp(1, text.lines().count().max(1)), error.to_string()));
+            Value::Null
+        }
+    };
+    if let Err(error) = root.apply_merge() {
+        broken = broken.or(Some((1, error.to_string())));
+    }
+    let places = Places::read(text);
+    // The parser names the mapping in which a key stands twice, not the key's line.
+    if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
+        broken = Some((*line, format!("the key {key} stands twice in one mapping")));
+    }
+    (root, broken, places)
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
 }
 
 /// A value below a key that is a mapping.

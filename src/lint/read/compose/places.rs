@@ -61,16 +61,10 @@ impl Places {
         places
     }
 
-    /// The line of a key, or of the nearest key above it; 1 where there is none.
-    pub fn line(&self, path: &[&str]) -> usize {
-        let mut path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
-        while !path.is_empty() {
-            if let Some(line) = self.lines.get(&path) {
-                return *line;
-            }
-            path.pop();
-        }
-        1
+    /// The line of a key.
+    pub fn exact(&self, path: &[&str]) -> Option<usize> {
+        let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        self.lines.get(&path).copied()
     }
 }
 
@@ -102,11 +96,10 @@ mod tests {
     fn lines_of_keys() {
         let text = "services:\n  a:\n    deploy: {resources: {x: y}}\n    command: |\n      not: akey\n    devices:\n      - driver: n\n        count: 1\n  \"b\":\n    image: c:d\n";
         let places = Places::read(text);
-        assert_eq!(places.line(&["services", "a", "deploy", "resources"]), 3);
-        assert_eq!(places.line(&["services", "a", "devices", "count"]), 8);
-        assert_eq!(places.line(&["services", "b", "image"]), 10);
-        assert_eq!(places.line(&["services", "a", "command", "not"]), 4);
-        assert_eq!(places.line(&["none"]), 1);
+        assert_eq!(places.exact(&["services", "a", "deploy"]), Some(3));
+        assert_eq!(places.exact(&["services", "a", "devices", "count"]), Some(8));
+        assert_eq!(places.exact(&["services", "b", "image"]), Some(10));
+        assert_eq!(places.exact(&["services", "a", "command", "not"]), None);
         assert_eq!(places.twice, None);
     }
 

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_yaml::Value;
 
-use super::places::Places;
-use super::{bare, below, text};
+use super::{Compose, bare, below, text};
+use crate::lint::rule::Place;
 
 /// A service.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// Its name.
     pub name: String,
-    /// The line of its name.
-    pub line: usize,
+    /// Where its name stands.
+    pub line: Place,
     /// What stands in it; what it extends in the same file is filled in.
     pub value: Value,
     /// True where it extends a service of another file.
     pub extends_elsewhere: bool,
-    lines: BTreeMap<String, usize>,
+    lines: BTreeMap<String, Place>,
 }
 
 /// How the names of images that are made for GPUs begin.
@@ -49,18 +49,18 @@ pub enum Gpus {
 }
 
 impl Service {
-    /// Reads a service.
-    pub fn read(name: &Value, value: &Value, root: &Value, places: &Places) -> Option<Service> {
+    /// Reads a service of a file.
+    pub fn read(name: &Value, value: &Value, file: &Compose) -> Option<Service> {
         let name = text(name)?;
-        let (value, extends_elsewhere) = extended(bare(value).clone(), root, 0);
+        let (value, extends_elsewhere) = extended(bare(value).clone(), &file.root, 0);
         let keys = value.as_mapping().into_iter().flatten().filter_map(|(key, _)| text(key));
-        let lines = keys.map(|key| (key.clone(), places.line(&["services", &name, &key]))).collect();
-        Some(Service { line: places.line(&["services", &name]), lines, name, value, extends_elsewhere })
+        let lines = keys.map(|key| (key.clone(), file.line(&["services", &name, &key]))).collect();
+        Some(Service { line: file.first(&["services", &name]), lines, name, value, extends_elsewhere })
     }
 
-    /// The line of one of its keys, or its own.
-    pub fn line_of(&self, key: &str) -> usize {
-        self.lines.get(key).copied().unwrap_or(self.line)
+    /// Where one of its keys stands, or it itself.
+    pub fn line_of(&self, key: &str) -> Place {
+        self.lines.get(key).unwrap_or(&self.line).clone()
     }
 
     /// What stands below a path of keys.

@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn where_a_file_comes_from() {
-        let cases: &[(&str, &[(&str, &str)], &str, &[&str])] = &[
+        type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c str, &'c [&'c str]);
+        let cases: &[Case] = &[
             (
                 "/app",
                 &[("requirements.txt", ".")],

@@ -6,6 +6,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
 use super::shell::{Command, Word};
+use crate::lint::rule::OtherFile;
 
 /// One installation of Python packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,20 +53,11 @@ pub struct Requirement {
     /// The local part of that version: `cu121`.
     pub local: Option<String>,
     /// The requirements file that it stands in, where it is not in the command itself.
-    pub file: Option<Rc<InFile>>,
+    pub file: Option<Rc<OtherFile>>,
     /// The line of that file.
     pub line: usize,
     /// True where the default of an ARG is in it.
     pub default: bool,
-}
-
-/// A requirements file that a command installs.
-#[derive(Debug, PartialEq, Eq)]
-pub struct InFile {
-    /// Its path in the build context.
-    pub path: String,
-    /// The line of the Dockerfile that installs it.
-    pub by: usize,
 }
 
 impl Requirement {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::install::{self, InFile, Install};
+use super::install::{self, Install};
 use super::shell::Word;
 use super::stage::Context;
 use super::state::State;
 use crate::catalog::systems;
 use crate::lint::read::requirements::{bare, lines, option};
+use crate::lint::rule::OtherFile;
 
 /// Files that name each other are followed so far.
 const DEEPEST: usize = 8;
@@ -47,7 +48,7 @@ impl Reader<'_> {
             }
         }
         let Some((candidate, text)) = found else { return false };
-        let file = Rc::new(InFile { path: candidate, by: install.line });
+        let file = Rc::new(OtherFile { path: candidate, by: Some(install.line) });
         for line in lines(text) {
             let whole = match option(&line.text) {
                 Some((name, value)) => self.option(install, path, name, &word(value, line.line), depth),
@@ -81,7 +82,7 @@ fn word(text: &str, line: usize) -> Word {
 }
 
 /// Adds a requirement; false where it cannot be read, or where nobody knows whether it holds here.
-fn requirement(install: &mut Install, text: &str, line: usize, file: &Rc<InFile>) -> bool {
+fn requirement(install: &mut Install, text: &str, line: usize, file: &Rc<OtherFile>) -> bool {
     let (text, marker) = match bare(text).split_once(';') {
         Some((text, marker)) => (text.trim(), Some(marker)),
         None => (bare(text), None),
