@@ -134,7 +134,7 @@ fi
 section "Lab: the real program and real Docker engines"
 if install_missing dockerd:docker.io "docker:docker-cli|docker.io" iptables:iptables debootstrap:debootstrap \
     unshare:util-linux ip:iproute2 ps:procps docker-registry:docker-registry curl:curl \
-    sshd:openssh-server ssh:openssh-client openssl:openssl; then
+    ssh:openssh-client sshd:openssh-server openssl:openssl pdsh:pdsh faketime:faketime; then
     cargo build --locked || fail "cargo build"
     : >"$log"
     ENVDOC_LAB_COUNTS=$log tests/lab/run.sh

@@ -1,15 +1,34 @@
 //! `envdoc worker`, which envdoc itself starts on nodes and in containers.
 
+use std::path::PathBuf;
+
 use crate::error::Error;
+use crate::report::screen;
+use crate::worker::bundle::Bundle;
 use crate::worker::serve;
 
 /// Do what envdoc on another machine asks, one JSON object a line, until standard input ends.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// At the end, remove this directory, which the program was brought in.
+    #[arg(long, value_name = "DIR")]
+    and_remove: Option<PathBuf>,
+
+    /// Only write this program with the libraries that it needs to standard output, as a tar.
+    #[arg(long)]
+    bundle: bool,
+}
 
 impl Args {
     /// Works.
     pub fn run(self) -> Result<u8, Error> {
-        serve::serve().map(|()| 0)
+        if self.bundle {
+            return screen::bytes(&Bundle::make()?.tar).map(|()| 0);
+        }
+        let served = serve::serve();
+        if let Some(folder) = self.and_remove {
+            serve::remove(&folder)?;
+        }
+        served.map(|()| 0)
     }
 }

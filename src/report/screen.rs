@@ -17,6 +17,12 @@ pub fn print(text: &str) -> Result<(), Error> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
 }
 
+/// Writes a result that is no text.
+pub fn bytes(content: &[u8]) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(content).and_then(|()| stdout.flush()).map_err(Error::from)
+}
+
 /// The whole of standard input.
 pub fn input() -> Result<String, Error> {
     std::io::read_to_string(std::io::stdin())

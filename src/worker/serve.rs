@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, interfaces, machine};
 use super::{mtu, tcp, udp};
@@ -14,6 +15,9 @@ use crate::report::screen;
 
 /// The longest that a task may take, in seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;
+
+/// How long tasks go on when standard input has ended.
+const LAST: Duration = Duration::from_secs(1);
 
 /// Works until standard input ends.
 pub fn serve() -> Result<(), Error> {
@@ -37,11 +41,18 @@ pub fn serve() -> Result<(), Error> {
     Ok(())
 }
 
+/// Removes the directory that the program was brought in. Running programs keep their files until they end.
+pub fn remove(folder: &Path) -> Result<(), Error> {
+    std::fs::remove_dir_all(folder)
+        .map_err(|error| Error::new(Kind::File, format!("cannot remove {}: {error}", folder.display())))
+}
+
 async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>) {
     let nonce = machine::nonce();
     let hello = Hello { envdoc: env!("CARGO_PKG_VERSION").into(), protocol: PROTOCOL, nonce: nonce.clone() };
     reply(0, Answer::Hello(hello));
     let mut listeners: HashMap<u64, JoinHandle<()>> = HashMap::new();
+    let mut tasks = JoinSet::new();
     while let Some(line) = requests.recv().await {
         let request: Request = match serde_json::from_slice(&line) {
             Ok(request) => request,
@@ -69,11 +80,15 @@ async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>) {
         }
         let listens = matches!(request.task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
         let id = request.id;
-        let task = tokio::spawn(one(request, nonce.clone()));
         if listens {
-            listeners.insert(id, task);
+            listeners.insert(id, tokio::spawn(one(request, nonce.clone())));
+        } else {
+            tasks.spawn(one(request, nonce.clone()));
         }
+        while tasks.try_join_next().is_some() {}
     }
+    // What was asked last may be answered still.
+    let _ = tokio::time::timeout(LAST, tasks.join_all()).await;
 }
 
 /// One task to its end or its deadline.

@@ -6,7 +6,7 @@
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
 # /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
-# machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base image.
+# machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base images.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 repository=$PWD
@@ -31,7 +31,7 @@ if [ "$(id -u)" -ne 0 ]; then
     skip_all "the lab needs root, or sudo without a password"
 fi
 [ -x "$envdoc" ] || { echo "$envdoc is not there: cargo build"; exit 2; }
-for program in dockerd docker docker-registry iptables debootstrap unshare ip ps jq perl; do
+for program in dockerd docker docker-registry iptables debootstrap unshare nsenter ip ps jq perl ssh sshd; do
     command -v "$program" >/dev/null || { echo "$program is missing: tests/run.sh installs what the lab needs"; exit 2; }
 done
 unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new namespaces"
@@ -75,26 +75,68 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# The base image: this machine's own release, so that the envdoc built here runs in it, and its Python, which proofs ask.
+# Base images: this machine's own release, so that the envdoc built here runs in them. `base` has Python, which proofs ask; those
+# that a case needs besides (`# needs: fleet`) are made when that case is run.
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
-base=target/lab/base-python-$codename.tar
-# What the lab kept before its base had a Python.
-rm -f "target/lab/base-$codename.tar"
-if [ ! -s "$base" ]; then
-    echo "making the base image ($codename, about 40 s, once)"
+# base FILE RELEASE PACKAGE…
+base() {
+    local file=target/lab/$1 release=$2 packages mirror
+    shift 2
+    [ ! -s "$file" ] || return 0
+    packages=$*
+    echo "making $file (about a minute, once)"
     mirror=$(apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" "Created-By: Packages" 2>/dev/null |
         awk -v release="$codename" '$1 == release { print $2; exit }')
-    if ! debootstrap --variant=minbase --include=python3 "$codename" "$lab/base" ${mirror:+"$mirror"} >"$lab/debootstrap.log" 2>&1; then
+    if ! debootstrap --variant=minbase ${DEBOOTSTRAP:-} ${packages:+--include="${packages// /,}"} "$release" "$lab/base" \
+        ${mirror:+"$mirror"} >"$lab/debootstrap.log" 2>&1; then
         tail -20 "$lab/debootstrap.log"
         echo "debootstrap failed"
         exit 2
     fi
-    rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/*
-    tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$base" && rm -rf "$lab/base"
-fi
+    rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/* "$lab/base/debootstrap"
+    tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$file" && rm -rf "$lab/base"
+}
+# needed WORD PATTERN…: whether one of the cases that will run says that it needs it.
+needed() {
+    local word=$1 file pattern
+    shift
+    [ $# -gt 0 ] || set -- ''
+    for pattern in "$@"; do
+        for file in tests/lab/cases/*"$pattern"*.sh; do
+            if grep -q "^# needs:.*\b$word\b" "$file" 2>/dev/null; then return 0; fi
+        done
+    done
+    return 1
+}
+# engine VERSION RELEASE: dockerd of another Debian release, for `hosts_start 2 VERSION`; containerd and runc stay this machine's.
+engine() {
+    local folder=$PWD/target/lab/engine-$1 apt=$lab/apt mirror
+    [ ! -x "$folder/usr/sbin/dockerd" ] || return 0
+    echo "fetching Docker $1 ($2), once"
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/deb"
+    mirror=$(apt-get indextargets --format "\$(REPO_URI)" "Created-By: Packages" "Release: $codename" 2>/dev/null | head -1)
+    echo "deb $mirror $2 main" >"$apt/sources.list"
+    (
+        cd "$apt/deb" &&
+            set -- -qq -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
+                -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root &&
+            apt-get "$@" update && apt-get "$@" download docker.io && mkdir -p "$folder" && dpkg -x docker.io_*.deb "$folder.part"
+    ) && rm -rf "$folder" && mv "$folder.part" "$folder" && rm -rf "$folder/usr/share" "$apt"
+}
+# What the lab kept before its base had a Python.
+rm -f "target/lab/base-$codename.tar"
+base "base-python-$codename.tar" "$codename" python3
+fleet=(python3 openssh-server openssh-client pdsh iproute2 iputils-ping)
+if needed fleet "$@"; then base "base-fleet-$codename.tar" "$codename" "${fleet[@]}"; fi
+if needed torch "$@"; then base "base-torch-$codename.tar" "$codename" "${fleet[@]}" python3-torch; fi
+if needed engine-26.1 "$@"; then engine 26.1 trixie || exit 2; fi
+# Not set up, only unpacked: what its C library is, counts.
+if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
-    LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/$base" \
+    LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
+    LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-$codename.tar" \
+    LAB_OLD="$repository/target/lab/base-old.tar" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
 for _ in $(seq 50); do
