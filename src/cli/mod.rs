@@ -4,6 +4,7 @@ mod build;
 mod catalog;
 mod check;
 mod checks;
+pub mod cluster;
 mod explain;
 pub mod image;
 mod inspect;
@@ -64,6 +65,7 @@ enum Command {
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
+    Cluster(cluster::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -98,6 +100,7 @@ impl Cli {
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),
+            Command::Cluster(args) => args.run(),
             Command::Worker(args) => args.run(),
         }
     }

@@ -41,7 +41,7 @@ pub use dockerignore::dockerignore;
 pub use requirements::requirements;
 
 /// Fills a template.
-fn fill<T: Serialize>(name: &str, template: &str, values: &T) -> Result<String, Error> {
+pub(crate) fn fill<T: Serialize>(name: &str, template: &str, values: &T) -> Result<String, Error> {
     let mut handlebars = Handlebars::new();
     handlebars.set_strict_mode(true);
     handlebars.register_escape_fn(handlebars::no_escape);

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind};
@@ -14,12 +14,58 @@ pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
         return Err(Error::new(Kind::File, format!("{} exists already", path.display()))
             .hint("use --force to replace it, or another name"));
     }
+    replace(path, text.as_bytes(), None)
+}
+
+/// Writes bytes to `path` with a mode that the file has from its first moment on, in place of what is there.
+pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    replace(path, bytes, Some(mode))
+}
+
+fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), Error> {
     let beside = beside(path);
-    let result = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let result = write_new(&beside, bytes, mode).and_then(|()| fs::rename(&beside, path));
     result.map_err(|error| {
         let _ = fs::remove_file(&beside);
         Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))
     })
+}
+
+/// A directory, made with those above it where it is not there.
+pub fn directory(path: &Path) -> Result<(), Error> {
+    if path.as_os_str().is_empty() {
+        return Ok(());
+    }
+    fs::create_dir_all(path)
+        .map_err(|error| Error::new(Kind::File, format!("cannot make {}: {error}", path.display())))
+}
+
+/// A directory for its owner alone, made where it is not there.
+pub fn private_directory(path: &Path) -> Result<(), Error> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)))
+        .map_err(|error| {
+            Error::new(Kind::File, format!("cannot make {} for you alone: {error}", path.display()))
+        })
+}
+
+/// The mode of a file, without its kind; `None` where there is none.
+pub fn mode(path: &Path) -> Option<u32> {
+    path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o7777)
+}
+
+/// The text of a file that holds a secret, as [`read`]; an error where others than its owner may read it.
+pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
+    if let Some(mode) = mode(path).filter(|mode| mode & 0o077 != 0) {
+        let says =
+            format!("{} has mode {mode:04o}: others than its owner can get at a private key", path.display());
+        return Err(Error::new(Kind::File, says)
+            .hint(format!("chmod 600 {}; if others could read it, make new keys", path.display())));
+    }
+    read(path)
 }
 
 /// The text of a file; `None` where there is none.
@@ -68,9 +114,14 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
-    file.write_all(text.as_bytes())?;
+/// Writes a file that must not be there. A mode that is given is the file's whatever the umask takes away.
+fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> std::io::Result<()> {
+    let first = mode.unwrap_or(0o644);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(path)?;
+    if let Some(mode) = mode {
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

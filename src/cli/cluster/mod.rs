@@ -1,0 +1,88 @@
+//! `envdoc cluster`: one file a verb.
+
+mod init;
+mod render;
+mod rotate_keys;
+
+use std::net::{IpAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use crate::cluster::plan::{ClusterPlan, settle};
+use crate::cluster::request::ClusterRequest;
+use crate::error::{Error, Kind};
+use crate::report::{file, screen};
+
+/// Several machines as one training cluster, described in cluster.yaml.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    Render(render::Args),
+    RotateKeys(rotate_keys::Args),
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self) -> Result<u8, Error> {
+        match self.command {
+            Command::Init(args) => args.run(),
+            Command::Render(args) => args.run(),
+            Command::RotateKeys(args) => args.run(),
+        }
+    }
+}
+
+/// Which cluster.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Source {
+    /// The cluster's description.
+    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    pub file: PathBuf,
+}
+
+impl Source {
+    /// Reads and settles it, and says what to know before using it.
+    pub fn plan(&self) -> Result<ClusterPlan, Error> {
+        let (_, plan) = read(&self.file)?;
+        for warning in &plan.warnings {
+            screen::note(&format!("warning: {warning}"));
+        }
+        Ok(plan)
+    }
+}
+
+/// Reads a cluster.yaml and settles it. A node without an engine whose address is this machine's is served by this machine's own.
+pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
+    let name = path.display().to_string();
+    let Some(text) = file::read(path)? else {
+        return Err(Error::new(Kind::File, format!("there is no file {name}"))
+            .hint("`envdoc cluster init --nodes ADDRESS,ADDRESS` writes one; -f names another"));
+    };
+    let mut request = ClusterRequest::parse(&name, &text)?;
+    request.origin = Some(name);
+    if request.name.is_none() {
+        // cluster.yaml in the working directory has no directory in its name.
+        let whole = std::path::absolute(path).ok();
+        let above = whole.as_deref().and_then(Path::parent).and_then(Path::file_name);
+        request.name = above.map(|name| name.to_string_lossy().into_owned());
+    }
+    for node in request.nodes.iter_mut().filter(|node| node.engine.is_none()) {
+        if own_address(&node.address) {
+            node.engine = Some("unix:///var/run/docker.sock".into());
+        }
+    }
+    let plan = settle(&request)?;
+    Ok((request, plan))
+}
+
+/// Whether an address is one of this machine's: then something can listen on it here.
+pub fn own_address(address: &str) -> bool {
+    address.parse::<IpAddr>().is_ok_and(|ip| UdpSocket::bind((ip, 0)).is_ok())
+}

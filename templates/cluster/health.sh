@@ -1,0 +1,10 @@
+#!/bin/sh
+# Whether this node's own sshd answers on its port: its host key is compared, so that nobody else's counts.
+set -eu
+network='' address='' ssh_port=''
+# shellcheck source=/dev/null
+. /etc/envdoc/node
+key=$(cut -d' ' -f2 /etc/envdoc/ssh/host_ed25519.pub)
+where=127.0.0.1
+[ "$network" != host ] || where=$address
+ssh-keyscan -T 4 -t ed25519 -p "$ssh_port" "$where" 2>/dev/null | grep -qF "$key"
