@@ -18,5 +18,6 @@ pub mod prove;
 pub mod render;
 pub mod report;
 pub mod resolve;
+pub mod smoke;
 pub mod worker;
 pub mod yaml;

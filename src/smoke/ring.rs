@@ -1,0 +1,401 @@
+//! An all-reduce (float32, sum) over plain sockets: every rank has one connection to the rank on its right and one from the rank on its
+//! left, and sends 2(n-1)/n of the data, the least that is possible.
+//!
+//! The data lies in as many segments as there are ranks. In step `t` of 2(n-1) a rank sends segment `rank - t` to the right and takes
+//! segment `rank - t - 1` from the left: in the first n-1 steps it adds what comes to its own (reduce-scatter), in the others it takes
+//! it over (all-gather). What a step receives is what the next one sends, so segments go in slices: a slice is sent on as soon
+//! as it was reduced, while the rest of its segment is still under way.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use super::pattern;
+
+/// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent on.
+const SLICE: usize = 64 << 10;
+/// Bytes that a socket surely takes without its other end reading; up to here no second thread is needed. Linux begins with 16 KiB
+/// for sending and 128 KiB for receiving (net.ipv4.tcp_wmem and tcp_rmem, Documentation/networking/ip-sysctl.rst).
+const ALONE: usize = 16 << 10;
+
+/// The ring did not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// Nothing could be sent to this rank.
+    #[error("sending to rank {rank}: {why}")]
+    Sending {
+        /// The rank on the right.
+        rank: usize,
+        /// What the system said.
+        why: String,
+    },
+    /// Nothing came from this rank.
+    #[error("receiving from rank {rank}: {why}")]
+    Receiving {
+        /// The rank on the left.
+        rank: usize,
+        /// What the system said.
+        why: String,
+    },
+}
+
+/// A rank of a ring.
+#[derive(Debug)]
+pub struct Ring {
+    rank: usize,
+    world: usize,
+    right: TcpStream,
+    left: TcpStream,
+    scratch: Vec<f32>,
+}
+
+/// The data of a rank: its segments, each in slices. A slice has a lock of its own, because it is reduced by one thread and sent by another.
+#[derive(Debug)]
+pub struct Data {
+    segments: Vec<Vec<Mutex<Vec<f32>>>>,
+    /// Elements before each segment.
+    starts: Vec<usize>,
+}
+
+impl Data {
+    /// Room for so many elements, for a ring of so many ranks.
+    pub fn new(elements: usize, world: usize) -> Data {
+        let (mut segments, mut starts, mut start) = (Vec::new(), Vec::new(), 0);
+        for segment in 0..world {
+            let length = elements / world + usize::from(segment < elements % world);
+            let slices = (0..length).step_by(SLICE).map(|at| vec![0.0; SLICE.min(length - at)]);
+            segments.push(slices.map(Mutex::new).collect());
+            starts.push(start);
+            start += length;
+        }
+        Data { segments, starts }
+    }
+
+    /// Writes the elements of a rank.
+    pub fn fill(&mut self, rank: usize) {
+        self.each(|index, value| *value = pattern::element(rank, index));
+    }
+
+    /// Elements that are not the sum of all ranks: how many, and the first.
+    pub fn wrong(&mut self, world: usize) -> (usize, Option<usize>) {
+        let (mut count, mut first) = (0, None);
+        self.each(|index, value| {
+            #[expect(clippy::float_cmp, reason = "whole numbers: the sum is exact or wrong")]
+            if *value != pattern::sum(world, index) {
+                count += 1;
+                first.get_or_insert(index);
+            }
+        });
+        (count, first)
+    }
+
+    /// Flips the bits of one byte, as a bad cable would: for tests of what is found then.
+    pub fn corrupt(&mut self, index: usize) {
+        self.each(|at, value| {
+            if at == index {
+                *value = f32::from_bits(value.to_bits() ^ 0x00ff_0000);
+            }
+        });
+    }
+
+    fn each(&mut self, mut visit: impl FnMut(usize, &mut f32)) {
+        for (segment, start) in self.segments.iter_mut().zip(&self.starts) {
+            let mut index = *start;
+            for slice in segment {
+                // Nobody else holds it: this borrow is exclusive.
+                for value in slice.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner) {
+                    visit(index, value);
+                    index += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Ring {
+    /// A rank with its two connections; a rank alone needs none and has nothing to do, so there are at least two. `stall` is the longest
+    /// that a connection may stand still.
+    pub fn new(
+        rank: usize,
+        world: usize,
+        right: TcpStream,
+        left: TcpStream,
+        stall: Duration,
+    ) -> std::io::Result<Ring> {
+        for stream in [&right, &left] {
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(stall))?;
+            stream.set_write_timeout(Some(stall))?;
+        }
+        Ok(Ring { rank, world, right, left, scratch: vec![0.0; SLICE] })
+    }
+
+    /// Sums the data of all ranks; every rank has the sum after it.
+    pub fn all_reduce(&mut self, data: &Data) -> Result<(), Broken> {
+        let largest =
+            data.segments.first().map_or(0, |slices| slices.iter().map(|slice| hold(slice).len()).sum());
+        if largest * size_of::<f32>() <= ALONE {
+            return self.one_after_the_other(data);
+        }
+        let (rank, world) = (self.rank, self.world);
+        let right = &mut self.right;
+        let (reduced, ready) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(move || send_all(rank, world, right, data, &ready));
+            let received = receive_all(rank, world, &mut self.left, &mut self.scratch, data, |step| {
+                // Where the sender has given up it says so itself.
+                let _ = if step + 1 < steps(world) { reduced.send(()) } else { Ok(()) };
+            });
+            drop(reduced);
+            let sent = sending.join().unwrap_or_else(|_| {
+                Err(Broken::Sending { rank: (rank + 1) % world, why: "the sending thread panicked".into() })
+            });
+            received.and(sent)
+        })
+    }
+
+    /// Sends so many bytes to the right while as many come from the left: what the path takes, both directions at once.
+    pub fn stream(&mut self, bytes: usize) -> Result<(), Broken> {
+        let (rank, world) = (self.rank, self.world);
+        let right = &mut self.right;
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(move || {
+                let block = vec![0_u8; SLICE * size_of::<f32>()];
+                let mut left = bytes;
+                while left > 0 {
+                    let now = left.min(block.len());
+                    right.write_all(&block[..now]).map_err(|error| sending_failed(rank, world, &error))?;
+                    left -= now;
+                }
+                Ok(())
+            });
+            let mut left = bytes;
+            let scratch: &mut [u8] = bytemuck::cast_slice_mut(&mut self.scratch);
+            while left > 0 {
+                let now = left.min(scratch.len());
+                self.left
+                    .read_exact(&mut scratch[..now])
+                    .map_err(|error| receiving_failed(rank, world, &error))?;
+                left -= now;
+            }
+            sending.join().unwrap_or_else(|_| {
+                Err(Broken::Sending { rank: (rank + 1) % world, why: "the sending thread panicked".into() })
+            })
+        })
+    }
+
+    /// For little data: what is sent fits into the socket, so that nobody waits for anybody.
+    fn one_after_the_other(&mut self, data: &Data) -> Result<(), Broken> {
+        let (rank, world) = (self.rank, self.world);
+        for step in 0..steps(world) {
+            for slice in &data.segments[sent(rank, world, step)] {
+                self.right
+                    .write_all(bytemuck::cast_slice(&hold(slice)))
+                    .map_err(|error| sending_failed(rank, world, &error))?;
+            }
+            receive(rank, world, step, &mut self.left, &mut self.scratch, data, |_| {})?;
+        }
+        Ok(())
+    }
+}
+
+/// Steps of an all-reduce.
+fn steps(world: usize) -> usize {
+    2 * (world - 1)
+}
+
+/// The segment that a rank sends in a step; it receives the one before it.
+fn sent(rank: usize, world: usize, step: usize) -> usize {
+    (rank + 2 * world - step) % world
+}
+
+/// A panic of the other thread ends the whole all-reduce anyway.
+fn hold(slice: &Mutex<Vec<f32>>) -> std::sync::MutexGuard<'_, Vec<f32>> {
+    slice.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn send_all(
+    rank: usize,
+    world: usize,
+    right: &mut TcpStream,
+    data: &Data,
+    ready: &Receiver<()>,
+) -> Result<(), Broken> {
+    for step in 0..steps(world) {
+        for slice in &data.segments[sent(rank, world, step)] {
+            if step > 0 && ready.recv().is_err() {
+                // The receiving side has given up, and tells why.
+                return Ok(());
+            }
+            right
+                .write_all(bytemuck::cast_slice(&hold(slice)))
+                .map_err(|error| sending_failed(rank, world, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn receive_all(
+    rank: usize,
+    world: usize,
+    left: &mut TcpStream,
+    scratch: &mut [f32],
+    data: &Data,
+    mut done: impl FnMut(usize),
+) -> Result<(), Broken> {
+    for step in 0..steps(world) {
+        receive(rank, world, step, left, scratch, data, &mut done)?;
+    }
+    Ok(())
+}
+
+fn receive(
+    rank: usize,
+    world: usize,
+    step: usize,
+    left: &mut TcpStream,
+    scratch: &mut [f32],
+    data: &Data,
+    mut done: impl FnMut(usize),
+) -> Result<(), Broken> {
+    let reduces = step < world - 1;
+    for slice in &data.segments[sent(rank, world, step + 1)] {
+        let length = hold(slice).len();
+        let came = &mut scratch[..length];
+        left.read_exact(bytemuck::cast_slice_mut(came))
+            .map_err(|error| receiving_failed(rank, world, &error))?;
+        let mut own = hold(slice);
+        if reduces {
+            for (own, came) in own.iter_mut().zip(came) {
+                *own += *came;
+            }
+        } else {
+            own.copy_from_slice(came);
+        }
+        drop(own);
+        done(step);
+    }
+    Ok(())
+}
+
+fn sending_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
+    Broken::Sending { rank: (rank + 1) % world, why: words(error) }
+}
+
+fn receiving_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
+    Broken::Receiving { rank: (rank + world - 1) % world, why: words(error) }
+}
+
+/// The system calls a stall "Resource temporarily unavailable", and a closed connection "failed to fill whole buffer".
+fn words(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the connection stands still".into(),
+        ErrorKind::UnexpectedEof => "it closed the connection".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STALL: Duration = Duration::from_secs(10);
+
+    /// A ring of so many ranks on the loopback.
+    fn ring(world: usize, stall: Duration) -> Vec<Ring> {
+        let listeners: Vec<TcpListener> =
+            (0..world).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let right: Vec<TcpStream> = (0..world)
+            .map(|rank| TcpStream::connect(listeners[(rank + 1) % world].local_addr().unwrap()).unwrap())
+            .collect();
+        let left = listeners.iter().map(|listener| listener.accept().unwrap().0);
+        right
+            .into_iter()
+            .zip(left)
+            .enumerate()
+            .map(|(rank, (right, left))| Ring::new(rank, world, right, left, stall).unwrap())
+            .collect()
+    }
+
+    /// What every rank finds wrong after an all-reduce of so many elements.
+    fn reduced(world: usize, elements: usize, corrupt: Option<usize>) -> Vec<(usize, Option<usize>)> {
+        let ranks = ring(world, STALL).into_iter().map(|mut rank| {
+            std::thread::spawn(move || {
+                let mut data = Data::new(elements, world);
+                data.fill(rank.rank);
+                if let Some(index) = corrupt.filter(|_| rank.rank == world - 1) {
+                    data.corrupt(index);
+                }
+                rank.all_reduce(&data).unwrap();
+                data.wrong(world)
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+        #[test]
+        fn every_element_on_every_rank_is_the_sum(world in 2_usize..9, elements in 0_usize..200_000) {
+            prop_assert_eq!(reduced(world, elements, None), vec![(0, None); world]);
+        }
+    }
+
+    #[test]
+    fn worlds_that_do_not_divide_and_data_larger_than_a_slice() {
+        for (world, elements) in
+            [(2, 1), (3, 2), (5, 3), (64, 1000), (64, 63), (3, 1_000_003), (2, 4 * SLICE)]
+        {
+            assert_eq!(reduced(world, elements, None), vec![(0, None); world], "{world} ranks, {elements}");
+        }
+    }
+
+    #[test]
+    fn a_corrupted_byte_is_found_by_every_rank() {
+        for elements in [1000, 300_000] {
+            assert_eq!(reduced(3, elements, Some(777)), vec![(1, Some(777)); 3]);
+        }
+    }
+
+    #[test]
+    fn a_rank_that_is_gone_and_one_that_is_silent_are_named() {
+        for elements in [10, 1_000_000] {
+            let mut ranks = ring(3, Duration::from_millis(300));
+            let silent = ranks.remove(1);
+            let broken: Vec<Broken> = std::thread::scope(|scope| {
+                let started: Vec<_> = ranks
+                    .iter_mut()
+                    .map(|rank| scope.spawn(move || rank.all_reduce(&Data::new(elements, 3)).unwrap_err()))
+                    .collect();
+                started.into_iter().map(|rank| rank.join().unwrap()).collect()
+            });
+            let at_two = Broken::Receiving { rank: 1, why: "the connection stands still".into() };
+            assert!(broken.contains(&at_two), "{broken:?}");
+            drop(silent);
+        }
+        let mut ranks = ring(2, STALL);
+        drop(ranks.pop());
+        let error = ranks[0].all_reduce(&Data::new(10, 2)).unwrap_err();
+        assert!(
+            matches!(&error, Broken::Receiving { rank: 1, .. } | Broken::Sending { rank: 1, .. }),
+            "{error:?}"
+        );
+    }
+
+    #[test]
+    fn the_raw_path_carries_as_many_bytes_as_asked() {
+        let ranks: Vec<_> = ring(3, STALL)
+            .into_iter()
+            .map(|mut rank| std::thread::spawn(move || rank.stream(5_000_001)))
+            .collect();
+        assert!(ranks.into_iter().all(|rank| rank.join().unwrap().is_ok()));
+    }
+}
