@@ -1,6 +1,12 @@
 //! The smoke test: an all-reduce between the ranks of a cluster, with a verdict.
 //!
-//! [`pattern`] is what the ranks sum and how every element of the sum is known, [`ring`] the all-reduce over TCP.
+//! [`ladder`] climbs from "is there a way" to "how fast", with a worker in every place; [`rank`] is what a worker does in it: [`ring`] is the
+//! all-reduce over TCP, [`pattern`] what is summed. [`local`] has the places on this machine. [`outcome`] is what comes of it.
 
+pub mod bandwidth;
+pub mod ladder;
+pub mod local;
+pub mod outcome;
 pub mod pattern;
+pub mod rank;
 pub mod ring;

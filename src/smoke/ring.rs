@@ -41,6 +41,15 @@ pub enum Broken {
     },
 }
 
+impl Broken {
+    /// The neighbour with whom it broke.
+    pub fn rank(&self) -> usize {
+        match self {
+            Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => *rank,
+        }
+    }
+}
+
 /// A rank of a ring.
 #[derive(Debug)]
 pub struct Ring {
@@ -76,6 +85,11 @@ impl Data {
     /// Writes the elements of a rank.
     pub fn fill(&mut self, rank: usize) {
         self.each(|index, value| *value = pattern::element(rank, index));
+    }
+
+    /// Nothing but zeros.
+    pub fn zero(&mut self) {
+        self.each(|_, value| *value = 0.0);
     }
 
     /// Elements that are not the sum of all ranks: how many, and the first.

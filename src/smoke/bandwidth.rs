@@ -1,0 +1,84 @@
+//! What a time means as bandwidth, as nccl-tests defines it (NVIDIA/nccl-tests, doc/PERFORMANCE.md), and which sizes are measured.
+
+/// Bytes per second that the operation gives its caller: the size of the data over the time.
+pub fn algorithm(bytes: usize, seconds: f64) -> f64 {
+    bytes as f64 / seconds
+}
+
+/// Bytes per second that the slowest link carries: in an all-reduce every rank must send 2(n-1)/n of the data, whatever the algorithm, so
+/// that this number can be held against the hardware's for any number of ranks.
+pub fn bus(bytes: usize, seconds: f64, world: usize) -> f64 {
+    algorithm(bytes, seconds) * 2.0 * (world as f64 - 1.0) / world as f64
+}
+
+/// The middle of some times; of two middles the greater.
+pub fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The sizes that are measured unless others are asked for: powers of two from 8 bytes to 256 MiB.
+pub const SIZES: &str = "8-256M";
+
+/// `8-256M` (every power of two between them), or a list: `4K,1M,64M`. In bytes, each a multiple of four.
+pub fn sizes(text: &str) -> Result<Vec<usize>, String> {
+    let mut sizes = match text.split_once('-') {
+        Some((first, last)) => {
+            let (first, last) = (size(first)?, size(last)?);
+            if first > last {
+                return Err(format!("{first} bytes are more than {last}"));
+            }
+            std::iter::successors(Some(first), |size| size.checked_mul(2))
+                .take_while(|size| *size <= last)
+                .collect()
+        }
+        None => text.split(',').map(size).collect::<Result<Vec<usize>, String>>()?,
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor: usize = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(format!("{text:?} is no size; 64K, 256M and 1G are")),
+    };
+    let number: usize = digits.parse().map_err(|_| format!("{text:?} is no size; 64K, 256M and 1G are"))?;
+    let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= 16 << 30);
+    match bytes {
+        Some(bytes) if bytes >= 4 && bytes % 4 == 0 => Ok(bytes),
+        Some(bytes) => Err(format!("{bytes} bytes are no whole float32 numbers: a multiple of 4 is")),
+        None => Err(format!("{text} is more than 16G")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidths_of_a_known_time() {
+        // 1 GiB in 0.1 s over 4 ranks: 10.7 GB/s, each link 1.5 times as much.
+        assert!((algorithm(1 << 30, 0.1) / 1e9 - 10.737).abs() < 0.001);
+        assert!((bus(1 << 30, 0.1, 4) / algorithm(1 << 30, 0.1) - 1.5).abs() < 1e-12);
+        assert!((bus(8, 1.0, 2) - 8.0).abs() < 1e-12);
+        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_as_typed() {
+        assert_eq!(sizes("8-64").unwrap(), [8, 16, 32, 64]);
+        assert_eq!(sizes(SIZES).unwrap().len(), 26);
+        assert_eq!(sizes("1M, 4K,1M").unwrap(), [4096, 1 << 20]);
+        for wrong in ["", "7", "0", "1T", "64-8", "-8", "17G", "1.5M"] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! A rank, inside: what a worker does for the smoke test. A worker is one rank of one ring at a time.
+//!
+//! The caller is the rendezvous: it has every rank listen ([`Task::Listen`]), and tells each whom to connect to ([`Task::Join`]). A connection
+//! begins with a line that names the run and the rank, so that what is left of an earlier run, or a second process of the same
+//! rank, is refused by name.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::ring::{Data, Ring};
+
+/// The first word of a connection between ranks.
+const GREETING: &str = "envdoc-ring";
+/// The longest line of a greeting, in bytes.
+const GREETING_MAX: u64 = 300;
+/// How often a connection is tried again while the other rank does not listen yet.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// What a rank can do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rank", rename_all = "kebab-case")]
+pub enum Task {
+    /// Listens for the rank on the left; [`Answer::Listening`].
+    Listen {
+        /// The address to listen on; all of them where it is left out.
+        address: Option<IpAddr>,
+    },
+    /// Connects to the rank on the right and waits for the one on the left; [`Answer::Joined`].
+    Join {
+        /// Which run this is: ranks of others are refused.
+        run: String,
+        /// Which rank this is, from 0.
+        number: usize,
+        /// How many there are; at least 2.
+        world: usize,
+        /// Address of the rank on the right.
+        address: IpAddr,
+        /// Its port.
+        port: u16,
+        /// The longest that a connection may stand still later, in seconds.
+        stall: f64,
+    },
+    /// All-reduces: once checked, `warmup` times, `iterations` times with a clock, once checked again; [`Answer::Reduced`].
+    AllReduce {
+        /// How many float32.
+        elements: usize,
+        /// Rounds before those that count.
+        warmup: usize,
+        /// Rounds that count.
+        iterations: usize,
+        /// A test's: the element of which a byte is turned before the first round.
+        corrupt: Option<usize>,
+    },
+    /// Sends to the right while receiving from the left, without reducing: what the path takes; [`Answer::Streamed`].
+    Stream {
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// Closes the connections; [`Answer::Left`].
+    Leave,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "came", rename_all = "kebab-case")]
+pub enum Answer {
+    /// Of [`Task::Listen`].
+    Listening {
+        /// The port.
+        port: u16,
+    },
+    /// Of [`Task::Join`].
+    Joined {
+        /// Connections that were refused, and why.
+        refused: Vec<String>,
+    },
+    /// Of [`Task::AllReduce`].
+    Reduced {
+        /// Seconds of each round that counted.
+        seconds: Vec<f64>,
+        /// Elements that were not the sum of all ranks, in the checked rounds together.
+        wrong: usize,
+        /// The first of them.
+        first_wrong: Option<usize>,
+    },
+    /// Of [`Task::Stream`].
+    Streamed {
+        /// Seconds that it took.
+        seconds: f64,
+    },
+    /// Of [`Task::Leave`].
+    Left,
+    /// It could not be done.
+    Broken(Broken),
+}
+
+/// Why something could not be done, and who is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    /// The rank that did not do its part, where that is known.
+    pub culprit: Option<usize>,
+    /// In words.
+    pub says: String,
+}
+
+/// Between two tasks.
+#[derive(Default)]
+struct State {
+    listener: Option<Arc<TcpListener>>,
+    ring: Option<(Ring, usize, usize)>,
+}
+
+/// This process's rank.
+static STATE: Mutex<State> = Mutex::new(State { listener: None, ring: None });
+
+fn state() -> std::sync::MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does a task; the caller has the deadline.
+pub async fn answer(task: Task, deadline: Duration) -> Answer {
+    let done = match task {
+        Task::Listen { address } => listen(address).await,
+        Task::Join { run, number, world, address, port, stall } => {
+            join(
+                &run,
+                number,
+                world,
+                (address, port),
+                Duration::from_secs_f64(stall.clamp(0.1, 3600.0)),
+                deadline,
+            )
+            .await
+        }
+        Task::Leave => {
+            *state() = State::default();
+            Ok(Answer::Left)
+        }
+        Task::AllReduce { elements, warmup, iterations, corrupt } => {
+            blocking(move |ring, number, world| {
+                reduce(ring, (number, world), elements, (warmup, iterations), corrupt)
+            })
+            .await
+        }
+        Task::Stream { bytes } => {
+            blocking(move |ring, _, _| {
+                let start = Instant::now();
+                ring.stream(bytes)?;
+                Ok(Answer::Streamed { seconds: start.elapsed().as_secs_f64() })
+            })
+            .await
+        }
+    };
+    done.unwrap_or_else(Answer::Broken)
+}
+
+async fn listen(address: Option<IpAddr>) -> Result<Answer, Broken> {
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let listener = TcpListener::bind((address, 0)).await.map_err(|error| of_no_rank(&error.to_string()))?;
+    let port = listener.local_addr().map_err(|error| of_no_rank(&error.to_string()))?.port();
+    *state() = State { listener: Some(Arc::new(listener)), ring: None };
+    Ok(Answer::Listening { port })
+}
+
+async fn join(
+    run: &str,
+    number: usize,
+    world: usize,
+    right: (IpAddr, u16),
+    stall: Duration,
+    deadline: Duration,
+) -> Result<Answer, Broken> {
+    if world < 2 || number >= world {
+        return Err(of_no_rank(&format!("there is no rank {number} of {world}")));
+    }
+    let Some(listener) = state().listener.clone() else { return Err(of_no_rank("it does not listen yet")) };
+    let (to, from) = ((number + 1) % world, (number + world - 1) % world);
+    // A little before the caller's deadline, so that it is this side that tells who is missing.
+    let early = deadline.mul_f64(0.9);
+    let mut refused = Vec::new();
+    let connecting = tokio::time::timeout(early, connect(run, number, world, right));
+    let accepting = tokio::time::timeout(early, accept(&listener, run, from, world, &mut refused));
+    let (connected, accepted) = tokio::join!(connecting, accepting);
+    let missing = |rank: usize, how: &str| Broken { culprit: Some(rank), says: format!("rank {rank} {how}") };
+    let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
+    let left = accepted
+        .map_err(|_| missing(from, &format!("did not connect within {:.1} s{also}", early.as_secs_f64())))?
+        .map_err(|why| of_no_rank(&why))?;
+    let right = connected
+        .map_err(|_| missing(to, &format!("did not accept within {:.1} s", early.as_secs_f64())))?
+        .map_err(|why| missing(to, &why))?;
+    let streams = [right, left].map(|stream| {
+        let stream = stream.into_std()?;
+        stream.set_nonblocking(false)?;
+        Ok::<_, std::io::Error>(stream)
+    });
+    let [right, left] = streams;
+    let ring = right
+        .and_then(|right| Ring::new(number, world, right, left?, stall))
+        .map_err(|error| of_no_rank(&error.to_string()))?;
+    state().ring = Some((ring, number, world));
+    Ok(Answer::Joined { refused })
+}
+
+/// Connects and introduces itself; the other side says `ok`, or why not. Tried again while nobody listens.
+async fn connect(run: &str, number: usize, world: usize, right: (IpAddr, u16)) -> Result<TcpStream, String> {
+    let mut stream = loop {
+        match TcpStream::connect(right).await {
+            Ok(stream) => break stream,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                tokio::time::sleep(AGAIN).await;
+            }
+            Err(error) => return Err(format!("at {}: {error}", right.0)),
+        }
+    };
+    let greeting = format!("{GREETING} {run} {number} {world}\n");
+    stream.write_all(greeting.as_bytes()).await.map_err(|error| error.to_string())?;
+    let mut word = Vec::new();
+    loop {
+        let byte = stream.read_u8().await.map_err(|_| "closed the connection".to_owned())?;
+        if byte == b'\n' || word.len() as u64 > GREETING_MAX {
+            break;
+        }
+        word.push(byte);
+    }
+    match word.as_slice() {
+        b"ok" => Ok(stream),
+        other => Err(format!("refused: {}", String::from_utf8_lossy(other))),
+    }
+}
+
+/// Takes the rank on the left; refuses everybody else and goes on.
+async fn accept(
+    listener: &TcpListener,
+    run: &str,
+    from: usize,
+    world: usize,
+    refused: &mut Vec<String>,
+) -> Result<TcpStream, String> {
+    let wanted = format!("{GREETING} {run} {from} {world}");
+    loop {
+        let (stream, address) = listener.accept().await.map_err(|error| error.to_string())?;
+        let mut lines = BufReader::with_capacity(1, stream);
+        let mut line = String::new();
+        // Whoever connects and says nothing keeps nobody waiting.
+        let read = (&mut lines).take(GREETING_MAX).read_line(&mut line);
+        let _ = tokio::time::timeout(Duration::from_secs(1), read).await;
+        let mut stream = lines.into_inner();
+        let line = line.trim_end();
+        if line == wanted {
+            stream.write_all(b"ok\n").await.map_err(|error| error.to_string())?;
+            return Ok(stream);
+        }
+        let who = match line.split(' ').collect::<Vec<_>>()[..] {
+            [GREETING, other, rank, _] if other != run => format!("rank {rank} of another run"),
+            [GREETING, _, rank, of] => format!("rank {rank} of {of}, which is not its neighbour"),
+            _ => "no rank of envdoc".to_owned(),
+        };
+        refused.push(format!("{who} at {address}"));
+        let _ = stream.write_all(format!("this is for rank {from} of {world}\n").as_bytes()).await;
+    }
+}
+
+/// Work with the ring, on a thread of its own; the ring comes back when it is done, and is gone when it broke.
+async fn blocking(
+    work: impl FnOnce(&mut Ring, usize, usize) -> Result<Answer, super::ring::Broken> + Send + 'static,
+) -> Result<Answer, Broken> {
+    let Some((mut ring, number, world)) = state().ring.take() else {
+        return Err(of_no_rank("it is in no ring"));
+    };
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work(&mut ring, number, world);
+        if done.is_ok() {
+            state().ring = Some((ring, number, world));
+        }
+        done
+    });
+    match done.await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(broken)) => Err(Broken { culprit: Some(broken.rank()), says: broken.to_string() }),
+        Err(error) => Err(of_no_rank(&error.to_string())),
+    }
+}
+
+fn reduce(
+    ring: &mut Ring,
+    (number, world): (usize, usize),
+    elements: usize,
+    (warmup, iterations): (usize, usize),
+    corrupt: Option<usize>,
+) -> Result<Answer, super::ring::Broken> {
+    let mut data = Data::new(elements, world);
+    let (mut wrong, mut first_wrong) = (0, None);
+    let mut checked = |ring: &mut Ring, data: &mut Data, corrupt: Option<usize>| {
+        data.fill(number);
+        if let Some(index) = corrupt {
+            data.corrupt(index);
+        }
+        ring.all_reduce(data)?;
+        let (count, first) = data.wrong(world);
+        wrong += count;
+        first_wrong = first_wrong.or(first);
+        Ok(())
+    };
+    checked(ring, &mut data, corrupt)?;
+    // What is summed again and again would soon be infinite, which costs other time than numbers do.
+    data.zero();
+    let together = Data::new(world, world);
+    let mut seconds = Vec::with_capacity(iterations);
+    for round in 0..warmup + iterations {
+        // Everybody begins at the same time; else the wait for the last one would count as bandwidth.
+        ring.all_reduce(&together)?;
+        let start = Instant::now();
+        ring.all_reduce(&data)?;
+        if round >= warmup {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    checked(ring, &mut data, None)?;
+    Ok(Answer::Reduced { seconds, wrong, first_wrong })
+}
+
+fn of_no_rank(says: &str) -> Broken {
+    Broken { culprit: None, says: says.to_owned() }
+}
