@@ -126,6 +126,7 @@ fn schemas() {
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
     same("docs/schemas/request.json", &schema::<ImageRequest>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());
+    same("docs/schemas/smoke.json", &schema::<report::smoke::SmokeReport>());
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
 }
 

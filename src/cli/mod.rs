@@ -15,6 +15,7 @@ mod registry;
 mod render;
 mod resolve;
 mod several;
+mod smoke;
 mod snapshot;
 mod wishes;
 mod worker;
@@ -62,6 +63,7 @@ enum Command {
     Snapshot(snapshot::Args),
     Lint(lint::Args),
     Inspect(inspect::Args),
+    Smoke(smoke::Args),
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
@@ -97,6 +99,7 @@ impl Cli {
             Command::Snapshot(args) => args.run(),
             Command::Lint(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Smoke(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),

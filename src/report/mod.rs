@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod matrix;
 pub mod resolve;
 pub mod screen;
+pub mod smoke;
 pub mod text;
 
 #[cfg(test)]

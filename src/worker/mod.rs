@@ -106,6 +106,11 @@ pub enum Task {
         #[serde(default)]
         exclude: Vec<String>,
     },
+    /// The work of a rank of the smoke test; [`Answer::Rank`].
+    Rank {
+        /// Which.
+        task: crate::smoke::rank::Task,
+    },
     /// Closes a listener; [`Answer::Stopped`].
     Stop {
         /// The `id` of its request.
@@ -189,6 +194,11 @@ pub enum Answer {
     Identity(Identity),
     /// Of [`Task::Digest`].
     Digest(Digest),
+    /// Of [`Task::Rank`].
+    Rank {
+        /// What came of it.
+        answer: crate::smoke::rank::Answer,
+    },
     /// Of [`Task::Stop`].
     Stopped,
     /// It could not be done.

@@ -12,6 +12,7 @@ use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest,
 use super::{mtu, tcp, udp};
 use crate::error::{Error, Kind};
 use crate::report::screen;
+use crate::smoke::rank;
 
 /// The longest that a task may take, in seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -100,7 +101,7 @@ async fn one(request: Request, nonce: String) {
     }
     let listens = matches!(task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
     let deadline = Duration::from_secs_f64(seconds);
-    match tokio::time::timeout(deadline, answer(id, task, &nonce)).await {
+    match tokio::time::timeout(deadline, answer(id, task, deadline, &nonce)).await {
         Ok(answer) => reply(id, answer),
         // A listener that stood until its end has answered already.
         Err(_) if listens => {}
@@ -108,7 +109,7 @@ async fn one(request: Request, nonce: String) {
     }
 }
 
-async fn answer(id: u64, task: Task, nonce: &str) -> Answer {
+async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer {
     let listening = |port| reply(id, Answer::Listening { port });
     let answer = match task {
         Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
@@ -124,6 +125,7 @@ async fn answer(id: u64, task: Task, nonce: &str) -> Answer {
         Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
         Task::Identity => Ok(Answer::Identity(machine::identity())),
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
+        Task::Rank { task } => Ok(Answer::Rank { answer: rank::answer(task, deadline).await }),
         Task::Stop { .. } => Ok(Answer::Stopped),
     };
     answer.unwrap_or_else(Answer::Failed)

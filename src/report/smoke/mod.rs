@@ -1,0 +1,185 @@
+//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the plot of [`plot`].
+
+pub mod page;
+pub mod plot;
+pub mod text;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::{Error, Kind};
+use crate::smoke::outcome::{Outcome, Status};
+
+/// Version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests prints them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SmokeReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// `ok`, `slow`, `wrong` or `failed`.
+    pub verdict: String,
+    /// Why, in a sentence or two.
+    pub says: String,
+    /// Where each rank is, in the order of the ranks.
+    pub ranks: Vec<String>,
+    /// The rungs of the ladder that were tried, in order.
+    pub phases: Vec<PhaseEntry>,
+    /// The sizes that were measured, in order.
+    pub results: Vec<ResultEntry>,
+    /// What carried the data: `tcp`.
+    pub transport: String,
+    /// What the bandwidth of the largest size is held against; null where nothing was measured.
+    pub expected: Option<ExpectedEntry>,
+    /// What every link of the ring carried without reducing, in GB/s: from the rank before to the rank at that place.
+    pub links_gbps: Vec<f64>,
+}
+
+/// A rung of the ladder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PhaseEntry {
+    /// Which: `tcp`, `rendezvous`, `all-reduce`, `path`, `bandwidth`.
+    pub name: String,
+    /// On which node; null where it is the ring's.
+    pub node: Option<String>,
+    /// `passed`, `failed` or `skipped`.
+    pub status: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was seen.
+    pub says: String,
+}
+
+/// One size.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ResultEntry {
+    /// Bytes that were reduced.
+    pub bytes: usize,
+    /// Median of the rounds, each as long as its slowest rank.
+    pub seconds: f64,
+    /// Algorithm bandwidth: bytes over time.
+    pub algbw_gbps: f64,
+    /// Bus bandwidth: algorithm bandwidth times 2(n-1)/n.
+    pub busbw_gbps: f64,
+    /// Whether every element on every rank was the sum of all ranks.
+    pub correct: bool,
+}
+
+/// What a bandwidth is held against.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExpectedEntry {
+    /// Bus bandwidth.
+    pub busbw_gbps: f64,
+    /// The part of it below which the verdict is `slow`.
+    pub tolerance: f64,
+    /// Where the number is from.
+    pub from: String,
+}
+
+/// The report for machines.
+pub fn json(outcome: &Outcome) -> SmokeReport {
+    SmokeReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        verdict: outcome.verdict.id().into(),
+        says: outcome.says.clone(),
+        ranks: outcome.ranks.clone(),
+        phases: outcome
+            .phases
+            .iter()
+            .map(|phase| PhaseEntry {
+                name: phase.name.into(),
+                node: phase.node.clone(),
+                status: phase.status.id().into(),
+                seconds: phase.seconds,
+                says: phase.says.clone(),
+            })
+            .collect(),
+        results: outcome
+            .results
+            .iter()
+            .map(|result| ResultEntry {
+                bytes: result.bytes,
+                seconds: result.seconds,
+                algbw_gbps: result.algorithm / 1e9,
+                busbw_gbps: result.bus / 1e9,
+                correct: result.wrong == 0,
+            })
+            .collect(),
+        transport: outcome.transport.clone(),
+        expected: outcome.expected.as_ref().map(|expected| ExpectedEntry {
+            busbw_gbps: expected.bus / 1e9,
+            tolerance: expected.tolerance,
+            from: expected.from.clone(),
+        }),
+        links_gbps: outcome.links.iter().map(|link| link / 1e9).collect(),
+    }
+}
+
+/// JUnit XML for CI systems: a case for each rung and one for the verdict.
+pub fn junit(outcome: &Outcome) -> Result<String, Error> {
+    let mut suite = TestSuite::new("smoke");
+    let failure = |says: &str| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(says.to_owned()).set_type("error");
+        status
+    };
+    for phase in &outcome.phases {
+        let status = match phase.status {
+            Status::Passed => TestCaseStatus::success(),
+            Status::Failed => failure(&phase.says),
+            Status::Skipped => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message(phase.says.clone());
+                status
+            }
+        };
+        let name = phase.node.as_ref().map_or(phase.name.to_owned(), |node| format!("{} {node}", phase.name));
+        let mut case = TestCase::new(name, status);
+        case.set_classname("envdoc.smoke").set_time(std::time::Duration::from_secs_f64(phase.seconds));
+        suite.add_test_case(case);
+    }
+    let fine = outcome.verdict == crate::smoke::outcome::Verdict::Ok;
+    let mut case =
+        TestCase::new("verdict", if fine { TestCaseStatus::success() } else { failure(&outcome.says) });
+    case.set_classname("envdoc.smoke");
+    suite.add_test_case(case);
+    let mut report = quick_junit::Report::new("envdoc smoke");
+    report.add_test_suite(suite);
+    report.to_string().map_err(|error| Error::new(Kind::File, format!("cannot write JUnit XML: {error}")))
+}
+
+/// Markdown for an issue or a pull request.
+pub fn markdown(outcome: &Outcome) -> String {
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut text = format!("**smoke: {}** - {}\n\n", outcome.verdict.id(), cell(&outcome.says));
+    text += "| phase | node | status | seconds | |\n|---|---|---|---:|---|\n";
+    for phase in &outcome.phases {
+        let node = phase.node.as_deref().unwrap_or("all");
+        let (status, seconds) = (phase.status.id(), phase.seconds);
+        text += &format!(
+            "| {} | {} | {status} | {seconds:.2} | {} |\n",
+            phase.name,
+            cell(node),
+            cell(&phase.says)
+        );
+    }
+    if !outcome.results.is_empty() {
+        text += "\n| bytes | time, µs | algbw, GB/s | busbw, GB/s | correct |\n|---:|---:|---:|---:|---|\n";
+    }
+    for result in &outcome.results {
+        text += &format!(
+            "| {} | {:.1} | {:.3} | {:.3} | {} |\n",
+            result.bytes,
+            result.seconds * 1e6,
+            result.algorithm / 1e9,
+            result.bus / 1e9,
+            if result.wrong == 0 { "yes" } else { "no" }
+        );
+    }
+    text
+}

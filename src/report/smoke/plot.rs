@@ -1,0 +1,121 @@
+//! Bus bandwidth over size, as SVG. Both axes are logarithmic; the line across is what the path carries.
+
+use std::fmt::Write;
+
+use crate::smoke::outcome::{Measured, Outcome};
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 50.0;
+
+/// Draws it; a document of its own that needs nothing beside it.
+pub fn svg(outcome: &Outcome) -> String {
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n<title>Bus bandwidth over size</title>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+    );
+    let measured: Vec<&Measured> = outcome.results.iter().filter(|result| result.bus > 0.0).collect();
+    let (Some(first), Some(last)) = (measured.first(), measured.last()) else {
+        let _ = writeln!(text, "<text x=\"{LEFT}\" y=\"{TOP}\">nothing was measured</text>\n</svg>");
+        return text;
+    };
+    let expected = outcome.expected.as_ref().map(|expected| expected.bus);
+    let all = measured.iter().map(|result| result.bus).chain(expected);
+    let (low, high) = all.fold((f64::MAX, 0.0_f64), |(low, high), bus| (low.min(bus), high.max(bus)));
+    let (low, high) = (low.log10().floor(), high.log10().ceil().max(low.log10().floor() + 1.0));
+    let (small, large) = ((first.bytes as f64).log2(), (last.bytes as f64).log2());
+    let span = (large - small).max(1.0);
+    let x = |bytes: f64| LEFT + (bytes.log2() - small) / span * (WIDTH - LEFT - RIGHT);
+    let y = |bus: f64| TOP + (high - bus.log10()) / (high - low) * (HEIGHT - TOP - BOTTOM);
+
+    let mut decade = low;
+    while decade <= high {
+        let at = y(10_f64.powf(decade));
+        let _ = writeln!(
+            text,
+            "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            WIDTH - RIGHT,
+            LEFT - 6.0,
+            at + 4.0,
+            rate(10_f64.powf(decade))
+        );
+        decade += 1.0;
+    }
+    for result in measured.iter().step_by(measured.len() / 9 + 1) {
+        let at = x(result.bytes as f64);
+        let _ = writeln!(
+            text,
+            "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            HEIGHT - BOTTOM + 18.0,
+            size(result.bytes)
+        );
+    }
+    let middle = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
+    let _ = writeln!(
+        text,
+        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">size of the data</text>\n\
+         <text x=\"{LEFT}\" y=\"{:.1}\">bus bandwidth</text>",
+        HEIGHT - 10.0,
+        TOP - 12.0
+    );
+    if let Some(bus) = expected {
+        let at = y(bus);
+        let _ = writeln!(
+            text,
+            "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#b00\" \
+             stroke-dasharray=\"6 4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#b00\">what the path carries: \
+             {}</text>",
+            WIDTH - RIGHT,
+            WIDTH - RIGHT,
+            at - 6.0,
+            rate(bus)
+        );
+    }
+    let points: Vec<String> =
+        measured.iter().map(|result| format!("{:.1},{:.1}", x(result.bytes as f64), y(result.bus))).collect();
+    let _ = writeln!(
+        text,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"#06c\" stroke-width=\"2\"/>",
+        points.join(" ")
+    );
+    for (point, result) in points.iter().zip(&measured) {
+        let (at_x, at_y) = point.split_once(',').unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{at_x}\" cy=\"{at_y}\" r=\"3\" fill=\"#06c\"><title>{}: {}</title></circle>",
+            size(result.bytes),
+            rate(result.bus)
+        );
+    }
+    text + "</svg>\n"
+}
+
+fn rate(bus: f64) -> String {
+    match bus {
+        bus if bus >= 1e9 => format!("{} GB/s", short(bus / 1e9)),
+        bus if bus >= 1e6 => format!("{} MB/s", short(bus / 1e6)),
+        bus => format!("{} kB/s", short(bus / 1e3)),
+    }
+}
+
+fn short(number: f64) -> String {
+    if number >= 10.0 || (number - number.round()).abs() < 1e-9 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.2}")
+    }
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 30 => format!("{} GiB", bytes >> 30),
+        bytes if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} B"),
+    }
+}
