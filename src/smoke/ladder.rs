@@ -130,7 +130,7 @@ impl Ladder<'_> {
             )
         });
         let failed: Vec<_> = join_all(pairs).await.into_iter().flatten().collect();
-        join_all(self.places.iter().zip(&listening).map(|(place, listening)| async {
+        join_all(self.places.iter().zip(&listening).map(|(place, listening)| async move {
             if let Ok((listener, _)) = listening {
                 let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
             }
@@ -405,8 +405,8 @@ impl Ladder<'_> {
 }
 
 async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
-    match place.session.ask(worker::Task::Rank { task }, deadline).await {
-        Ok(worker::Answer::Rank { answer }) => Ok(answer),
+    match place.session.ask(worker::Task::Rank(task), deadline).await {
+        Ok(worker::Answer::Rank(answer)) => Ok(answer),
         Ok(other) => Err(format!("it answered {other:?}")),
         Err(failure) => Err(failure.says),
     }

@@ -248,8 +248,8 @@ async fn accept(
         let mut lines = BufReader::with_capacity(1, stream);
         let mut line = String::new();
         // Whoever connects and says nothing keeps nobody waiting.
-        let read = (&mut lines).take(GREETING_MAX).read_line(&mut line);
-        let _ = tokio::time::timeout(Duration::from_secs(1), read).await;
+        let mut first = (&mut lines).take(GREETING_MAX);
+        let _ = tokio::time::timeout(Duration::from_secs(1), first.read_line(&mut line)).await;
         let mut stream = lines.into_inner();
         let line = line.trim_end();
         if line == wanted {

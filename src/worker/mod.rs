@@ -107,10 +107,7 @@ pub enum Task {
         exclude: Vec<String>,
     },
     /// The work of a rank of the smoke test; [`Answer::Rank`].
-    Rank {
-        /// Which.
-        task: crate::smoke::rank::Task,
-    },
+    Rank(crate::smoke::rank::Task),
     /// Closes a listener; [`Answer::Stopped`].
     Stop {
         /// The `id` of its request.
@@ -195,10 +192,7 @@ pub enum Answer {
     /// Of [`Task::Digest`].
     Digest(Digest),
     /// Of [`Task::Rank`].
-    Rank {
-        /// What came of it.
-        answer: crate::smoke::rank::Answer,
-    },
+    Rank(crate::smoke::rank::Answer),
     /// Of [`Task::Stop`].
     Stopped,
     /// It could not be done.

@@ -125,7 +125,7 @@ async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer 
         Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
         Task::Identity => Ok(Answer::Identity(machine::identity())),
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
-        Task::Rank { task } => Ok(Answer::Rank { answer: rank::answer(task, deadline).await }),
+        Task::Rank(task) => Ok(Answer::Rank(rank::answer(task, deadline).await)),
         Task::Stop { .. } => Ok(Answer::Stopped),
     };
     answer.unwrap_or_else(Answer::Failed)

@@ -59,7 +59,7 @@ fn table(outcome: &Outcome, layout: &Layout, text: &mut String) {
     let last = outcome.results.len() - 1;
     let step = if layout.verbose { 1 } else { last / ROWS + 1 };
     for (row, result) in outcome.results.iter().enumerate() {
-        if (last - row) % step != 0 && row != 0 {
+        if !(last - row).is_multiple_of(step) && row != 0 {
             continue;
         }
         let _ = writeln!(
