@@ -114,6 +114,8 @@ pub struct Operator {
     pub name: String,
     /// The variable that has it built at installation: `DS_BUILD_FUSED_ADAM`.
     pub variable: String,
+    /// The module that it becomes when it is built at installation: `deepspeed.ops.adam.fused_adam_op`; `None`: not known.
+    pub module: Option<String>,
     /// The first release that has it; `None`: since 0.9.0 or longer.
     pub since: Option<String>,
     /// The last release that has it; `None`: the newest still does.

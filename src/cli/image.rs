@@ -52,6 +52,14 @@ pub struct ImageArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub base_nvcc: Option<bool>,
 
+    /// An image with nvcc, of the same system as --base-image, in which what the build alone compiles is compiled.
+    #[arg(long, value_name = "IMAGE")]
+    pub base_devel: Option<String>,
+
+    /// Operators of DeepSpeed that are compiled while the image is built, so that it needs no nvcc: fused_adam,cpu_adam.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub deepspeed_ops: Vec<String>,
+
     /// Digest by which the base image is pinned: sha256:….
     #[arg(long, value_name = "DIGEST")]
     pub base_digest: Option<String>,
@@ -261,6 +269,10 @@ impl ImageArgs {
         put(&self.base_image, &mut request.base_image);
         put(&self.base_python, &mut request.base_python);
         put(&self.base_digest, &mut request.base_digest);
+        put(&self.base_devel, &mut request.base_devel);
+        if !self.deepspeed_ops.is_empty() {
+            request.deepspeed_ops.clone_from(&self.deepspeed_ops);
+        }
         put(&self.mirror, &mut request.mirrors.preset);
         put(&self.pip_index, &mut request.mirrors.pip_index);
         put(&self.apt_mirror, &mut request.mirrors.apt);

@@ -31,6 +31,10 @@ pub struct ImageRequest {
     pub torch: Option<String>,
     /// DeepSpeed: a version, a range, or `any`.
     pub deepspeed: Option<String>,
+    /// Operators of DeepSpeed that are compiled while the image is built, for the GPUs of `gpus`: `fused_adam`, `cpu_adam`. The finished
+    /// image needs no nvcc then; operators that are not named cannot be compiled in it. Left out: each is compiled when it is first
+    /// used, by nvcc in the image.
+    pub deepspeed_ops: Vec<String>,
     /// Packages that are often wanted together: `torch`, `train`, `finetune`, `pretrain`, `rl`, `serve`.
     pub presets: Vec<String>,
     /// More Python packages, each maybe with a specifier: `numpy<2`. Those that the catalog knows are resolved; others are given to pip
@@ -50,6 +54,9 @@ pub struct ImageRequest {
     pub base_python: Option<String>,
     /// Whether `base_image` has nvcc and the headers of CUDA; left out: not known, and `envdoc build` looks.
     pub base_nvcc: Option<bool>,
+    /// An image with nvcc, with the same system and Python as `base_image`: what is compiled only while the image is built is compiled in
+    /// it, and `base_image` needs no nvcc.
+    pub base_devel: Option<String>,
     /// Digest of the base image (`sha256:…`), by which it is pinned.
     pub base_digest: Option<String>,
     /// System of the image: `ubuntu22.04`, `debian12`.

@@ -5,7 +5,8 @@ use crate::facts::support::capabilities;
 
 /// The list, and why it is this one; `None` where the compute capabilities of the torch build are not known.
 pub fn list(work: &Work) -> Option<(String, String)> {
-    let known = capabilities(work.stack.gpu_archs.as_deref()?);
+    let Some(known) = &work.stack.gpu_archs else { return of_targets(work) };
+    let known = capabilities(known);
     if work.request.targets.is_empty() {
         let all: Vec<String> = known.iter().map(written).collect();
         return Some((
@@ -34,6 +35,16 @@ pub fn list(work: &Work) -> Option<(String, String)> {
         format!("{}{ending}", written.join(";")),
         "For the GPUs that were asked for; the builder needs none.".into(),
     ))
+}
+
+/// The GPUs themselves, where it is not known for which ones torch has code (NVIDIA's own builds).
+fn of_targets(work: &Work) -> Option<(String, String)> {
+    let mut chosen = work.request.targets.clone();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let written: Vec<String> = chosen.iter().map(written).collect();
+    (!written.is_empty())
+        .then(|| (written.join(";"), "For the GPUs that were asked for; the builder needs none.".into()))
 }
 
 fn written((major, minor): &(u32, u32)) -> String {

@@ -72,6 +72,10 @@ pub fn need(request: &ImageRequest, stack: &Stack) -> (Need, String) {
         (Some(Compile::Run), ..) => {
             (Need::Run, "CUDA code is compiled in the running container, as was asked".into())
         }
+        (_, Some(version), _) if !request.deepspeed_ops.is_empty() => (
+            Need::Build,
+            format!("operators of DeepSpeed {version} are compiled while the image is built, as was asked"),
+        ),
         (compile, Some(version), _) if compile != Some(Compile::Build) => (
             Need::Run,
             format!(
@@ -156,8 +160,10 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
     };
     let (need, reason) = need(request, stack);
     let mut warnings = Vec::new();
+    let devel =
+        request.base_devel.as_ref().filter(|_| need == Need::Build && request.base_nvcc != Some(true));
     match request.base_nvcc {
-        _ if need == Need::Never => {}
+        _ if need == Need::Never || devel.is_some() => {}
         Some(true) => {}
         Some(false) => warnings.push(without_nvcc(own, &reason)),
         None => warnings.push(Warning {
@@ -174,8 +180,11 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
         system: Some(system),
         nvcc: request.base_nvcc == Some(true),
         why: vec![format!("An image of your own; that {} is in it was told by the request.", system.name)],
-        build: None,
-        build_why: Vec::new(),
+        build: devel.cloned(),
+        build_why: vec![format!(
+            "nvcc stays in this stage: {reason}. That the image has nvcc and {}, as the last one has, was told by the request.",
+            system.name
+        )],
         warnings,
     })
 }

@@ -6,6 +6,7 @@
 mod arch_list;
 mod base;
 mod labels;
+mod operators;
 mod packages;
 mod proof;
 mod python;
@@ -87,6 +88,13 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
     let stack = &wanted(request, &resolution.stack);
     let base = base::settle(request, stack)?;
     let python = python::settle(request, stack, &base)?;
+    if base.build.is_some() && python.environment.is_none() {
+        return Err(refused(format!(
+            "`base_devel`: Python {} is {}'s own, and what is installed into it cannot be taken over from another image",
+            stack.python, base.image
+        ))
+        .hint("ask for a Python that is not in the image, or for a base image with nvcc"));
+    }
     let work = Work { request, resolution, stack, base: &base, python: &python };
     let mut stages = python::stages(&work);
     let mut installed = python::steps(&work)?;
@@ -121,6 +129,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
     warnings.extend(base.warnings.clone());
     warnings.extend(packages::warning(&work));
     warnings.extend(unused_torch(&work));
+    warnings.extend(operators::warnings(&work));
     let mut told = Vec::new();
     warnings.retain(|warning| {
         let new = !told.contains(&warning.says);

@@ -3,7 +3,7 @@
 use super::base::{Need, need};
 use super::python::{Source, uv_mounts};
 use super::step::{Instruction, Step};
-use super::{LOCKED, Work, arch_list};
+use super::{LOCKED, Work, arch_list, operators};
 use crate::error::Error;
 use crate::resolve::answer::Warning;
 use crate::resolve::install::{
@@ -14,6 +14,9 @@ use crate::resolve::world::World;
 
 /// Where the directory of wheels is mounted.
 const WHEELS: &str = "/run/wheels";
+
+/// What a package is compiled with that imports torch while it is built.
+pub const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
 
 /// What pip and uv may keep between builds.
 pub fn pip_cache(work: &Work) -> Vec<String> {
@@ -77,13 +80,18 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut steps = Vec::new();
     let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
     let rest: Vec<String> = others(stack).into_iter().chain(unknown(work)).collect();
+    // Built with operators it is a step of its own, after torch.
+    let built =
+        |text: &String| parse::package_name(text) == "deepspeed" && !work.request.deepspeed_ops.is_empty();
+    let rest: Vec<String> = rest.into_iter().filter(|text| !built(text)).collect();
+    operators::check(work)?;
     if work.request.locked.is_some() {
         steps.extend(LOCKED.map(|file| locked(work, file)));
         steps.extend(flash_attn(work));
         return Ok(steps);
     }
     if torch_of_image(stack) {
-        return Ok(beside_image(work, &rest));
+        return Ok([beside_image(work, &rest), operators::steps(work)].concat());
     }
     let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
     if own_torch {
@@ -112,6 +120,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             steps.push(install(work, &[], &pins).because(why));
         }
     }
+    steps.extend(operators::steps(work));
     steps.extend(flash_attn(work));
     Ok(steps)
 }
@@ -124,11 +133,7 @@ fn beside_image(work: &Work, rest: &[String]) -> Vec<Step> {
         return Vec::new();
     }
     let options = if flash_attn.is_some() { vec!["--no-build-isolation".to_owned()] } else { Vec::new() };
-    let mut step = install(work, &options, &packages);
-    if let Instruction::Run { commands, .. } = &mut step.does {
-        commands.insert(0, vec![hold(&packages)]);
-        commands.push(vec![format!("rm {HELD}")]);
-    }
+    let step = holding(install(work, &options, &packages), &packages);
     let steps = arch_list(work).filter(|_| flash_attn.is_some()).into_iter();
     steps
         .chain([step.because(format!(
@@ -137,6 +142,15 @@ fn beside_image(work: &Work, rest: &[String]) -> Vec<Step> {
             work.base.image
         ))])
         .collect()
+}
+
+/// An installation that keeps to what is in the image, but for the packages themselves.
+pub fn holding(mut step: Step, packages: &[String]) -> Step {
+    if let Instruction::Run { commands, .. } = &mut step.does {
+        commands.insert(0, vec![hold(packages)]);
+        commands.push(vec![format!("rm {HELD}")]);
+    }
+    step
 }
 
 /// What a file of the lock names, with its hashes.
@@ -160,7 +174,7 @@ fn torch_because(work: &Work) -> Option<String> {
 }
 
 /// One `pip install`, a package a line.
-fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
+pub fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
     let uv = work.python.source == Source::Uv;
     let mut flags: Vec<String> = Vec::new();
     if !work.request.caches() {
@@ -223,9 +237,12 @@ fn flash_attn(work: &Work) -> Vec<Step> {
                 .because("The wheel of flash-attn for this torch, Python and CUDA: nothing is compiled."),
         ];
     }
-    let tools = ["ninja", "packaging", "psutil", "setuptools", "wheel"].map(str::to_owned);
-    let mut steps = vec![install(work, &[], &tools)];
-    steps.extend(arch_list(work));
+    // The operators of DeepSpeed were compiled before, with the same tools for the same GPUs.
+    let mut steps = Vec::new();
+    if work.request.deepspeed_ops.is_empty() {
+        steps.push(install(work, &[], &TOOLS.map(str::to_owned)));
+        steps.extend(arch_list(work));
+    }
     steps.push(
         Step::of(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
             .because("Compilers at a time: each takes several GB of memory."),

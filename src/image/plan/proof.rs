@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Work;
+use super::{Work, operators};
 
 /// What a container of the image must say of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub fn proof(work: &Work) -> Proof {
         torch_build: stack.torch_build.clone(),
         cuda: stack.cuda.clone(),
         nccl: stack.nccl.clone(),
-        imports: std::iter::once("torch".to_owned()).chain(modules).collect(),
+        imports: std::iter::once("torch".to_owned()).chain(modules).chain(operators::modules(work)).collect(),
         packages,
         nvcc: work.base.nvcc.then(|| cuda.map_or(String::new(), minor)),
         environment: work.request.env.clone(),

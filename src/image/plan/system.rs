@@ -3,7 +3,7 @@
 use super::base::Need;
 use super::python::{self, Source};
 use super::step::{Instruction, Step};
-use super::{Work, base, refused};
+use super::{Work, base, operators, refused};
 use crate::catalog::systems;
 use crate::error::Error;
 
@@ -40,6 +40,7 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
 pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut names = python::system_packages(work);
     names.extend(compiler(work));
+    names.extend(operators::libraries(work.request));
     let mut steps = preamble(work, Some(work.python.source));
     if !names.is_empty() {
         steps.push(install(work, &names));
@@ -61,6 +62,7 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
     if compiles {
         names.extend(compiler(work));
     }
+    names.extend(operators::libraries(work.request));
     for package in &work.request.apt {
         check(work, package)?;
         names.push(package);

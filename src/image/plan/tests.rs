@@ -128,6 +128,50 @@ fn nothing_replaces_the_torch_of_nvidia() {
 }
 
 #[test]
+fn operators_of_deepspeed_are_built_in_a_stage_of_their_own() {
+    let plan =
+        planned("deepspeed: any\ndeepspeed_ops: [fused_adam, async_io]\ngpus: [h100, a100]\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    let (build, image) = text.split_once(" AS image").unwrap();
+    assert!(build.contains("-devel-ubuntu24.04 AS build") && build.contains("-base-ubuntu24.04"), "{text}");
+    assert!(build.contains("ARG TORCH_CUDA_ARCH_LIST=8.0;9.0\n"), "{text}");
+    assert!(build.contains("export DS_ACCELERATOR=cuda DS_BUILD_FUSED_ADAM=1 DS_BUILD_AIO=1"), "{text}");
+    assert!(build.contains("--no-build-isolation --no-cache-dir"), "{text}");
+    assert_eq!(build.matches("deepspeed==").count(), 1, "installed once: {text}");
+    assert!(build.contains("libaio-dev") && image.contains("libaio-dev") && !image.contains("g++"), "{text}");
+    assert!(plan.proof.imports.contains(&"deepspeed.ops.adam.fused_adam_op".to_owned()));
+    assert_eq!(plan.proof.nvcc, None);
+    assert!(plan.warnings.iter().any(|one| one.id == "deepspeed-operators-left-out"));
+    let ngc = dockerfile("base: ngc\ndeepspeed: any\ndeepspeed_ops: [fused_adam]\ngpus: [h100]\n");
+    assert!(ngc.contains("--exclude deepspeed") && ngc.contains("ARG TORCH_CUDA_ARCH_LIST=9.0\n"), "{ngc}");
+}
+
+#[test]
+fn operators_that_cannot_be_built_are_refused() {
+    for (request, words) in [
+        ("deepspeed_ops: [fused_adam]\n", "DeepSpeed is not in this image"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adma]\n", "no operator \"fused_adma\""),
+        ("deepspeed: any\ndeepspeed_ops: [evoformer_attn]\n", "built with cutlass"),
+        ("deepspeed: any\ndeepspeed_ops: [fp_quantizer]\ngpus: [v100]\ncuda: 12.6\n", "8.0 and newer"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase: ngc\n", "for which GPUs"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase_image: own:1\nos: debian12\n", "needs nvcc"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+}
+
+#[test]
+fn an_own_image_compiles_in_its_partner() {
+    let request = "deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase_image: own:1\nbase_devel: own-devel:1\nos: ubuntu22.04\n";
+    let text = dockerfile(&format!("{request}python: 3.10\n"));
+    assert!(text.contains("FROM own-devel:1 AS build") && text.contains("FROM own:1 AS image"), "{text}");
+    assert!(text.contains("COPY --from=build /opt/venv /opt/venv"), "{text}");
+    let error = planned(&format!("{request}python: 3.11\nbase_python: 3.11\n")).unwrap_err();
+    assert!(error.message.contains("cannot be taken over"), "{error}");
+}
+
+#[test]
 fn a_mirror_by_its_name_is_an_argument_of_the_build() {
     let text = dockerfile("mirrors: {preset: tuna}\n");
     assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
