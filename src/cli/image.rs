@@ -92,6 +92,10 @@ pub struct ImageArgs {
     #[arg(long, value_name = "URL")]
     pub python_mirror: Option<String>,
 
+    /// Take mirrors that are not named from this machine's own pip, uv and apt; an address with a login goes into the build as a secret.
+    #[arg(long)]
+    pub mirrors_from_host: bool,
+
     /// Directory in the build context that holds every wheel: no index is asked.
     #[arg(long, value_name = "DIR")]
     pub wheels: Option<String>,
@@ -151,7 +155,12 @@ impl ImageArgs {
         let mut request = self.request.as_deref().map(read).transpose()?.unwrap_or_default();
         let of_file = request.typed();
         self.over(&mut request)?;
+        let taken = match request.mirrors.from_host {
+            true => super::host_mirrors::take(&mut request),
+            false => Vec::new(),
+        };
         let Asked { request: mut asked, mut warnings, mut notes } = self.asked(world, &request, &of_file)?;
+        notes.extend(taken);
         if let Some(day) = day {
             day.clone_into(&mut asked.today);
         }
@@ -291,6 +300,7 @@ impl ImageArgs {
         request.base_nvcc = self.base_nvcc.or(request.base_nvcc);
         request.apt.extend(self.apt.iter().cloned());
         request.mirrors.extra_index.extend(self.extra_index.iter().cloned());
+        request.mirrors.from_host |= self.mirrors_from_host;
         if self.no_cache_mounts {
             request.cache = Some(false);
         }

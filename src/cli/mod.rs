@@ -6,6 +6,7 @@ mod check;
 mod checks;
 pub mod cluster;
 mod explain;
+mod host_mirrors;
 pub mod image;
 mod inspect;
 mod lint;

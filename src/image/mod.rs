@@ -3,6 +3,7 @@
 //! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine builds it. Everything here
 //! is pure.
 
+pub mod host_mirrors;
 pub mod lock;
 pub mod plan;
 pub mod request;

@@ -119,6 +119,44 @@ pub struct ImageRequest {
     /// Compute capabilities of the GPUs that it must run on; set by the program.
     #[serde(skip)]
     pub targets: Vec<(u32, u32)>,
+    /// Mirrors of this machine's apt, by the family of systems that they are for (`ubuntu`, `debian`); set by the program.
+    #[serde(skip)]
+    pub host_apt: BTreeMap<String, String>,
+    /// Indexes of this machine's pip or uv that have a login; set by the program.
+    #[serde(skip)]
+    pub hidden: HiddenIndexes,
+}
+
+/// Indexes that nobody may see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HiddenIndexes {
+    /// Instead of `mirrors.pip_index`.
+    pub index: Option<Hidden>,
+    /// Instead of `mirrors.extra_index`, parted by spaces.
+    pub extra: Option<Hidden>,
+}
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hidden(String);
+
+impl From<String> for Hidden {
+    fn from(text: String) -> Hidden {
+        Hidden(text)
+    }
+}
+
+impl Hidden {
+    /// The text, for the engine alone.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.clone().into_bytes()
+    }
+}
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// What is compiled with nvcc.
@@ -145,6 +183,9 @@ pub struct Mirrors {
     pub apt: Option<String>,
     /// Mirror of python-build-standalone's releases, from which uv takes a Python that the system does not have.
     pub python: Option<String>,
+    /// Take what is not said here from this machine's own pip, uv and apt: their files and variables. An address with a login is given to
+    /// the build as a secret: it is in no layer and is never shown.
+    pub from_host: bool,
 }
 
 /// Something that is copied into the image.

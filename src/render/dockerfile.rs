@@ -42,6 +42,13 @@ pub fn dockerfile(plan: &Plan) -> Result<String, Error> {
     for warning in &plan.warnings {
         asked.extend(wrapped(&format!("Warning: {}", warning.says)));
     }
+    for secret in plan.secrets.iter().filter(|secret| secret.text.is_some()) {
+        let says = "an address with a login, from pip's or uv's configuration; it is in no layer";
+        asked.extend(wrapped(&format!(
+            "Needs the secret {0} ({says}): docker build --secret id={0},src=FILE.",
+            secret.id
+        )));
+    }
     if let Some(why) = &plan.buildkit {
         asked.push(format!("Needs BuildKit ({why}): DOCKER_BUILDKIT=1 where Docker is older than 23.0."));
     }

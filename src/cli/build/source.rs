@@ -37,8 +37,11 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
     }
     let mut secrets = BTreeMap::new();
     for secret in &plan.secrets {
-        let bytes = std::fs::read(&secret.from)
-            .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", secret.from)))?;
+        let bytes = match &secret.text {
+            Some(text) => text.bytes(),
+            None => std::fs::read(&secret.from)
+                .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", secret.from)))?,
+        };
         secrets.insert(secret.id.clone(), bytes);
     }
     // Without anything to copy, nothing of the folder is of use.

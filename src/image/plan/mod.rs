@@ -20,7 +20,7 @@ pub use proof::Proof;
 pub use step::{Instruction, Stage, Step};
 
 use super::lock;
-use super::request::ImageRequest;
+use super::request::{Hidden, ImageRequest};
 use crate::catalog::mirrors;
 use crate::error::{Error, Kind};
 use crate::resolve::answer::{Resolution, Stack, Warning};
@@ -77,6 +77,8 @@ pub struct Secret {
     pub id: String,
     /// Where it lies on this machine.
     pub from: String,
+    /// The text itself, where it lies in no file of its own.
+    pub text: Option<Hidden>,
 }
 
 /// The files of the build context with the whole Python set: torch's part, which is a layer of its own, and the rest.
@@ -84,7 +86,7 @@ pub const LOCKED: [&str; 2] = ["requirements.torch.lock", "requirements.lock"];
 
 /// Settles everything.
 pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Error> {
-    let request = &mirrored(request)?;
+    let request = &mirrored(request, &resolution.stack)?;
     let stack = &wanted(request, &resolution.stack);
     let base = base::settle(request, stack)?;
     let python = python::settle(request, stack, &base)?;
@@ -179,21 +181,40 @@ impl Work<'_> {
         found.map(|because| because.says.as_str())
     }
 
-    /// A shell command's mounts: the CA bundle, where the request has one.
+    /// A shell command's mounts: the CA bundle and the addresses with a login, where the request has them.
     fn trust(&self) -> Vec<String> {
         let bundle = self.request.ca_certificates.iter();
-        bundle.map(|_| format!("type=secret,id=ca,required=true,target={TRUSTED}")).collect()
+        let bundle = bundle.map(|_| format!("type=secret,id=ca,required=true,target={TRUSTED}"));
+        let hidden =
+            hidden(self.request).into_iter().map(|(id, ..)| format!("type=secret,id={id},required=true"));
+        bundle.chain(hidden).collect()
     }
 
-    /// The variables by which pip and uv find the CA bundle, before a command.
+    /// The variables by which pip and uv find both, before a command.
     fn trusting(&self, command: String) -> String {
-        match self.request.ca_certificates {
-            Some(_) => format!(
-                "export SSL_CERT_FILE={TRUSTED} PIP_CERT={TRUSTED} REQUESTS_CA_BUNDLE={TRUSTED} && {command}"
-            ),
-            None => command,
+        let mut variables: Vec<String> = Vec::new();
+        if self.request.ca_certificates.is_some() {
+            variables.extend(
+                ["SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"].map(|name| format!("{name}={TRUSTED}")),
+            );
+        }
+        for (id, names, _) in hidden(self.request) {
+            variables.extend(names.map(|name| format!("{name}=\"$(cat /run/secrets/{id})\"")));
+        }
+        match variables.is_empty() {
+            false => format!("export {} && {command}", variables.join(" ")),
+            true => command,
         }
     }
+}
+
+/// The indexes that have a login: the id of the secret, the variables of pip and uv that it becomes, the text.
+fn hidden(request: &ImageRequest) -> Vec<(&'static str, [&'static str; 2], &Hidden)> {
+    let index =
+        request.hidden.index.iter().map(|text| ("index", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"], text));
+    let extra =
+        request.hidden.extra.iter().map(|text| ("extra_index", ["PIP_EXTRA_INDEX_URL", "UV_INDEX"], text));
+    index.chain(extra).collect()
 }
 
 /// Where the CA bundle is mounted.
@@ -220,8 +241,13 @@ fn wanted(request: &ImageRequest, stack: &Stack) -> Stack {
 }
 
 /// The request with the addresses of the mirror that it names; an address of its own wins.
-fn mirrored(request: &ImageRequest) -> Result<ImageRequest, Error> {
+fn mirrored(request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error> {
     let mut request = request.clone();
+    let family =
+        stack.system.as_deref().unwrap_or_default().trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+    if let Some(address) = request.host_apt.get(family) {
+        request.mirrors.apt.get_or_insert_with(|| address.clone());
+    }
     let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
     let Some(mirror) = mirrors::mirror(&name) else {
         let names: Vec<&str> = mirrors::all().iter().map(|mirror| mirror.name.as_str()).collect();
@@ -246,7 +272,13 @@ fn name(request: &ImageRequest) -> String {
 
 fn secrets(request: &ImageRequest) -> Vec<Secret> {
     let bundle = request.ca_certificates.iter();
-    bundle.map(|from| Secret { id: "ca".into(), from: from.clone() }).collect()
+    let bundle = bundle.map(|from| Secret { id: "ca".into(), from: from.clone(), text: None });
+    let hidden = hidden(request).into_iter().map(|(id, _, text)| Secret {
+        id: id.into(),
+        from: "this machine's configuration of pip or uv".into(),
+        text: Some(text.clone()),
+    });
+    bundle.chain(hidden).collect()
 }
 
 /// Whether a mount stands anywhere, which the classic builder does not know.

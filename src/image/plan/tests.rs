@@ -184,6 +184,27 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
 }
 
 #[test]
+fn what_this_machine_says_of_mirrors_fills_the_gaps() {
+    let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
+    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = crate::resolve::resolve(World::get(), &asked) else { panic!() };
+    let host_apt = [("ubuntu", "http://mirror.example"), ("debian", "http://other.example")];
+    let mut request =
+        ImageRequest { host_apt: host_apt.map(|(a, b)| (a.into(), b.into())).into(), ..request };
+    request.hidden.index = Some("https://me:secret@index.example/simple".to_owned().into());
+    let plan = plan(&request, &resolution).unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
+    assert!(text.contains("--mount=type=secret,id=index,required=true"), "{text}");
+    assert!(text.contains("PIP_INDEX_URL=\"$(cat /run/secrets/index)\""), "{text}");
+    assert!(text.contains("docker build --secret id=index,src=FILE"), "{text}");
+    let all = format!("{plan:?}{text}{}", serde_json::to_string(&request).unwrap());
+    assert!(!all.contains("me:secret"), "a login is nowhere");
+    assert_eq!(plan.secrets[0].text.as_ref().unwrap().bytes(), b"https://me:secret@index.example/simple");
+}
+
+#[test]
 fn packages_by_their_hashes() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
     let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
