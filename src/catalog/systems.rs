@@ -141,7 +141,28 @@ pub struct Compilers {
     pub checked: String,
 }
 
-file::rows!(System, PythonLists, Python, Compilers, Uv);
+/// The packages of a Python on a system whose packages come through dnf.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DnfPython {
+    /// `rockylinux9`.
+    pub system: String,
+    /// `3.12`.
+    pub python: String,
+    /// The interpreter, which brings venv: `python3.12`.
+    pub package: String,
+    /// pip: `python3.12-pip`.
+    pub pip: String,
+    /// Its headers: `python3.12-devel`.
+    pub headers: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,6 +173,7 @@ pub(super) struct File {
     pythons: Vec<Python>,
     uv: Uv,
     python_sources: Vec<PythonLists>,
+    dnf_pythons: Vec<DnfPython>,
     compilers: Vec<Compilers>,
 }
 
@@ -163,6 +185,7 @@ fn file() -> &'static File {
         file::complete(&mut file.pythons, &file.checked, &file.sources);
         file::complete(std::slice::from_mut(&mut file.uv), &file.checked, &file.sources);
         file::complete(&mut file.python_sources, &file.checked, &file.sources);
+        file::complete(&mut file.dnf_pythons, &file.checked, &file.sources);
         file::complete(&mut file.compilers, &file.checked, &file.sources);
         file
     })
@@ -211,6 +234,11 @@ pub fn python_sources() -> &'static [PythonSource] {
 /// What `uv python install` brings.
 pub fn uv() -> &'static Uv {
     &file().uv
+}
+
+/// The Pythons of a system whose packages come through dnf, newest first.
+pub fn dnf_pythons(system: &str) -> impl Iterator<Item = &'static DnfPython> {
+    file().dnf_pythons.iter().filter(move |row| row.system == system)
 }
 
 /// Which compilers nvcc accepts, oldest CUDA first.

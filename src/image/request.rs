@@ -59,7 +59,7 @@ pub struct ImageRequest {
     pub base_devel: Option<String>,
     /// Digest of the base image (`sha256:…`), by which it is pinned.
     pub base_digest: Option<String>,
-    /// System of the image: `ubuntu22.04`, `debian12`.
+    /// System of the image: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`.
     pub os: Option<String>,
     /// Processors: `x86_64`, `aarch64`; the stack must hold on each of them.
     pub architectures: Vec<String>,

@@ -192,19 +192,18 @@ impl Work<'_> {
 
     /// The variables by which pip and uv find both, before a command.
     fn trusting(&self, command: String) -> String {
-        let mut variables: Vec<String> = Vec::new();
+        let mut before: Vec<String> = Vec::new();
         if self.request.ca_certificates.is_some() {
-            variables.extend(
-                ["SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"].map(|name| format!("{name}={TRUSTED}")),
-            );
+            before.push(format!(
+                "export SSL_CERT_FILE={TRUSTED} PIP_CERT={TRUSTED} REQUESTS_CA_BUNDLE={TRUSTED}"
+            ));
         }
-        for (id, names, _) in hidden(self.request) {
-            variables.extend(names.map(|name| format!("{name}=\"$(cat /run/secrets/{id})\"")));
+        for (id, [pip, uv], _) in hidden(self.request) {
+            before
+                .push(format!("{pip}=\"$(cat /run/secrets/{id})\" && {uv}=\"${pip}\" && export {pip} {uv}"));
         }
-        match variables.is_empty() {
-            false => format!("export {} && {command}", variables.join(" ")),
-            true => command,
-        }
+        before.push(command);
+        before.join(" && ")
     }
 }
 

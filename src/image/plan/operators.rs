@@ -8,6 +8,7 @@ use super::super::request::ImageRequest;
 use super::packages::{TOOLS, arch_list, holding, install};
 use super::python::Source;
 use super::step::{Instruction, Step};
+use super::system::has_dnf;
 use super::{Work, refused};
 use crate::catalog::deepspeed::{self, Operator};
 use crate::error::Error;
@@ -112,10 +113,14 @@ fn operator(work: &Work, row: &Operator, version: &str) -> Result<(), Error> {
 }
 
 /// System packages that the operators are compiled with and run with.
-pub fn libraries(request: &ImageRequest) -> Vec<&'static str> {
-    let aio = asked(request).any(|row| row.libraries.iter().any(|library| library == "libaio"));
+pub fn libraries(work: &Work) -> Vec<&'static str> {
+    let aio = asked(work.request).any(|row| row.libraries.iter().any(|library| library == "libaio"));
     // Its library is called otherwise on every system; this one brings it along.
-    if aio { vec!["libaio-dev"] } else { Vec::new() }
+    let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
+    let aio = aio.then_some(if dnf { "libaio-devel" } else { "libaio-dev" });
+    // Those for the processor are compiled with OpenMP, whose library is not in every base image.
+    let openmp = !dnf && asked(work.request).any(|row| row.name.starts_with("cpu_"));
+    aio.into_iter().chain(openmp.then_some("libgomp1")).collect()
 }
 
 /// The modules that the operators become.

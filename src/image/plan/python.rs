@@ -5,7 +5,7 @@ use super::base::Base;
 use super::packages::pip_cache;
 use super::step::{Instruction, Stage, Step};
 use super::{Work, refused, system};
-use crate::catalog::systems;
+use crate::catalog::systems::{self, DnfPython};
 use crate::error::Error;
 use crate::resolve::answer::Stack;
 
@@ -25,6 +25,8 @@ pub enum Source {
     Image,
     /// The system's archive.
     Apt,
+    /// The system's repositories, through dnf.
+    Dnf,
     /// uv's builds.
     Uv,
 }
@@ -50,6 +52,7 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
         _ if in_image || of_pytorch => Source::Image,
         "image" => Source::Image,
         "apt" => Source::Apt,
+        "dnf" => Source::Dnf,
         "uv" => Source::Uv,
         other => {
             return Err(refused(format!(
@@ -59,6 +62,9 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
             .hint("ask for Ubuntu or Debian with `os`"));
         }
     };
+    if let Some(system) = base.system {
+        dnf(source, &system.id, &system.name, &stack.python)?;
+    }
     if source == Source::Uv && request.wheels.is_some() {
         return Err(refused(format!(
             "Python {} would come from uv, which fetches it, and `wheels` says that nothing is fetched",
@@ -67,13 +73,14 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
         .hint("ask for a Python that the base brings, or for a base that brings this one: `base: python`"));
     }
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
-    if environment.is_some() && !base.system.is_some_and(|system| system::has_apt(&system.id)) {
+    let managed = |id: &str| system::has_apt(id) || system::has_dnf(id);
+    if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
             let says = format!("which Python {} brings torch for is not known", image.reference());
             return Err(refused(says).hint("take an nvidia/cuda image (`base: cuda`)"));
         }
         return Err(refused(
-            "envdoc writes Dockerfiles for Ubuntu and Debian, and for images that bring their Python",
+            "envdoc writes Dockerfiles for Ubuntu, Debian, Rocky Linux and Red Hat's UBI, and for images that bring their Python",
         )
         .hint("ask for one of them with `os`"));
     }
@@ -90,13 +97,48 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
 pub fn system_packages(work: &Work) -> Vec<&'static str> {
     match work.python.source {
         Source::Apt => vec!["python3", "python3-venv"],
+        Source::Dnf => row(work).map(|row| row.package.as_str()).into_iter().collect(),
         Source::Image | Source::Uv => Vec::new(),
     }
 }
 
 /// Headers of the Python, for what is compiled against it.
 pub fn headers(work: &Work) -> Option<&'static str> {
-    (work.python.source == Source::Apt).then_some("python3-dev")
+    match work.python.source {
+        Source::Apt => Some("python3-dev"),
+        Source::Dnf => row(work).map(|row| row.headers.as_str()),
+        // uv's Pythons bring them.
+        Source::Image | Source::Uv => None,
+    }
+}
+
+/// The packages of the chosen Python, where they come through dnf.
+fn row(work: &Work) -> Option<&'static DnfPython> {
+    let system = &work.base.system?.id;
+    systems::dnf_pythons(system).find(|row| row.python == work.stack.python)
+}
+
+/// Refuses a Python of which it is not known how a system with dnf gets it.
+fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> {
+    let known = systems::dnf_pythons(id).any(|row| row.python == python);
+    let other = || {
+        let rows: Vec<&str> = systems::dnf_pythons(id).map(|row| row.python.as_str()).collect();
+        match rows.is_empty() {
+            true => "ask for another system with `os`: rockylinux9, ubuntu24.04".to_owned(),
+            false => format!("known are {}, and those that uv brings", rows.join(", ")),
+        }
+    };
+    match source {
+        Source::Dnf if !known => {
+            Err(refused(format!("as which package {name} has Python {python} is not known")).hint(other()))
+        }
+        // uv comes through a pip that is new enough for its wheels.
+        Source::Uv if system::has_dnf(id) && systems::dnf_pythons(id).next().is_none() => {
+            Err(refused(format!("Python {python} would come from uv, and how {name} gets uv is not known"))
+                .hint(other()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The release that uv installs: `3.12.16`.
@@ -114,12 +156,20 @@ pub fn stages(work: &Work) -> Vec<Stage> {
         return Vec::new();
     }
     let series = &work.stack.python;
+    // A pip that is new enough for uv's wheels: of RHEL 8's family the system's own is not.
+    let newest = work.base.system.and_then(|system| systems::dnf_pythons(&system.id).next());
+    let (program, packages) = match newest {
+        Some(row) => {
+            (format!("python{}", row.python), vec!["ca-certificates", row.package.as_str(), row.pip.as_str()])
+        }
+        None => ("python3".to_owned(), vec!["ca-certificates", "python3-pip"]),
+    };
     let mut steps = system::preamble(work, Some(Source::Apt));
     let mirror = work.request.mirrors.python.clone();
     steps.extend(mirror.map(|url| Step::of(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
-    steps.push(system::install(work, &["ca-certificates", "python3-pip"]));
+    steps.push(system::install(work, &packages));
     let commands = vec![
-        vec![work.trusting(format!("python3 -m pip install --target /opt/uv uv=={UV}"))],
+        vec![work.trusting(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
         vec![format!(
             "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
             release(series)
@@ -144,6 +194,10 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         Source::Image => return Ok(Vec::new()),
         Source::Apt => {
             vec![run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}")).maybe_because(because)]
+        }
+        Source::Dnf => {
+            let command = format!("/usr/bin/python{} -m venv {ENVIRONMENT}", work.stack.python);
+            vec![run(Vec::new(), &command).maybe_because(because)]
         }
         Source::Uv => {
             let copied = Instruction::Copy {

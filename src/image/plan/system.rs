@@ -12,6 +12,11 @@ pub fn has_apt(id: &str) -> bool {
     id.starts_with("ubuntu") || id.starts_with("debian")
 }
 
+/// Whether a system's packages come through dnf.
+pub fn has_dnf(id: &str) -> bool {
+    id.starts_with("rockylinux") || id.starts_with("ubi")
+}
+
 /// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of the build that are no
 /// part of the image. `installer` is what installs Python packages in it.
 pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
@@ -25,7 +30,8 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
     };
     let of_pip =
         [(index, mirrors.pip_index.clone()), (extra, more)].into_iter().filter(|_| installer.is_some());
-    let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", mirrors.apt.clone()))
+    let apt = mirrors.apt.clone().filter(|_| work.base.system.is_none_or(|system| !has_dnf(&system.id)));
+    let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", apt))
         .chain(of_pip)
         .filter_map(|(name, value)| Some(Step::of(Instruction::Arg(name.into(), Some(value?)))))
         .collect();
@@ -40,7 +46,7 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
 pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut names = python::system_packages(work);
     names.extend(compiler(work));
-    names.extend(operators::libraries(work.request));
+    names.extend(operators::libraries(work));
     let mut steps = preamble(work, Some(work.python.source));
     if !names.is_empty() {
         steps.push(install(work, &names));
@@ -56,13 +62,19 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
     match (work.python.source, &work.base.build) {
         // What makes the environment stays in the stage that compiles.
         (Source::Apt, Some(_)) => names.push("python3"),
+        (Source::Dnf, Some(_)) => names.extend(python::system_packages(work)),
         _ => names.extend(python::system_packages(work)),
     }
     let compiles = base::need(work.request, work.stack).0 != Need::Never && work.base.build.is_none();
     if compiles {
         names.extend(compiler(work));
     }
-    names.extend(operators::libraries(work.request));
+    names.extend(operators::libraries(work));
+    let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
+    if dnf && work.request.user.as_deref().is_some_and(|user| user != "root") {
+        // useradd.
+        names.push("shadow-utils");
+    }
     for package in &work.request.apt {
         check(work, package)?;
         names.push(package);
@@ -70,8 +82,8 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
     if names.is_empty() {
         return Ok(steps);
     }
-    if !work.base.system.is_none_or(|system| has_apt(&system.id)) {
-        return Err(refused("`apt` packages go into Ubuntu and Debian images only")
+    if !work.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
+        return Err(refused("`apt` packages go into Ubuntu, Debian, Rocky Linux and UBI images only")
             .hint("ask for one of them with `os`"));
     }
     let mut step = install(work, &names);
@@ -85,10 +97,12 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
 
 /// A compiler and the headers of Python.
 fn compiler(work: &Work) -> Vec<&'static str> {
-    if !work.base.system.is_some_and(|system| has_apt(&system.id)) {
-        return Vec::new();
-    }
-    std::iter::once("g++").chain(python::headers(work)).collect()
+    let compiler = match work.base.system.map(|system| system.id.as_str()) {
+        Some(id) if has_apt(id) => "g++",
+        Some(id) if has_dnf(id) => "gcc-c++",
+        _ => return Vec::new(),
+    };
+    std::iter::once(compiler).chain(python::headers(work)).collect()
 }
 
 /// Refuses packages that cannot be there, or have no place in an image.
@@ -128,6 +142,9 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     let mut names = packages.to_vec();
     names.sort_unstable();
     names.dedup();
+    if work.base.system.is_some_and(|system| has_dnf(&system.id)) {
+        return install_by_dnf(work, &names);
+    }
     let (options, sources) = mirror(work);
     let mut commands = Vec::new();
     let mut mounts = Vec::new();
@@ -153,6 +170,26 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     }
     Step::of(Instruction::Run { mounts, commands })
         .ignoring("DL3008", "the archive keeps only the newest build of a package; a pinned one is gone with the next security update.")
+}
+
+/// The same through dnf.
+fn install_by_dnf(work: &Work, names: &[&str]) -> Step {
+    let caches = work.request.caches();
+    let keep = if caches { " --setopt=keepcache=True" } else { "" };
+    let mut install = vec![format!("dnf install -y --setopt=install_weak_deps=False{keep}")];
+    install.extend(names.iter().map(|name| (*name).to_owned()));
+    let mut commands = vec![install];
+    let mut mounts = Vec::new();
+    match caches {
+        true => mounts.push("type=cache,target=/var/cache/dnf,sharing=locked".to_owned()),
+        false => commands.push(vec!["dnf clean all".to_owned()]),
+    }
+    let step = Step::of(Instruction::Run { mounts, commands })
+        .ignoring("DL3041", "a pinned build of a package is gone with the next update of the repository.");
+    match caches {
+        true => step.ignoring("DL3040", "what dnf keeps is in a cache of the builder, in no layer."),
+        false => step,
+    }
 }
 
 /// Where the list of the mirror is while packages are installed.

@@ -198,10 +198,37 @@ fn what_this_machine_says_of_mirrors_fills_the_gaps() {
     assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
     assert!(text.contains("--mount=type=secret,id=index,required=true"), "{text}");
     assert!(text.contains("PIP_INDEX_URL=\"$(cat /run/secrets/index)\""), "{text}");
-    assert!(text.contains("docker build --secret id=index,src=FILE"), "{text}");
+    assert!(text.contains("--secret id=index,src=FILE"), "{text}");
     let all = format!("{plan:?}{text}{}", serde_json::to_string(&request).unwrap());
     assert!(!all.contains("me:secret"), "a login is nowhere");
     assert_eq!(plan.secrets[0].text.as_ref().unwrap().bytes(), b"https://me:secret@index.example/simple");
+}
+
+#[test]
+fn systems_with_dnf() {
+    let plan =
+        planned("os: rockylinux9\ncuda: 12.6\npython: 3.12\ncompile: run\nuser: trainer\napt: [git]\n")
+            .unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("-devel-rockylinux9 AS image"), "{text}");
+    assert!(
+        text.contains("dnf install -y --setopt=install_weak_deps=False --setopt=keepcache=True"),
+        "{text}"
+    );
+    for package in ["gcc-c++", "git", "python3.12", "python3.12-devel", "shadow-utils"] {
+        assert!(text.contains(&format!("        {package}")), "{package}: {text}");
+    }
+    assert!(text.contains("/usr/bin/python3.12 -m venv /opt/venv") && !text.contains("apt-get"), "{text}");
+    // uv brings what the system has not, through a pip that knows its wheels.
+    let text = dockerfile("os: rockylinux8\npython: 3.10\nmirrors: {preset: tuna}\n");
+    assert!(
+        text.contains("python3.12 -m pip install --target /opt/uv") && !text.contains("APT_MIRROR"),
+        "{text}"
+    );
+    let error = planned("os: ubi8\npython: 3.12\n").unwrap_err();
+    assert!(error.message.contains("how Red Hat Universal Base Image 8 gets uv is not known"), "{error}");
+    let error = planned("os: rockylinux8\npython: 3.9\n").unwrap_err();
+    assert!(error.message.contains("as which package") && error.hints[0].contains("3.12, 3.11"), "{error}");
 }
 
 #[test]
