@@ -1,10 +1,25 @@
-//! Several machines as one cluster: [`request`] is `cluster.yaml`, [`plan`] everything about it settled.
+//! Several machines as one cluster: [`request`] is `cluster.yaml`, [`settle`] makes it a [`plan`] with everything about it chosen;
+//! [`container`], [`keys`] and [`render`] say what the nodes get.
+//!
+//! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`]
+//! looks from inside, and a [`problem`] is a fault by its cause.
 
 pub mod container;
+pub mod crowd;
+pub mod down;
+pub mod image;
 pub mod init;
 pub mod keys;
+pub mod network;
 pub mod plan;
+pub mod probe;
+pub mod problem;
+pub mod reach;
 pub mod render;
 pub mod request;
 pub mod secrets;
+pub mod seen;
 pub mod settle;
+pub mod status;
+pub mod swarm;
+pub mod up;

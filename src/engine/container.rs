@@ -155,6 +155,34 @@ pub async fn holder(
     create(engine, name, body).await
 }
 
+/// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
+pub async fn waiting(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    network: &str,
+    program: Vec<String>,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let body = ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(program),
+        user: Some("0".into()),
+        open_stdin: Some(true),
+        labels: Some(labels.clone().into_iter().collect()),
+        healthcheck: Some(bollard::models::HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
+        host_config: Some(HostConfig { network_mode: Some(network.to_owned()), ..Default::default() }),
+        ..Default::default()
+    };
+    create(engine, name, body).await
+}
+
+/// Removes a container at once; whether there was one.
+pub async fn kill(engine: &Engine, name: &str) -> Result<bool, String> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+}
+
 /// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.
 pub fn logs<'engine>(
     engine: &'engine Engine,

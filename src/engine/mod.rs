@@ -7,6 +7,7 @@ pub mod client;
 pub mod container;
 pub mod context;
 pub mod docker;
+pub mod exec;
 mod http;
 pub mod ignore;
 pub mod image;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bollard::models::VolumeCreateRequest;
-use bollard::query_parameters::RemoveVolumeOptions;
+use bollard::query_parameters::{ListVolumesOptionsBuilder, RemoveVolumeOptions};
 
 use super::docker::{Engine, answered, found};
 
@@ -33,4 +33,12 @@ pub async fn create(
 /// Removes a volume; whether there was one.
 pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
     Ok(found(engine.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await?.is_some())
+}
+
+/// The names of the volumes with a label.
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, String> {
+    let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+    let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
+    let volumes = answered(engine.docker.list_volumes(Some(options))).await?.volumes.unwrap_or_default();
+    Ok(volumes.into_iter().map(|volume| volume.name).collect())
 }

@@ -1,6 +1,7 @@
 //! Writing: one file a format, and the two ways out ([`screen`] and [`file`]).
 
 pub mod build;
+pub mod cluster;
 pub mod catalog;
 pub mod explain;
 pub mod file;

@@ -1,0 +1,104 @@
+//! `envdoc cluster exec`.
+
+use super::work::{Which, interrupted};
+use crate::cluster::crowd::{self, Ended, Job};
+use crate::cluster::plan::ClusterPlan;
+use crate::cluster::reach;
+use crate::engine::docker::Engine;
+use crate::engine::exec::Command;
+use crate::error::{Error, Kind};
+use crate::report::cluster::crowd::{Prefixed, table};
+use crate::report::screen;
+
+/// Run a program in the container of one node, or of all at once, with the node's name before each line.
+///
+/// The exit code is the program's; of several, the largest (255 where it is not known). Ctrl-C ends what was started.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    /// A node's name, several with commas, or `all`.
+    #[arg(value_name = "NODE")]
+    node: String,
+
+    /// The program and its arguments; no shell is put before them.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// The places of the nodes that were named.
+pub(super) fn chosen(plan: &ClusterPlan, names: &str) -> Result<Vec<usize>, Error> {
+    if names == "all" {
+        return Ok((0..plan.nodes.len()).collect());
+    }
+    let place = |name: &str| {
+        plan.nodes.iter().position(|node| node.name == name).ok_or_else(|| {
+            let known: Vec<_> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
+            Error::new(Kind::Usage, format!("there is no node {name:?}: {} or all", known.join(", ")))
+        })
+    };
+    names.split(',').map(place).collect()
+}
+
+/// The engines of some nodes; those that cannot be used are told.
+pub(super) fn engines<'r>(
+    reached: &'r [(&crate::cluster::plan::Node, Result<Engine, crate::cluster::problem::Problem>)],
+    places: &[usize],
+) -> (Vec<(String, &'r Engine)>, Vec<Ended>) {
+    let (mut engines, mut gone) = (Vec::new(), Vec::new());
+    for place in places {
+        let (node, engine) = &reached[*place];
+        match engine {
+            Ok(engine) => engines.push((node.name.clone(), engine)),
+            Err(problem) => gone.push(Ended {
+                node: node.name.clone(),
+                status: Err(problem.says.clone()),
+                seconds: 0.0,
+                stopped: false,
+            }),
+        }
+    }
+    (engines, gone)
+}
+
+impl Args {
+    /// Runs it.
+    pub fn run(self) -> Result<u8, Error> {
+        let plan = self.which.plan()?;
+        let places = chosen(&plan, &self.node)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let ended = runtime.block_on(self.on_all(&plan, &places))?;
+        if ended.len() > 1 || ended.iter().any(|end| end.status.is_err()) {
+            screen::note(table(&ended).trim_end());
+        }
+        Ok(crowd::exit_code(&ended))
+    }
+
+    async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
+        let reached = reach::connect(plan).await;
+        let (engines, gone) = engines(&reached, places);
+        let mark = crowd::mark();
+        let job = |(node, engine): &(String, &'_ Engine)| Job {
+            node: node.clone(),
+            container: node.clone(),
+            engine: reached.iter().find(|(other, _)| other.name == *node).and_then(|(_, engine)| engine.as_ref().ok()).unwrap_or(engine),
+            command: Command { argv: self.command.clone(), ..Command::default() },
+        };
+        let jobs: Vec<Job<'_>> = engines.iter().map(job).collect();
+        let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
+        let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
+        tokio::select! {
+            mut ended = crowd::run(jobs, &mark, false, &line) => {
+                ended.extend(gone);
+                ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
+                Ok(ended)
+            }
+            () = interrupted() => {
+                let left = crowd::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
+                Err(crate::cli::cluster::work::stopped(&left))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `envdoc cluster logs`.
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+
+use super::exec::{chosen, engines};
+use super::work::{Which, until_interrupted};
+use crate::cluster::crowd::Lines;
+use crate::cluster::reach;
+use crate::engine::container;
+use crate::error::{Error, Kind};
+use crate::report::cluster::crowd::{Prefixed, table};
+use crate::report::screen;
+
+/// Show what the containers printed, with the node's name before each line.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    /// A node's name, several with commas, or `all`.
+    #[arg(value_name = "NODE", default_value = "all")]
+    node: String,
+
+    /// Go on with what they print from now on, until Ctrl-C.
+    #[arg(long)]
+    follow: bool,
+
+    /// Only the last so many lines of each.
+    #[arg(long, value_name = "LINES")]
+    tail: Option<u32>,
+}
+
+impl Args {
+    /// Shows them.
+    pub fn run(self) -> Result<u8, Error> {
+        let plan = self.which.plan()?;
+        let places = chosen(&plan, &self.node)?;
+        let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
+        let shown = until_interrupted(async {
+            let reached = reach::connect(&plan).await;
+            let (engines, mut gone) = engines(&reached, &places);
+            let all = join_all(engines.iter().map(|(node, engine)| async {
+                let result = self.of(engine, node, &prefixed).await;
+                (node.clone(), result)
+            }));
+            for (node, result) in all.await {
+                if let Err(why) = result {
+                    gone.push(crate::cluster::crowd::Ended { node, status: Err(why), seconds: 0.0, stopped: false });
+                }
+            }
+            gone
+        })?;
+        match shown {
+            Some(gone) if gone.is_empty() => Ok(0),
+            Some(gone) => {
+                screen::note(table(&gone).trim_end());
+                Ok(1)
+            }
+            None if self.follow => Ok(0),
+            None => Err(Error::new(Kind::Interrupted, "interrupted")),
+        }
+    }
+
+    async fn of(&self, engine: &crate::engine::docker::Engine, node: &str, prefixed: &Prefixed) -> Result<(), String> {
+        let mut printed = container::logs(engine, node, self.tail, self.follow);
+        let mut lines = [Lines::default(), Lines::default()];
+        while let Some(chunk) = printed.next().await {
+            let chunk = chunk?;
+            for text in lines[usize::from(chunk.error)].add(&chunk.bytes) {
+                prefixed.line(node, chunk.error, &text);
+            }
+        }
+        for (place, lines) in lines.iter_mut().enumerate() {
+            if let Some(text) = lines.rest() {
+                prefixed.line(node, place == 1, &text);
+            }
+        }
+        Ok(())
+    }
+}

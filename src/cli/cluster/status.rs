@@ -1,0 +1,42 @@
+//! `envdoc cluster status`.
+
+use super::work::{Format, Which, layout, until_interrupted};
+use crate::cluster::{reach, status};
+use crate::error::{Error, Kind};
+use crate::report::cluster::status::{StatusReport, text};
+use crate::report::screen;
+
+/// Say what is there of a cluster, node by node, and what differs from its file.
+///
+/// Exit code 0: it is up as the file says; 1: something differs, or a node could not be asked.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+impl Args {
+    /// Looks.
+    pub fn run(self) -> Result<u8, Error> {
+        let plan = self.which.plan()?;
+        let found = until_interrupted(async {
+            let reached = reach::connect(&plan).await;
+            let nodes: Vec<_> = reached.iter().map(|(node, engine)| (*node, engine.as_ref())).collect();
+            status::status(&plan, &nodes).await
+        })?;
+        let found = found.ok_or_else(|| Error::new(Kind::Interrupted, "interrupted"))?;
+        let report = StatusReport::new(&plan.name, found);
+        match self.format {
+            Format::Text => screen::print(&text(&report, layout()))?,
+            Format::Json => {
+                let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+                screen::print(&(text + "\n"))?;
+            }
+        }
+        Ok(u8::from(report.status != "up"))
+    }
+}

@@ -1,0 +1,91 @@
+//! What the verbs that speak to a cluster's engines share.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::cluster::plan::ClusterPlan;
+use crate::error::{Error, Kind};
+use crate::report::screen;
+use crate::report::text::Layout;
+
+/// Which cluster.
+#[derive(Debug, clap::Args)]
+pub(super) struct Which {
+    /// The cluster's file.
+    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    pub(super) file: PathBuf,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Text,
+    /// JSON: events, one a line, where there are any, and the report.
+    Json,
+}
+
+impl Which {
+    pub(super) fn plan(&self) -> Result<ClusterPlan, Error> {
+        super::read(&self.file).map(|(_, plan)| plan)
+    }
+}
+
+/// Runs to its end, or until Ctrl-C (or SIGTERM): then `None`.
+pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Option<T>, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = work => Some(result),
+            () = interrupted() => None,
+        }
+    });
+    // A credential helper that still runs must not hold envdoc.
+    runtime.shutdown_background();
+    Ok(result)
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+pub(super) async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}
+
+/// The shape of reports here.
+pub(super) fn layout() -> Layout {
+    Layout { width: screen::width(), unicode: screen::unicode(), verbose: false, root: false }
+}
+
+/// A report as the last object of a stream of events.
+pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
+    let mut value = serde_json::to_value(report).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.insert("event".into(), "report".into());
+    }
+    screen::print(&format!("{value}\n"))
+}
+
+/// The error of an interruption, after what was started has been ended: for each container how many processes are left.
+pub(super) fn stopped(left: &[(String, Result<u32, String>)]) -> Error {
+    let rest: Vec<_> = left
+        .iter()
+        .filter_map(|(node, left)| match left {
+            Ok(0) => None,
+            Ok(count) => Some(format!("{node}: {count} processes are left")),
+            Err(why) => Some(format!("{node}: {why}")),
+        })
+        .collect();
+    match rest.is_empty() {
+        true => Error::new(Kind::Interrupted, "interrupted: everything that was started has been ended, on all nodes"),
+        false => Error::new(Kind::Interrupted, format!("interrupted, but not everything could be ended: {}", rest.join("; "))),
+    }
+}

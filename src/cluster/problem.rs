@@ -1,0 +1,35 @@
+//! What went wrong on the way to a cluster: where, what, and what to do.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A fault by its cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The step that stopped: `connect`, `swarm`, `image`, `network`, `settings`, `container`, `healthy`, `verify`, `launch`.
+    pub step: String,
+    /// The node; `None` where it is of the cluster as a whole.
+    pub node: Option<String>,
+    /// What is, and what should be.
+    pub says: String,
+    /// What to do, each a sentence or a command.
+    pub fix: Vec<String>,
+}
+
+impl Problem {
+    /// One of a node.
+    pub fn of(step: &str, node: &str, says: impl Into<String>) -> Problem {
+        Problem { step: step.to_owned(), node: Some(node.to_owned()), says: says.into(), fix: Vec::new() }
+    }
+
+    /// One of the cluster.
+    pub fn new(step: &str, says: impl Into<String>) -> Problem {
+        Problem { step: step.to_owned(), node: None, says: says.into(), fix: Vec::new() }
+    }
+
+    /// Adds what to do.
+    pub fn fix(mut self, fix: impl Into<String>) -> Problem {
+        self.fix.push(fix.into());
+        self
+    }
+}

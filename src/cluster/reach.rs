@@ -1,0 +1,33 @@
+//! The nodes' engines, connected to all at once.
+
+use futures_util::future::join_all;
+
+use super::plan::{ClusterPlan, Node};
+use super::problem::Problem;
+use crate::engine::docker::Engine;
+
+/// Every node with its engine, or why that cannot be used.
+pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
+    join_all(plan.nodes.iter().map(|node| async move {
+        let engine = Engine::connect(&node.engine).await.map_err(|error| {
+            let mut problem = Problem::of("connect", &node.name, error.message);
+            problem.fix = error.hints;
+            problem
+        });
+        (node, engine)
+    }))
+    .await
+}
+
+/// All of them, or what is wrong with those that cannot be used.
+pub fn whole<'r, 'p>(
+    reached: &'r [(&'p Node, Result<Engine, Problem>)],
+) -> Result<Vec<(&'p Node, &'r Engine)>, Vec<Problem>> {
+    let problems: Vec<_> = reached.iter().filter_map(|(_, engine)| engine.as_ref().err().cloned()).collect();
+    if problems.is_empty() { Ok(those(reached)) } else { Err(problems) }
+}
+
+/// Those that can be used.
+pub fn those<'r, 'p>(reached: &'r [(&'p Node, Result<Engine, Problem>)]) -> Vec<(&'p Node, &'r Engine)> {
+    reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?))).collect()
+}

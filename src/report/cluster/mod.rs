@@ -1,0 +1,6 @@
+//! Reports on a cluster.
+
+pub mod crowd;
+pub mod progress;
+pub mod status;
+pub mod up;
