@@ -60,6 +60,7 @@ enum Command {
     Resolve(Box<resolve::Args>),
     Render(Box<render::Args>),
     Build(Box<build::Args>),
+    Cluster(cluster::Args),
     Matrix(matrix::Args),
     Snapshot(snapshot::Args),
     Lint(lint::Args),
@@ -68,7 +69,6 @@ enum Command {
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
-    Cluster(cluster::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -96,6 +96,7 @@ impl Cli {
             Command::Resolve(args) => args.run(),
             Command::Render(args) => args.run(),
             Command::Build(args) => args.run(),
+            Command::Cluster(args) => args.run(),
             Command::Matrix(args) => args.run(),
             Command::Snapshot(args) => args.run(),
             Command::Lint(args) => args.run(),
@@ -104,7 +105,6 @@ impl Cli {
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),
-            Command::Cluster(args) => args.run(),
             Command::Worker(args) => args.run(),
         }
     }

@@ -62,17 +62,17 @@ pub fn mark() -> String {
 }
 
 /// Runs all to their ends, in the order in which they end. Lines are told as they come: node, whether standard error, the line. With
-/// `together`, the first that fails has the others stopped after a while.
+/// `together`, the first that fails has the others stopped after a while, in all these containers.
 pub async fn run(
     jobs: Vec<Job<'_>>,
+    everywhere: &[(String, &Engine)],
     mark: &str,
     together: bool,
     line: &(dyn Fn(&str, bool, &str) + Sync),
 ) -> Vec<Ended> {
     let started = Instant::now();
-    let whole: Vec<(String, String, &Engine)> =
-        jobs.iter().map(|job| (job.node.clone(), job.container.clone(), job.engine)).collect();
-    let mut running: FuturesUnordered<_> = jobs.into_iter().map(|job| one(job, mark, started, line)).collect();
+    let mut running: FuturesUnordered<_> =
+        jobs.into_iter().map(|job| one(job, mark, started, line)).collect();
     let mut ended: Vec<Ended> = Vec::new();
     let mut stop_at: Option<Instant> = None;
     let mut stopping = false;
@@ -92,8 +92,8 @@ pub async fn run(
             Ok(None) => return ended,
             Err(_) => {
                 stopping = true;
-                let rest = whole.iter().filter(|(node, ..)| !ended.iter().any(|end| end.node == *node));
-                end_all(rest.map(|(_, container, engine)| (container.as_str(), *engine)), mark).await;
+                let containers = everywhere.iter().map(|(name, engine)| (name.as_str(), *engine));
+                end_all(containers, mark).await;
             }
         }
     }
@@ -104,7 +104,11 @@ async fn one(job: Job<'_>, mark: &str, started: Instant, line: &(dyn Fn(&str, bo
     Ended { node: job.node, status, seconds: started.elapsed().as_secs_f64(), stopped: false }
 }
 
-async fn streamed(job: &Job<'_>, mark: &str, line: &(dyn Fn(&str, bool, &str) + Sync)) -> Result<i64, String> {
+async fn streamed(
+    job: &Job<'_>,
+    mark: &str,
+    line: &(dyn Fn(&str, bool, &str) + Sync),
+) -> Result<i64, String> {
     let mut command = job.command.clone();
     command.environment.push(format!("{MARK}={mark}"));
     let mut running = exec::start(job.engine, &job.container, &command).await?;
@@ -121,7 +125,9 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &(dyn Fn(&str, bool, &str) + 
         }
     }
     let status = running.status(job.engine).await;
-    status.map_err(|why| format!("its engine is gone: {why}"))?.ok_or_else(|| "its output ended, but it runs still".into())
+    status
+        .map_err(|why| format!("its engine is gone: {why}"))?
+        .ok_or_else(|| "its output ended, but it runs still".into())
 }
 
 /// Bytes as lines.
@@ -156,7 +162,10 @@ pub async fn end_all<'a>(
     containers: impl Iterator<Item = (&'a str, &'a Engine)>,
     mark: &str,
 ) -> Vec<(String, Result<u32, String>)> {
-    join_all(containers.map(|(name, engine)| async move { (name.to_owned(), end_one(engine, name, mark).await) })).await
+    join_all(
+        containers.map(|(name, engine)| async move { (name.to_owned(), end_one(engine, name, mark).await) }),
+    )
+    .await
 }
 
 async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String> {
@@ -175,7 +184,10 @@ async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String>
 
 async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, String> {
     let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], ENDING).await?;
-    ran.stdout.trim().parse().map_err(|_| format!("its processes could not be looked at: {}", ran.stderr.trim()))
+    ran.stdout
+        .trim()
+        .parse()
+        .map_err(|_| format!("its processes could not be looked at: {}", ran.stderr.trim()))
 }
 
 /// The exit code for all: the largest.

@@ -30,7 +30,12 @@ pub struct Downed {
 }
 
 /// Takes it down on the nodes that can be reached.
-pub async fn down(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], leave_swarm: bool, progress: &Progress) -> Downed {
+pub async fn down(
+    plan: &ClusterPlan,
+    nodes: &[(&Node, &Engine)],
+    leave_swarm: bool,
+    progress: &Progress,
+) -> Downed {
     let mut downed = Downed::default();
     let all = join_all(nodes.iter().map(|(node, engine)| containers(plan, node, engine, progress))).await;
     all.into_iter().for_each(|part| downed.take(part));
@@ -72,7 +77,13 @@ async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: 
         Ok(names) => {
             for name in names {
                 match container::remove(engine, &name).await {
-                    Ok(_) => downed.done(progress, "container", &node.name, &format!("{name} is removed"), Outcome::Changed),
+                    Ok(_) => downed.done(
+                        progress,
+                        "container",
+                        &node.name,
+                        &format!("{name} is removed"),
+                        Outcome::Changed,
+                    ),
                     Err(why) => downed.failed(progress, "container", &node.name, why),
                 }
             }
@@ -83,7 +94,13 @@ async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: 
         Ok(names) => {
             for name in names {
                 match volume::remove(engine, &name).await {
-                    Ok(_) => downed.done(progress, "settings", &node.name, &format!("the volume {name} is removed"), Outcome::Changed),
+                    Ok(_) => downed.done(
+                        progress,
+                        "settings",
+                        &node.name,
+                        &format!("the volume {name} is removed"),
+                        Outcome::Changed,
+                    ),
                     Err(why) => downed.failed(progress, "settings", &node.name, why),
                 }
             }
@@ -110,12 +127,16 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
             if found.driver == "overlay" && node.index > 0 {
                 continue;
             }
-            downed.notes.push(format!("the network {name} on {} is not of this cluster: it stays", node.name));
+            downed
+                .notes
+                .push(format!("the network {name} on {} is not of this cluster: it stays", node.name));
             continue;
         }
         progress.doing("network", &node.name, "removing");
         match removed(engine, name).await {
-            Ok(()) => downed.done(progress, "network", &node.name, &format!("{name} is removed"), Outcome::Changed),
+            Ok(()) => {
+                downed.done(progress, "network", &node.name, &format!("{name} is removed"), Outcome::Changed)
+            }
             // A worker's engine leaves that to the manager.
             Err(_) if node.index > 0 => {}
             Err(why) => downed.failed(progress, "network", &node.name, why),
@@ -151,7 +172,10 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
         }
     }
     let Some((leader, manager)) = nodes.iter().find(|(node, _)| node.index == 0) else {
-        downed.problems.push(Problem::new("swarm", "the first node cannot be reached: nobody leaves the swarm without it"));
+        downed.problems.push(Problem::new(
+            "swarm",
+            "the first node cannot be reached: nobody leaves the swarm without it",
+        ));
         return downed;
     };
     let of_leader = machines.get(leader.name.as_str()).map(|machine| machine.swarm.manager).unwrap_or(false);
@@ -165,8 +189,16 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
         .collect();
     if !strangers.is_empty() {
         downed.problems.push(
-            Problem::of("swarm", &leader.name, format!("the swarm has members that are not of {}: {}; nobody leaves it", plan.name, strangers.join(", ")))
-                .fix("docker swarm leave, on each node that shall leave"),
+            Problem::of(
+                "swarm",
+                &leader.name,
+                format!(
+                    "the swarm has members that are not of {}: {}; nobody leaves it",
+                    plan.name,
+                    strangers.join(", ")
+                ),
+            )
+            .fix("docker swarm leave, on each node that shall leave"),
         );
         return downed;
     }
@@ -174,11 +206,17 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
     for (node, engine) in nodes.iter().rev() {
         let Some(machine) = machines.get(node.name.as_str()) else { continue };
         let swarm = &machine.swarm;
-        let ours = swarm.state == State::Inactive || members.iter().any(|member| member.id == swarm.node) || swarm.node.is_empty();
+        let ours = swarm.state == State::Inactive
+            || members.iter().any(|member| member.id == swarm.node)
+            || swarm.node.is_empty();
         if swarm.state == State::Inactive {
             downed.done(progress, "swarm", &node.name, "is in no swarm", Outcome::Unchanged);
         } else if !ours {
-            downed.notes.push(format!("{} is in another swarm ({}): it stays there", node.name, swarm.managers.join(", ")));
+            downed.notes.push(format!(
+                "{} is in another swarm ({}): it stays there",
+                node.name,
+                swarm.managers.join(", ")
+            ));
         } else {
             match swarm::leave(engine, true).await {
                 Ok(()) => downed.done(progress, "swarm", &node.name, "has left the swarm", Outcome::Changed),

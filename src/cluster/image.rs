@@ -41,7 +41,8 @@ pub fn decide(plan: &ClusterPlan, seen: &[Seen], current: bool) -> Decision {
         return Decision::Pull;
     };
     let differs = |node: &Seen| !node.image.as_ref().is_some_and(|other| other.same(image));
-    let to: Vec<usize> = seen.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
+    let to: Vec<usize> =
+        seen.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
     match to.is_empty() {
         true => Decision::Same(image.clone()),
         false => Decision::Send { from, to, registry: !built && of_registry(plan.image_name()) },
@@ -61,8 +62,12 @@ pub fn misfits(image: &Identity, seen: &[Seen]) -> Vec<Problem> {
     };
     let problem = |node: &Seen| {
         let machine = node.machine.architecture.as_deref().unwrap_or_default();
-        Problem::of(STEP, &node.name, format!("the image is for {of_image}, and {} is a machine of {machine}", node.name))
-            .fix("build it for that platform, or leave the node out")
+        Problem::of(
+            STEP,
+            &node.name,
+            format!("the image is for {of_image}, and {} is a machine of {machine}", node.name),
+        )
+        .fix("build it for that platform, or leave the node out")
     };
     seen.iter().filter(misfit).map(problem).collect()
 }
@@ -88,13 +93,19 @@ mod tests {
     use super::*;
 
     fn node(name: &str, id: Option<&str>) -> Seen {
-        let image = id.map(|id| Identity { id: id.into(), architecture: Some("amd64".into()), ..Identity::default() });
+        let image = id.map(|id| Identity {
+            id: id.into(),
+            architecture: Some("amd64".into()),
+            ..Identity::default()
+        });
         Seen { name: name.into(), image, ..Seen::default() }
     }
 
     #[test]
     fn names_of_registries() {
-        for name in ["registry.example.org/team/train:1", "localhost:5000/train", "r.example:5000/a/b@sha256:00"] {
+        for name in
+            ["registry.example.org/team/train:1", "localhost:5000/train", "r.example:5000/a/b@sha256:00"]
+        {
             assert!(of_registry(name), "{name}");
         }
         for name in ["train:envdoc", "team/train:1", "lab"] {

@@ -10,6 +10,7 @@ pub mod down;
 pub mod image;
 pub mod init;
 pub mod keys;
+pub mod launch;
 pub mod network;
 pub mod plan;
 pub mod probe;

@@ -78,9 +78,15 @@ fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
 fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
     let name = &plan.network.name;
     if found.labels.get(LABEL) != Some(&plan.name) {
-        return Err(Problem::new(STEP, format!("there is a network {name} already that is not of this cluster ({} driver)", found.driver))
-            .fix("use it as it is: `kind: existing` in cluster.yaml")
-            .fix("or give the cluster's own another name: `network: { name: … }`"));
+        return Err(Problem::new(
+            STEP,
+            format!(
+                "there is a network {name} already that is not of this cluster ({} driver)",
+                found.driver
+            ),
+        )
+        .fix("use it as it is: `kind: existing` in cluster.yaml")
+        .fix("or give the cluster's own another name: `network: { name: … }`"));
     }
     let mut differs = Vec::new();
     let is = inside(found.mtu.unwrap_or(UNDERLAY), found.encrypted);

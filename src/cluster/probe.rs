@@ -37,7 +37,15 @@ impl<'engine> Probe<'engine> {
         let name = name(plan, node);
         container::remove(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(engine, &name, plan.image_name(), network, bundle.command("/", &["worker"]), &labels).await?;
+        container::waiting(
+            engine,
+            &name,
+            plan.image_name(),
+            network,
+            bundle.command("/", &["worker"]),
+            &labels,
+        )
+        .await?;
         let started = async {
             exec::bring(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
@@ -95,7 +103,12 @@ pub async fn resolve(session: &Session, name: &str) -> Result<Vec<IpAddr>, Failu
 }
 
 /// Connects from where a worker is; what the other side said first, where that was waited for.
-pub async fn connects(session: &Session, address: &str, port: u16, greeting: bool) -> Result<Option<String>, Failure> {
+pub async fn connects(
+    session: &Session,
+    address: &str,
+    port: u16,
+    greeting: bool,
+) -> Result<Option<String>, Failure> {
     let task = Task::ConnectTcp { address: address.to_owned(), port, greeting };
     match session.ask(task, CONNECTING).await? {
         Answer::Connected { greeting, .. } => Ok(greeting),

@@ -42,8 +42,12 @@ pub async fn look(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Result<Vec<
         match result {
             Ok(found) => seen.push(found),
             Err(why) => problems.push(
-                Problem::of("connect", &node.name, format!("its engine ({}) does not answer as it should: {why}", node.engine))
-                    .fix("`envdoc check --only docker` on that machine says what is wrong with it"),
+                Problem::of(
+                    "connect",
+                    &node.name,
+                    format!("its engine ({}) does not answer as it should: {why}", node.engine),
+                )
+                .fix("`envdoc check --only docker` on that machine says what is wrong with it"),
             ),
         }
     }

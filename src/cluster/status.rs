@@ -44,7 +44,9 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     }))
     .await;
     let members = match nodes.first() {
-        Some((_, Ok(engine))) if plan.network.kind == NetworkKind::Overlay => swarm::members(engine).await.ok(),
+        Some((_, Ok(engine))) if plan.network.kind == NetworkKind::Overlay => {
+            swarm::members(engine).await.ok()
+        }
         _ => None,
     };
     let reference = seen.iter().flatten().find_map(|seen| seen.image.clone());
@@ -58,7 +60,8 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 if let (Some(image), Some(reference)) = (&seen.image, &reference)
                     && !image.same(reference)
                 {
-                    row.differs.push(format!("its image {} is not that of the other nodes", plan.image_name()));
+                    row.differs
+                        .push(format!("its image {} is not that of the other nodes", plan.image_name()));
                 }
                 row
             }
@@ -80,7 +83,9 @@ fn of(plan: &ClusterPlan, seen: &Seen, members: Option<&[Member]>) -> NodeStatus
     }
     match seen.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
         Some(true) => {}
-        Some(false) => row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume)),
+        Some(false) => {
+            row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume))
+        }
         None => row.differs.push("it does not have the settings".into()),
     }
     in_container(plan, seen, &mut row);
@@ -163,7 +168,10 @@ fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
         row.differs.push(format!("its container does not run{memory}{error}"));
     }
     if seen.image.as_ref().is_some_and(|image| image.id != container.image) {
-        row.differs.push(format!("its container was made from an older {}: `envdoc cluster up` makes it anew", plan.image_name()));
+        row.differs.push(format!(
+            "its container was made from an older {}: `envdoc cluster up` makes it anew",
+            plan.image_name()
+        ));
     }
     if container.restarts > 0 {
         row.differs.push(format!("its container was started again {} times", container.restarts));

@@ -60,7 +60,11 @@ pub fn decide(nodes: &[Seen], members: &[Member]) -> Result<Decision, Vec<Proble
     let changes = decision.actions.iter().any(|action| *action != Action::None);
     if !strangers.is_empty() {
         let names: Vec<_> = strangers.iter().map(|member| member.hostname.as_str()).collect();
-        let says = format!("the swarm of {} has members that are not of this cluster: {}", leader.name, names.join(", "));
+        let says = format!(
+            "the swarm of {} has members that are not of this cluster: {}",
+            leader.name,
+            names.join(", ")
+        );
         if changes {
             problems.push(Problem::of(STEP, &leader.name, format!("{says}; envdoc adds nothing to a swarm of somebody else's"))
                 .fix("join the missing nodes yourself (docker swarm join), then `envdoc cluster up` uses the swarm as it is")
@@ -94,7 +98,9 @@ pub fn namesakes(nodes: &[Seen]) -> Vec<String> {
     let mut notes = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
         let name = &node.machine.hostname;
-        if let Some(other) = nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name) {
+        if let Some(other) =
+            nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
+        {
             notes.push(format!(
                 "{} and {} have the same host name, {name}: the containers are told apart by their own names, `docker node ls` shows both alike; `hostnamectl set-hostname` and a restart of the engine on one of them mend it",
                 other.name, node.name
@@ -112,12 +118,20 @@ fn leading(leader: &Seen) -> Result<Action, Problem> {
         State::Active => Err(Problem::of(
             STEP,
             &leader.name,
-            format!("{} is a worker of a swarm that {} manages; the first node must be a manager", leader.name, swarm.managers.join(", ")),
+            format!(
+                "{} is a worker of a swarm that {} manages; the first node must be a manager",
+                leader.name,
+                swarm.managers.join(", ")
+            ),
         )
         .fix("put the manager first under `nodes`, or promote this node there: docker node promote")
         .fix("where nobody needs that swarm on it any more: docker swarm leave")),
-        State::Pending => Err(Problem::of(STEP, &leader.name, format!("{} is joining another swarm ({})", leader.name, swarm.managers.join(", ")))
-            .fix("where that is not wanted: docker swarm leave --force")),
+        State::Pending => Err(Problem::of(
+            STEP,
+            &leader.name,
+            format!("{} is joining another swarm ({})", leader.name, swarm.managers.join(", ")),
+        )
+        .fix("where that is not wanted: docker swarm leave --force")),
         State::Locked => Err(locked(leader)),
         State::Error => Err(unwell(leader)),
     }
@@ -129,9 +143,13 @@ fn locked(node: &Seen) -> Problem {
 }
 
 fn unwell(node: &Seen) -> Problem {
-    Problem::of(STEP, &node.name, format!("the swarm on {} is not well: {}", node.name, node.machine.swarm.error))
-        .fix("the engine's log says more: journalctl -u docker")
-        .fix("where nobody needs that swarm any more: docker swarm leave --force")
+    Problem::of(
+        STEP,
+        &node.name,
+        format!("the swarm on {} is not well: {}", node.name, node.machine.swarm.error),
+    )
+    .fix("the engine's log says more: journalctl -u docker")
+    .fix("where nobody needs that swarm any more: docker swarm leave --force")
 }
 
 fn following(node: &Seen, leader: &Seen, first: Action, members: &[Member]) -> Result<Action, Problem> {
@@ -144,15 +162,23 @@ fn following(node: &Seen, leader: &Seen, first: Action, members: &[Member]) -> R
         Problem::of(
             STEP,
             &node.name,
-            format!("{} is already in another swarm, managed by {managers}; envdoc does not take it out of there", node.name),
+            format!(
+                "{} is already in another swarm, managed by {managers}; envdoc does not take it out of there",
+                node.name
+            ),
         )
         .fix("where nobody needs it there any more, on that node: docker swarm leave (--force on a manager)")
         .fix("else leave the node out of cluster.yaml, or put that swarm's manager first under `nodes`")
     };
-    let ours = swarm.managers.iter().any(|manager| manager.rsplit_once(':').is_some_and(|(host, _)| host == leader.address));
+    let ours = swarm
+        .managers
+        .iter()
+        .any(|manager| manager.rsplit_once(':').is_some_and(|(host, _)| host == leader.address));
     match swarm.state {
         State::Inactive => Ok(Action::Join),
-        State::Active if first == Action::None && members.iter().any(|member| member.id == swarm.node) => Ok(Action::None),
+        State::Active if first == Action::None && members.iter().any(|member| member.id == swarm.node) => {
+            Ok(Action::None)
+        }
         State::Active => Err(elsewhere()),
         State::Pending if ours => Ok(Action::Wait),
         State::Pending => Err(elsewhere()),
@@ -225,9 +251,13 @@ mod tests {
             let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Active, "x", false, other)];
             assert!(says(decide(&nodes, &[])).contains("node2 is already in another swarm, managed by 10."));
         }
-        let nodes = [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
+        let nodes =
+            [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
         assert!(says(decide(&nodes, &[member("a", "host1", true)])).contains("another swarm"));
-        let nodes = [node(1, State::Active, "x", false, &["10.9.9.9:2377"]), node(2, State::Inactive, "", false, &[])];
+        let nodes = [
+            node(1, State::Active, "x", false, &["10.9.9.9:2377"]),
+            node(2, State::Inactive, "", false, &[]),
+        ];
         assert!(says(decide(&nodes, &[])).contains("the first node must be a manager"));
     }
 

@@ -5,7 +5,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bollard::container::LogOutput;
-use bollard::models::{ContainerCreateBody, HealthStatusEnum, HostConfig, Mount, MountType};
+use bollard::models::{
+    ContainerCreateBody, DeviceMapping, DeviceRequest, EndpointSettings, HealthStatusEnum, HostConfig, Mount, MountType,
+    NetworkingConfig, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
     RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
@@ -14,6 +17,7 @@ use bollard::query_parameters::{
 use futures_util::{Stream, StreamExt};
 
 use super::docker::{Engine, answered, found, words};
+use crate::cluster::container::{Container, ContainerNetwork, GpuRequest, Volume};
 
 /// What a container may take to end by itself before it is killed, in seconds.
 const GRACE: i32 = 10;
@@ -109,6 +113,108 @@ pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBod
     answered(engine.docker.create_container(Some(options), body)).await.map(drop)
 }
 
+/// Makes the container of a cluster's node.
+pub async fn make(engine: &Engine, container: &Container) -> Result<(), String> {
+    create(engine, &container.name, body(container)).await
+}
+
+/// A node's container as the engine's API takes it.
+fn body(container: &Container) -> ContainerCreateBody {
+    let mut labels: HashMap<String, String> = container.labels.clone().into_iter().collect();
+    // As compose writes them, so that its programs show these containers as the project's.
+    labels.insert("com.docker.compose.project".into(), container.project.clone());
+    labels.insert("com.docker.compose.service".into(), container.name.clone());
+    let environment = container.environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let second = 1_000_000_000_i64;
+    let health = container.health.as_ref().map(|health| bollard::models::HealthConfig {
+        test: Some(std::iter::once("CMD".to_owned()).chain(health.command.clone()).collect()),
+        interval: Some(i64::from(health.interval) * second),
+        timeout: Some(i64::from(health.timeout) * second),
+        retries: Some(i64::from(health.retries)),
+        start_period: Some(i64::from(health.start_period) * second),
+        ..Default::default()
+    });
+    let endpoints = match &container.network {
+        ContainerNetwork::Host => None,
+        ContainerNetwork::Named { name, alias } => {
+            let endpoint = EndpointSettings { aliases: Some(vec![alias.clone()]), ..Default::default() };
+            Some(NetworkingConfig { endpoints_config: Some(HashMap::from([(name.clone(), endpoint)])) })
+        }
+    };
+    ContainerCreateBody {
+        hostname: Some(container.hostname.clone()).filter(|_| container.network != ContainerNetwork::Host),
+        image: Some(container.image.clone()),
+        user: container.user.clone(),
+        entrypoint: Some(container.entrypoint.clone()),
+        cmd: Some(container.command.clone()),
+        env: Some(environment.collect()),
+        labels: Some(labels),
+        healthcheck: health,
+        stop_timeout: Some(i64::from(container.stop_seconds)),
+        networking_config: endpoints,
+        host_config: Some(host(container)),
+        ..Default::default()
+    }
+}
+
+fn host(container: &Container) -> HostConfig {
+    let limit = |(name, value): &(&str, i64)| ResourcesUlimits {
+        name: Some((*name).to_owned()),
+        soft: Some(*value),
+        hard: Some(*value),
+    };
+    let device = |path: &String| DeviceMapping {
+        path_on_host: Some(path.clone()),
+        path_in_container: Some(path.clone()),
+        cgroup_permissions: Some("rwm".into()),
+    };
+    HostConfig {
+        mounts: Some(container.volumes.iter().map(mount).collect()),
+        tmpfs: Some(container.tmpfs.iter().map(|tmpfs| (tmpfs.path.to_owned(), format!("mode={:o}", tmpfs.mode))).collect()),
+        shm_size: i64::try_from(container.shm).ok(),
+        ulimits: Some(container.ulimits.iter().map(limit).collect()),
+        device_requests: gpus(&container.gpus).map(|request| vec![request]),
+        devices: Some(container.devices.iter().map(device).collect()),
+        cap_add: Some(container.capabilities.clone()),
+        extra_hosts: Some(container.extra_hosts.iter().map(|(name, address)| format!("{name}:{address}")).collect()),
+        network_mode: Some(match &container.network {
+            ContainerNetwork::Host => "host".to_owned(),
+            ContainerNetwork::Named { name, .. } => name.clone(),
+        }),
+        restart_policy: Some(RestartPolicy {
+            name: container.restart.parse::<RestartPolicyNameEnum>().ok(),
+            maximum_retry_count: None,
+        }),
+        ..Default::default()
+    }
+}
+
+fn mount(volume: &Volume) -> Mount {
+    Mount {
+        target: Some(volume.to.clone()),
+        source: Some(volume.from.clone()),
+        typ: Some(if volume.bind { MountType::BIND } else { MountType::VOLUME }),
+        read_only: Some(volume.read_only),
+        ..Default::default()
+    }
+}
+
+fn gpus(request: &GpuRequest) -> Option<DeviceRequest> {
+    let (count, devices) = match request {
+        GpuRequest::None => return None,
+        GpuRequest::All => (Some(-1), None),
+        GpuRequest::Count(count) => (Some(i64::from(*count)), None),
+        GpuRequest::Devices(devices) => (None, Some(devices.clone())),
+    };
+    Some(DeviceRequest {
+        driver: Some("nvidia".into()),
+        count,
+        device_ids: devices,
+        capabilities: Some(vec![vec!["gpu".into()]]),
+        ..Default::default()
+    })
+}
+
 /// Starts a container that was made.
 pub async fn start(engine: &Engine, name: &str) -> Result<(), String> {
     let docker = engine.docker.clone().with_timeout(STARTING);
@@ -170,11 +276,20 @@ pub async fn waiting(
         user: Some("0".into()),
         open_stdin: Some(true),
         labels: Some(labels.clone().into_iter().collect()),
-        healthcheck: Some(bollard::models::HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
+        healthcheck: Some(bollard::models::HealthConfig {
+            test: Some(vec!["NONE".into()]),
+            ..Default::default()
+        }),
         host_config: Some(HostConfig { network_mode: Some(network.to_owned()), ..Default::default() }),
         ..Default::default()
     };
     create(engine, name, body).await
+}
+
+/// Removes a container that never ran, and leaves its volumes.
+pub async fn release(engine: &Engine, name: &str) -> Result<(), String> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(false).build();
+    found(engine.docker.remove_container(name, Some(options))).await.map(drop)
 }
 
 /// Removes a container at once; whether there was one.

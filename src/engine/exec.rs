@@ -77,8 +77,13 @@ impl Running {
 /// Runs a program to its end.
 pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration) -> Result<Ran, String> {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    whole(engine, name, &Command { argv, ..Command::default() }, deadline).await
+}
+
+/// [`run`], with everything that a command may have.
+pub async fn whole(engine: &Engine, name: &str, command: &Command, deadline: Duration) -> Result<Ran, String> {
     let whole = async {
-        let mut running = start(engine, name, &Command { argv, ..Command::default() }).await?;
+        let mut running = start(engine, name, command).await?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while let Some(printed) = running.output.next().await {
             let printed = printed?;

@@ -1,8 +1,8 @@
 //! Writing: one file a format, and the two ways out ([`screen`] and [`file`]).
 
 pub mod build;
-pub mod cluster;
 pub mod catalog;
+pub mod cluster;
 pub mod explain;
 pub mod file;
 pub mod github;

@@ -1,6 +1,7 @@
 //! `envdoc cluster down`.
 
-use super::work::{Format, Which, json, layout, until_interrupted};
+use super::Source;
+use super::work::{Format, json, layout, until_interrupted};
 use crate::cluster::{down, reach};
 use crate::error::{Error, Kind};
 use crate::report::cluster::progress::Progress;
@@ -14,7 +15,7 @@ use crate::report::screen;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    source: Source,
 
     /// Have the nodes leave the swarm too, where nobody else is in it.
     #[arg(long)]
@@ -28,7 +29,7 @@ pub struct Args {
 impl Args {
     /// Takes it down.
     pub fn run(self) -> Result<u8, Error> {
-        let plan = self.which.plan()?;
+        let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
         let report = until_interrupted(async {
             let reached = reach::connect(&plan).await;
@@ -55,7 +56,11 @@ impl Args {
         match self.format {
             Format::Json => json(&report)?,
             Format::Text => {
-                let ending = if report.status == "down" { format!("{} is down\n", report.cluster) } else { String::new() };
+                let ending = if report.status == "down" {
+                    format!("{} is down\n", report.cluster)
+                } else {
+                    String::new()
+                };
                 screen::print(&(rest(&report, layout()) + &ending))?;
             }
         }

@@ -1,6 +1,7 @@
 //! `envdoc cluster exec`.
 
-use super::work::{Which, interrupted};
+use super::Source;
+use super::work::interrupted;
 use crate::cluster::crowd::{self, Ended, Job};
 use crate::cluster::plan::ClusterPlan;
 use crate::cluster::reach;
@@ -16,7 +17,7 @@ use crate::report::screen;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    source: Source,
 
     /// A node's name, several with commas, or `all`.
     #[arg(value_name = "NODE")]
@@ -65,7 +66,7 @@ pub(super) fn engines<'r>(
 impl Args {
     /// Runs it.
     pub fn run(self) -> Result<u8, Error> {
-        let plan = self.which.plan()?;
+        let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
@@ -80,24 +81,22 @@ impl Args {
         let reached = reach::connect(plan).await;
         let (engines, gone) = engines(&reached, places);
         let mark = crowd::mark();
-        let job = |(node, engine): &(String, &'_ Engine)| Job {
-            node: node.clone(),
-            container: node.clone(),
-            engine: reached.iter().find(|(other, _)| other.name == *node).and_then(|(_, engine)| engine.as_ref().ok()).unwrap_or(engine),
-            command: Command { argv: self.command.clone(), ..Command::default() },
-        };
-        let jobs: Vec<Job<'_>> = engines.iter().map(job).collect();
+        let command = Command { argv: self.command.clone(), ..Command::default() };
+        let jobs: Vec<Job<'_>> = engines
+            .iter()
+            .map(|(node, engine)| Job { node: node.clone(), container: node.clone(), engine, command: command.clone() })
+            .collect();
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
         tokio::select! {
-            mut ended = crowd::run(jobs, &mark, false, &line) => {
+            mut ended = crowd::run(jobs, &engines, &mark, false, &line) => {
                 ended.extend(gone);
                 ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
                 Ok(ended)
             }
             () = interrupted() => {
                 let left = crowd::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
-                Err(crate::cli::cluster::work::stopped(&left))
+                Err(super::work::stopped(&left))
             }
         }
     }

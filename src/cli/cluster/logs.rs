@@ -4,7 +4,8 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 
 use super::exec::{chosen, engines};
-use super::work::{Which, until_interrupted};
+use super::Source;
+use super::work::until_interrupted;
 use crate::cluster::crowd::Lines;
 use crate::cluster::reach;
 use crate::engine::container;
@@ -16,7 +17,7 @@ use crate::report::screen;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    source: Source,
 
     /// A node's name, several with commas, or `all`.
     #[arg(value_name = "NODE", default_value = "all")]
@@ -34,7 +35,7 @@ pub struct Args {
 impl Args {
     /// Shows them.
     pub fn run(self) -> Result<u8, Error> {
-        let plan = self.which.plan()?;
+        let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let shown = until_interrupted(async {
@@ -46,7 +47,12 @@ impl Args {
             }));
             for (node, result) in all.await {
                 if let Err(why) = result {
-                    gone.push(crate::cluster::crowd::Ended { node, status: Err(why), seconds: 0.0, stopped: false });
+                    gone.push(crate::cluster::crowd::Ended {
+                        node,
+                        status: Err(why),
+                        seconds: 0.0,
+                        stopped: false,
+                    });
                 }
             }
             gone
@@ -62,7 +68,12 @@ impl Args {
         }
     }
 
-    async fn of(&self, engine: &crate::engine::docker::Engine, node: &str, prefixed: &Prefixed) -> Result<(), String> {
+    async fn of(
+        &self,
+        engine: &crate::engine::docker::Engine,
+        node: &str,
+        prefixed: &Prefixed,
+    ) -> Result<(), String> {
         let mut printed = container::logs(engine, node, self.tail, self.follow);
         let mut lines = [Lines::default(), Lines::default()];
         while let Some(chunk) = printed.next().await {

@@ -1,8 +1,15 @@
 //! `envdoc cluster`: one file a verb.
 
+mod down;
+mod exec;
 mod init;
+mod launch;
+mod logs;
 mod render;
 mod rotate_keys;
+mod status;
+mod up;
+mod work;
 
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -25,6 +32,12 @@ pub struct Args {
 enum Command {
     Init(init::Args),
     Render(render::Args),
+    Up(up::Args),
+    Status(status::Args),
+    Exec(exec::Args),
+    Logs(logs::Args),
+    Launch(launch::Args),
+    Down(down::Args),
     RotateKeys(rotate_keys::Args),
 }
 
@@ -34,6 +47,12 @@ impl Args {
         match self.command {
             Command::Init(args) => args.run(),
             Command::Render(args) => args.run(),
+            Command::Up(args) => args.run(),
+            Command::Status(args) => args.run(),
+            Command::Exec(args) => args.run(),
+            Command::Logs(args) => args.run(),
+            Command::Launch(args) => args.run(),
+            Command::Down(args) => args.run(),
             Command::RotateKeys(args) => args.run(),
         }
     }

@@ -1,6 +1,7 @@
 //! `envdoc cluster status`.
 
-use super::work::{Format, Which, layout, until_interrupted};
+use super::Source;
+use super::work::{Format, layout, until_interrupted};
 use crate::cluster::{reach, status};
 use crate::error::{Error, Kind};
 use crate::report::cluster::status::{StatusReport, text};
@@ -12,7 +13,7 @@ use crate::report::screen;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    source: Source,
 
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -22,7 +23,7 @@ pub struct Args {
 impl Args {
     /// Looks.
     pub fn run(self) -> Result<u8, Error> {
-        let plan = self.which.plan()?;
+        let plan = self.source.plan()?;
         let found = until_interrupted(async {
             let reached = reach::connect(&plan).await;
             let nodes: Vec<_> = reached.iter().map(|(node, engine)| (*node, engine.as_ref())).collect();

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use super::work::{Format, Which, json, layout, until_interrupted};
+use super::Source;
+use super::work::{Format, json, layout, until_interrupted};
+use crate::cluster::keys::{self, Keys};
 use crate::cluster::plan::ClusterPlan;
 use crate::cluster::problem::Problem;
 use crate::cluster::reach;
+use crate::cluster::secrets::{self, Value};
 use crate::cluster::up::{self, Work};
+use crate::engine::auth::Logins;
 use crate::engine::client;
 use crate::error::{Error, Kind};
 use crate::report::cluster::progress::{Outcome, Progress};
@@ -21,7 +25,7 @@ use crate::report::screen;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    which: Which,
+    source: Source,
 
     /// Look at every node, say what would be done, and stop.
     #[arg(long)]
@@ -35,13 +39,21 @@ pub struct Args {
 impl Args {
     /// Makes it.
     pub fn run(self) -> Result<u8, Error> {
-        let plan = self.which.plan()?;
+        let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
         let logins = Arc::new(client::find(None)?.logins);
-        let done = until_interrupted(carry_out(&plan, &progress, logins, self.dry_run))?;
+        let secrets = if self.dry_run { Vec::new() } else { secrets::read(&plan)? };
+        let keys = match &plan.ssh {
+            Some(_) if !self.dry_run => {
+                Some(keys::load_or_make(&keys::directory(plan.origin.as_deref()), &plan)?)
+            }
+            _ => None,
+        };
+        let done = until_interrupted(carry_out(&plan, &progress, (logins, keys, secrets), self.dry_run))?;
         let Some(report) = done else {
-            return Err(Error::new(Kind::Interrupted, "interrupted: what was done so far stays")
-                .hint("`envdoc cluster status` says what is there, `up` goes on with it, `down` removes it"));
+            return Err(Error::new(Kind::Interrupted, "interrupted: what was done so far stays").hint(
+                "`envdoc cluster status` says what is there, `up` goes on with it, `down` removes it",
+            ));
         };
         self.print(&report)?;
         Ok(u8::from(report.status == "failed"))
@@ -66,7 +78,7 @@ impl Args {
 async fn carry_out(
     plan: &ClusterPlan,
     progress: &Progress,
-    logins: Arc<crate::engine::auth::Logins>,
+    (logins, keys, secrets): (Arc<Logins>, Option<Keys>, Vec<Value>),
     dry_run: bool,
 ) -> WorkReport {
     let mut report = WorkReport {
@@ -76,20 +88,25 @@ async fn carry_out(
         status: "failed".into(),
         steps: Vec::new(),
         problems: Vec::new(),
-        notes: plan.warnings.clone(),
+        notes: Vec::new(),
     };
     let reached = reach::connect(plan).await;
     let nodes = match reach::whole(&reached) {
         Ok(nodes) => nodes,
         Err(problems) => {
             for problem in &problems {
-                progress.done("connect", problem.node.as_deref().unwrap_or_default(), "not reached", Outcome::Failed);
+                progress.done(
+                    "connect",
+                    problem.node.as_deref().unwrap_or_default(),
+                    "not reached",
+                    Outcome::Failed,
+                );
             }
             report.problems = problems;
             return report;
         }
     };
-    let work = Work::new(plan, nodes, progress, logins);
+    let work = Work::new(plan, nodes, progress, logins, keys, secrets);
     let result: Result<(), Vec<Problem>> = match dry_run {
         true => up::planned(&work).await,
         false => up::up(&work).await,

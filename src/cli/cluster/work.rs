@@ -1,21 +1,10 @@
 //! What the verbs that speak to a cluster's engines share.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 
-use crate::cluster::plan::ClusterPlan;
 use crate::error::{Error, Kind};
 use crate::report::screen;
 use crate::report::text::Layout;
-
-/// Which cluster.
-#[derive(Debug, clap::Args)]
-pub(super) struct Which {
-    /// The cluster's file.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
-    pub(super) file: PathBuf,
-}
 
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,12 +13,6 @@ pub(super) enum Format {
     Text,
     /// JSON: events, one a line, where there are any, and the report.
     Json,
-}
-
-impl Which {
-    pub(super) fn plan(&self) -> Result<ClusterPlan, Error> {
-        super::read(&self.file).map(|(_, plan)| plan)
-    }
 }
 
 /// Runs to its end, or until Ctrl-C (or SIGTERM): then `None`.
@@ -85,7 +68,13 @@ pub(super) fn stopped(left: &[(String, Result<u32, String>)]) -> Error {
         })
         .collect();
     match rest.is_empty() {
-        true => Error::new(Kind::Interrupted, "interrupted: everything that was started has been ended, on all nodes"),
-        false => Error::new(Kind::Interrupted, format!("interrupted, but not everything could be ended: {}", rest.join("; "))),
+        true => Error::new(
+            Kind::Interrupted,
+            "interrupted: everything that was started has been ended, on all nodes",
+        ),
+        false => Error::new(
+            Kind::Interrupted,
+            format!("interrupted, but not everything could be ended: {}", rest.join("; ")),
+        ),
     }
 }

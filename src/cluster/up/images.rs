@@ -23,8 +23,11 @@ pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<()
     match image::decide(work.plan, seen, true) {
         Decision::Same(image) => fits(&image, seen).map(|()| unchanged(work, &image)),
         Decision::Build => Err(vec![
-            Problem::new(STEP, format!("the image {name} is to be built, and the first node does not have it"))
-                .fix(format!("envdoc build --request … --tag {name}, on the first node's engine (--host)")),
+            Problem::new(
+                STEP,
+                format!("the image {name} is to be built, and the first node does not have it"),
+            )
+            .fix(format!("envdoc build --request … --tag {name}, on the first node's engine (--host)")),
         ]),
         Decision::Pull => {
             on_all(work.nodes.iter().copied(), |node, engine| pull_on(work, node, engine)).await?;
@@ -32,7 +35,9 @@ pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<()
         }
         Decision::Send { from, mut to, registry } => {
             let (_, source) = work.nodes[from];
-            let whole = found(source, name).await.map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
+            let whole = found(source, name)
+                .await
+                .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
             fits(&whole, seen)?;
             if registry {
                 to = without_pulled(work, &whole, to).await;
@@ -52,7 +57,12 @@ fn fits(image: &Identity, seen: &[Seen]) -> Result<(), Vec<Problem>> {
 }
 
 fn unchanged(work: &Work<'_>, image: &Identity) {
-    let says = format!("{} is the same on every node: {} ({})", work.plan.image_name(), short(&image.id), size(image.bytes));
+    let says = format!(
+        "{} is the same on every node: {} ({})",
+        work.plan.image_name(),
+        short(&image.id),
+        size(image.bytes)
+    );
     work.done(STEP, &work.plan.name, says, Outcome::Unchanged);
 }
 
@@ -82,12 +92,18 @@ async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
 }
 
 fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
-    let problem = Problem::of(STEP, &node.name, format!("no node has the image {name}, and it cannot be pulled: {why}"));
+    let problem = Problem::of(
+        STEP,
+        &node.name,
+        format!("no node has the image {name}, and it cannot be pulled: {why}"),
+    );
     if full(why) {
         return no_space(node, name, why);
     }
     problem
-        .fix(format!("build it or load it on one node (envdoc build --tag {name}): the others get it from there"))
+        .fix(format!(
+            "build it or load it on one node (envdoc build --tag {name}): the others get it from there"
+        ))
         .fix("a registry that wants a login: docker login, on this machine")
 }
 
@@ -140,8 +156,12 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
                 work.done(STEP, &node.name, "did not get the image", Outcome::Failed);
                 problems.push(match full(&why) {
                     true => no_space(node, name, &why),
-                    false => Problem::of(STEP, &node.name, format!("{} did not get the image {name} from {}: {why}", node.name, source.name))
-                        .fix("`envdoc cluster up` again goes on from here"),
+                    false => Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("{} did not get the image {name} from {}: {why}", node.name, source.name),
+                    )
+                    .fix("`envdoc cluster up` again goes on from here"),
                 });
             }
         }
@@ -167,7 +187,9 @@ async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         _ => {
             let ids: Vec<_> = seen
                 .iter()
-                .map(|node| format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id))))
+                .map(|node| {
+                    format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id)))
+                })
                 .collect();
             Err(vec![Problem::new(STEP, format!("{} is not the same everywhere: {}", work.plan.image_name(), ids.join(", ")))
                 .fix("name it by digest in cluster.yaml (name@sha256:…), so that a registry cannot give two nodes different ones")])

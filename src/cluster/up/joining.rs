@@ -32,10 +32,15 @@ pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         start(work, leader, manager).await.map_err(|problem| vec![problem])?;
     }
     let token = engine_swarm::token(manager).await;
-    let token = token.map_err(|why| vec![Problem::of(STEP, &leader.name, format!("the manager lets nobody join: {why}"))])?;
+    let token = token.map_err(|why| {
+        vec![Problem::of(STEP, &leader.name, format!("the manager lets nobody join: {why}"))]
+    })?;
     let nodes: Vec<_> = work.nodes.iter().copied().zip(&decision.actions).collect();
     on_all(work.nodes.iter().copied(), |node, engine| {
-        let action = nodes.iter().find(|((other, _), _)| other.name == node.name).map_or(Action::None, |(_, action)| **action);
+        let action = nodes
+            .iter()
+            .find(|((other, _), _)| other.name == node.name)
+            .map_or(Action::None, |(_, action)| **action);
         let token = &token;
         async move {
             match action {
@@ -54,7 +59,12 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
     work.progress.doing(STEP, &leader.name, "starting a swarm");
     match engine_swarm::init(manager, &leader.address).await {
         Ok(()) => {
-            work.done(STEP, &leader.name, format!("started a swarm, manager at {}:{MANAGER}", leader.address), Outcome::Changed);
+            work.done(
+                STEP,
+                &leader.name,
+                format!("started a swarm, manager at {}:{MANAGER}", leader.address),
+                Outcome::Changed,
+            );
             Ok(())
         }
         Err(why) => {
@@ -66,17 +76,28 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
 
 fn unmade(node: &Node, why: &str) -> Problem {
     let address = &node.address;
-    if why.contains("must be a non-zero IP address or network interface") || why.contains("must specify a listening address") || why.contains("could not resolve") {
-        return Problem::of(STEP, &node.name, format!("{address} cannot be resolved to an address on {}: {why}", node.name))
-            .fix("write the IP address in cluster.yaml, or mend the name: getent hosts, on that node");
+    if why.contains("must be a non-zero IP address or network interface")
+        || why.contains("must specify a listening address")
+        || why.contains("could not resolve")
+    {
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("{address} cannot be resolved to an address on {}: {why}", node.name),
+        )
+        .fix("write the IP address in cluster.yaml, or mend the name: getent hosts, on that node");
     }
     if why.contains("cannot assign requested address") || why.contains("not match any") {
         return Problem::of(STEP, &node.name, format!("{address} is no address of {}: {why}", node.name))
             .fix("`ip -brief address`, on that node, lists those that are");
     }
     if why.contains("address already in use") {
-        return Problem::of(STEP, &node.name, format!("a port of the swarm (2377/tcp, 7946/tcp+udp) is taken on {}: {why}", node.name))
-            .fix("`ss -lntup | grep -E ':(2377|7946) '`, on that node, says by what");
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("a port of the swarm (2377/tcp, 7946/tcp+udp) is taken on {}: {why}", node.name),
+        )
+        .fix("`ss -lntup | grep -E ':(2377|7946) '`, on that node, says by what");
     }
     Problem::of(STEP, &node.name, format!("the swarm could not be started: {why}"))
 }
@@ -88,7 +109,13 @@ async fn still(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
     Ok(())
 }
 
-async fn join(work: &Work<'_>, node: &Node, engine: &Engine, action: Action, token: &Token) -> Result<(), Problem> {
+async fn join(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    action: Action,
+    token: &Token,
+) -> Result<(), Problem> {
     let Some((leader, manager)) = work.nodes.first().copied() else { return Ok(()) };
     work.progress.doing(STEP, &node.name, &format!("joining {}", leader.name));
     let failed = |problem: Problem| {
@@ -97,7 +124,13 @@ async fn join(work: &Work<'_>, node: &Node, engine: &Engine, action: Action, tok
     };
     if action == Action::Again {
         let left = engine_swarm::leave(engine, true).await;
-        left.map_err(|why| failed(Problem::of(STEP, &node.name, format!("what a failed attempt left cannot be cleared: {why}"))))?;
+        left.map_err(|why| {
+            failed(Problem::of(
+                STEP,
+                &node.name,
+                format!("what a failed attempt left cannot be cleared: {why}"),
+            ))
+        })?;
     }
     if action != Action::Wait {
         let remote = with_port(&leader.address, MANAGER);
@@ -123,7 +156,8 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
         match engine_swarm::machine(engine).await {
             Ok(machine) if machine.swarm.state == State::Active => {
                 let members = engine_swarm::members(manager).await;
-                let member = members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
+                let member =
+                    members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
                     Ok(Some(member)) => last = format!("the manager says: {}", member.says),
@@ -147,8 +181,12 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
 async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Problem {
     let Some((leader, _)) = work.nodes.first().copied() else { return Problem::of(STEP, &node.name, why) };
     if why.contains("certificate has expired or is not yet valid") || why.contains("x509") {
-        return Problem::of(STEP, &node.name, format!("the certificate of the swarm does not hold on {}: {why}", node.name))
-            .fix("compare the clocks: date -u, on both");
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("the certificate of the swarm does not hold on {}: {why}", node.name),
+        )
+        .fix("compare the clocks: date -u, on both");
     }
     if why.contains("address already in use") {
         return unmade(node, why);
@@ -165,29 +203,49 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
         (Err(failure), gossip) => {
             let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
             let says = match failure.why {
-                Why::TimedOut => format!("{address}:{MANAGER}/tcp of {leader_name} is blocked: no answer comes to {node_name}"),
-                Why::Refused => format!("{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, or the manager does not listen there"),
-                Why::UnknownName => format!("the name {address} of {leader_name} cannot be resolved on {node_name}"),
-                _ => format!("{node_name} does not reach {address}:{MANAGER}/tcp of {leader_name}: {failure}"),
+                Why::TimedOut => format!(
+                    "{address}:{MANAGER}/tcp of {leader_name} is blocked: no answer comes to {node_name}"
+                ),
+                Why::Refused => format!(
+                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, or the manager does not listen there"
+                ),
+                Why::UnknownName => {
+                    format!("the name {address} of {leader_name} cannot be resolved on {node_name}")
+                }
+                _ => {
+                    format!("{node_name} does not reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
+                }
             };
-            let both = if gossip.is_err() && failure.why != Why::UnknownName { "; 7946/tcp neither" } else { "" };
-            let problem = Problem::of(STEP, node_name, format!("{says}{both}. So it cannot join the swarm ({why})"));
+            let both =
+                if gossip.is_err() && failure.why != Why::UnknownName { "; 7946/tcp neither" } else { "" };
+            let problem =
+                Problem::of(STEP, node_name, format!("{says}{both}. So it cannot join the swarm ({why})"));
             match failure.why {
                 Why::UnknownName => problem.fix("write the IP address in cluster.yaml, or add the name to /etc/hosts on every node"),
                 _ => problem.fix(format!("open 2377/tcp, 7946/tcp+udp and 4789/udp between the nodes: `iptables -L INPUT -n -v` on {leader_name}, `nft list ruleset`, the provider's security group"))
                     .fix("then `envdoc cluster up` goes on from here"),
             }
         }
-        (Ok(()), _) => Problem::of(STEP, &node.name, format!("{} does not get into the swarm, though it reaches {}:{MANAGER}/tcp of {}: {why}", node.name, leader.address, leader.name))
-            .fix("its engine's log says more: journalctl -u docker")
-            .fix("then `envdoc cluster up` goes on from here"),
+        (Ok(()), _) => Problem::of(
+            STEP,
+            &node.name,
+            format!(
+                "{} does not get into the swarm, though it reaches {}:{MANAGER}/tcp of {}: {why}",
+                node.name, leader.address, leader.name
+            ),
+        )
+        .fix("its engine's log says more: journalctl -u docker")
+        .fix("then `envdoc cluster up` goes on from here"),
     }
 }
 
 /// The way could not be looked at from there.
 fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
     Problem::of(STEP, &node.name, format!("{} does not get into the swarm: {why}", node.name))
-        .fix(format!("from {}, {}:2377/tcp and 7946/tcp+udp must be reachable: nc -vz {0} 2377", node.name, leader.address))
+        .fix(format!(
+            "from {}, {}:2377/tcp and 7946/tcp+udp must be reachable: nc -vz {0} 2377",
+            node.name, leader.address
+        ))
         .fix("then `envdoc cluster up` goes on from here")
 }
 

@@ -1,17 +1,26 @@
 //! `up`: from nodes with an engine to containers that reach each other, in steps that look first and change only what differs.
 
+mod containers;
+mod diagnosis;
+mod healthy;
 mod images;
 mod joining;
 mod network;
+mod planning;
+mod verify;
+
+pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 
+use super::keys::Keys;
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
+use super::secrets::Value;
 use super::seen::{self, Seen};
 use super::swarm;
 use crate::engine::auth::Logins;
@@ -40,6 +49,10 @@ pub struct Work<'a> {
     pub steps: RefCell<Vec<StepEntry>>,
     /// What should be known.
     pub notes: RefCell<Vec<String>>,
+    /// The keys of the containers' SSH servers and clients; `None` where there are none.
+    pub keys: Option<Keys>,
+    /// The containers' secrets.
+    pub secrets: Vec<Value>,
     bundle: OnceCell<Bundle>,
 }
 
@@ -50,8 +63,20 @@ impl<'a> Work<'a> {
         nodes: Vec<(&'a Node, &'a Engine)>,
         progress: &'a Progress,
         logins: Arc<Logins>,
+        keys: Option<Keys>,
+        secrets: Vec<Value>,
     ) -> Work<'a> {
-        Work { plan, nodes, progress, logins, steps: RefCell::default(), notes: RefCell::default(), bundle: OnceCell::new() }
+        Work {
+            plan,
+            nodes,
+            progress,
+            logins,
+            keys,
+            secrets,
+            steps: RefCell::default(),
+            notes: RefCell::default(),
+            bundle: OnceCell::new(),
+        }
     }
 
     /// The first node's engine.
@@ -118,8 +143,10 @@ pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     if work.plan.network.kind == NetworkKind::Overlay {
         joining::one_swarm(work).await?;
     }
-    let _interfaces = network::ready(work).await?;
-    Ok(())
+    network::ready(work).await?;
+    containers::made(work).await?;
+    healthy::all(work).await?;
+    verify::all(work).await
 }
 
 /// What the nodes are, and what speaks against them.
@@ -155,19 +182,32 @@ async fn refused(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
 
 /// Nodes whose clocks are far from the first one's.
 fn clocks(seen: &[Seen]) -> Vec<Problem> {
-    let Some((first, ahead)) = seen.first().and_then(|first| Some((first, first.ahead?))) else { return Vec::new() };
+    let Some((first, ahead)) = seen.first().and_then(|first| Some((first, first.ahead?))) else {
+        return Vec::new();
+    };
     let off = |node: &Seen| node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCKS_MAX);
     let problem = |(node, off): (&Seen, i64)| {
         let word = if off > 0 { "ahead of" } else { "behind" };
-        Problem::of("connect", &node.name, format!("the clock of {} is {} {word} that of {}: the certificates of the swarm would not hold", node.name, duration(off.abs()), first.name))
-            .fix("timedatectl set-ntp true, on both; then the engine's clock is right too")
+        Problem::of(
+            "connect",
+            &node.name,
+            format!(
+                "the clock of {} is {} {word} that of {}: the certificates of the swarm would not hold",
+                node.name,
+                duration(off.abs()),
+                first.name
+            ),
+        )
+        .fix("timedatectl set-ntp true, on both; then the engine's clock is right too")
     };
     seen.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
 }
 
 fn slightly_off(seen: &[Seen]) -> Vec<String> {
     let Some(ahead) = seen.first().and_then(|first| first.ahead) else { return Vec::new() };
-    let off = |node: &Seen| node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()));
+    let off = |node: &Seen| {
+        node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()))
+    };
     let says = |(node, off): (&Seen, i64)| {
         format!("the clock of {} is {} off: timedatectl set-ntp true", node.name, duration(off.abs()))
     };
@@ -208,7 +248,10 @@ mod tests {
         let seen = [node("node1", 1), node("node2", 3601), node("node3", 0), node("node4", 11)];
         let problems = clocks(&seen);
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].says.starts_with("the clock of node2 is 60 min ahead of that of node1"), "{problems:?}");
+        assert!(
+            problems[0].says.starts_with("the clock of node2 is 60 min ahead of that of node1"),
+            "{problems:?}"
+        );
         assert_eq!(slightly_off(&seen).len(), 1);
     }
 }

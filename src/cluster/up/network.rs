@@ -15,19 +15,32 @@ use crate::worker::Interface;
 
 const STEP: &str = "network";
 
-/// Makes the network if it is missing. For each node the interface of its container that belongs to the network.
-pub(super) async fn ready(work: &Work<'_>) -> Result<Vec<String>, Vec<Problem>> {
+/// Makes the network if it is missing, and attaches a first container where none is.
+pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let seen = work.look().await?;
     match network::decide(work.plan, &seen).map_err(|problem| vec![problem])? {
         Decision::None => {}
         Decision::Keep { mtu, notes } => {
             let mtu = mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
-            work.done(STEP, &work.plan.name, format!("{} is there{mtu}", work.plan.network.name), Outcome::Unchanged);
+            work.done(
+                STEP,
+                &work.plan.name,
+                format!("{} is there{mtu}", work.plan.network.name),
+                Outcome::Unchanged,
+            );
             notes.into_iter().for_each(|note| work.note(note));
         }
         Decision::Make => make(work).await?,
     }
-    on_all(work.nodes.iter().copied(), |node, engine| interface(work, node, engine)).await
+    if work.plan.network.kind == NetworkKind::Host {
+        return Ok(());
+    }
+    let attached = |name: &str| {
+        let found = seen.iter().find(|node| node.name == name).and_then(|node| node.container.as_ref());
+        found.is_some_and(|found| found.running && found.addresses.contains_key(&work.plan.network.name))
+    };
+    let bare = work.nodes.iter().copied().filter(|(node, _)| !attached(&node.name));
+    on_all(bare, |node, engine| visible(work, node, engine)).await.map(drop)
 }
 
 async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
@@ -56,8 +69,15 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let wanted = network::wanted(work.plan, &underlays);
     engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why)])?;
     let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
-    let mtu = wanted.mtu.map_or(String::new(), |mtu| format!(", MTU {} of {mtu}", network::inside(mtu, wanted.encrypted)));
-    let says = format!("made the overlay {} ({}{mtu}{})", wanted.name, found.subnets.join(", "), if wanted.encrypted { ", encrypted" } else { "" });
+    let mtu = wanted
+        .mtu
+        .map_or(String::new(), |mtu| format!(", MTU {} of {mtu}", network::inside(mtu, wanted.encrypted)));
+    let says = format!(
+        "made the overlay {} ({}{mtu}{})",
+        wanted.name,
+        found.subnets.join(", "),
+        if wanted.encrypted { ", encrypted" } else { "" }
+    );
     for (node, _) in &all {
         work.progress.done(STEP, &node.name, "looked at its interfaces", Outcome::Unchanged);
     }
@@ -74,7 +94,9 @@ fn own<'i>(node: &Node, interfaces: &'i [Interface]) -> Option<&'i Interface> {
 }
 
 fn taken(subnet: &str, interfaces: &[Interface]) -> Option<String> {
-    let mut addresses = interfaces.iter().flat_map(|interface| interface.addresses.iter().map(move |pair| (interface, *pair)));
+    let mut addresses = interfaces
+        .iter()
+        .flat_map(|interface| interface.addresses.iter().map(move |pair| (interface, *pair)));
     let (interface, (address, length)) = addresses.find(|(_, pair)| network::overlaps(subnet, *pair))?;
     Some(format!("{address}/{length} of {}", interface.name))
 }
@@ -95,7 +117,12 @@ fn unmade(work: &Work<'_>, leader: &Node, why: &str) -> Problem {
 }
 
 /// The interfaces that a container in a network sees: the machine's own with `host`.
-async fn interfaces(work: &Work<'_>, node: &Node, engine: &Engine, network: &str) -> Result<Vec<Interface>, Problem> {
+async fn interfaces(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    network: &str,
+) -> Result<Vec<Interface>, Problem> {
     let bundle = work.bundle()?;
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| unlooked(work, node, network, &why))?;
@@ -113,34 +140,30 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &str) -> Problem {
             .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses");
     }
     if network != "host" && (why.contains("not found") || why.contains("attach")) {
-        return Problem::of(STEP, &node.name, format!("{} does not get the network {network}: {why}", node.name))
-            .fix("the manager must reach it: 2377/tcp and 7946/tcp+udp open between the nodes?")
-            .fix("`envdoc cluster up` again goes on from here");
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("{} does not get the network {network}: {why}", node.name),
+        )
+        .fix("the manager must reach it: 2377/tcp and 7946/tcp+udp open between the nodes?")
+        .fix("`envdoc cluster up` again goes on from here");
     }
-    Problem::of(STEP, &node.name, format!("envdoc could not look from inside a container of {}: {why}", node.name))
+    Problem::of(
+        STEP,
+        &node.name,
+        format!("envdoc could not look from inside a container of {}: {why}", node.name),
+    )
 }
 
-/// Which interface of a node's container is the network's: the one that has its address there. Attaching a container also makes an
-/// overlay visible on a worker.
-async fn interface(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
-    if let Some(name) = &work.plan.network.interface {
-        return Ok(name.clone());
-    }
-    if work.plan.network.kind == NetworkKind::Host {
-        let all = interfaces(work, node, engine, "host").await?;
-        let own = own(node, &all).ok_or_else(|| {
-            Problem::of(STEP, &node.name, format!("no interface of {} has the address {}", node.name, node.address))
-                .fix("`ip -brief address`, on that node, lists those that are; or name it: network: { interface: … }")
-        })?;
-        return Ok(own.name.clone());
-    }
+/// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces has the address there.
+async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
     let network = &work.plan.network.name;
-    let bundle = work.bundle()?;
-    work.progress.doing(STEP, &node.name, "looking from inside");
     let failed = |problem: Problem| {
         work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
         problem
     };
+    let bundle = work.bundle().map_err(failed)?;
+    work.progress.doing(STEP, &node.name, "attaching a first container");
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
     let found = probe.interfaces().await;
@@ -149,11 +172,13 @@ async fn interface(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<Stri
     let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.says)))?;
     let address = attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
     let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {
-        return Err(failed(Problem::of(STEP, &node.name, format!("no interface of a container on {} has its address in {network}", node.name))));
+        let says = format!("no interface of a container on {} has its address in {network}", node.name);
+        return Err(failed(Problem::of(STEP, &node.name, says)));
     };
-    let others: Vec<_> = all.iter().filter(|other| !other.loopback && other.name != interface.name).map(|other| other.name.as_str()).collect();
-    let not = if others.is_empty() { String::new() } else { format!(", not {}", others.join(", ")) };
+    let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
+    let others: Vec<_> = others.map(|other| other.name.as_str()).collect();
+    let not = if others.is_empty() { String::new() } else { format!(" ({} is not in it)", others.join(", ")) };
     let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
-    work.done(STEP, &node.name, format!("{network} is {} in its container{mtu}{not}", interface.name), Outcome::Unchanged);
-    Ok(interface.name.clone())
+    work.done(STEP, &node.name, format!("{network} is {} in a container{mtu}{not}", interface.name), Outcome::Unchanged);
+    Ok(())
 }

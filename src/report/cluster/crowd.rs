@@ -9,7 +9,8 @@ use crate::cluster::crowd::Ended;
 use crate::report::build::time;
 use crate::report::screen::{self, colour};
 
-const COLOURS: &[AnsiColor] = &[AnsiColor::Cyan, AnsiColor::Yellow, AnsiColor::Green, AnsiColor::Magenta, AnsiColor::Blue];
+const COLOURS: &[AnsiColor] =
+    &[AnsiColor::Cyan, AnsiColor::Yellow, AnsiColor::Green, AnsiColor::Magenta, AnsiColor::Blue];
 
 /// Lines with a node's name before them.
 pub struct Prefixed {
@@ -21,7 +22,10 @@ pub struct Prefixed {
 impl Prefixed {
     /// For these nodes; without `shown` lines stay as they are.
     pub fn new<'n>(nodes: impl Iterator<Item = &'n str>, shown: bool) -> Prefixed {
-        let styles: BTreeMap<String, Style> = nodes.zip(COLOURS.iter().cycle()).map(|(node, style)| (node.to_owned(), colour(*style))).collect();
+        let styles: BTreeMap<String, Style> = nodes
+            .zip(COLOURS.iter().cycle())
+            .map(|(node, style)| (node.to_owned(), colour(*style)))
+            .collect();
         let width = styles.keys().map(|node| node.chars().count()).max().unwrap_or(0);
         Prefixed { styles, width, shown }
     }

@@ -86,7 +86,9 @@ impl Progress {
             bar.finish_and_clear();
         }
         if let Shown::Events = self.shown {
-            return event(&json!({"event": "done", "step": step, "node": node, "says": says, "outcome": outcome}));
+            return event(
+                &json!({"event": "done", "step": step, "node": node, "says": says, "outcome": outcome}),
+            );
         }
         let (sign, style) = sign(outcome, self.unicode);
         self.line(&format!("{style}{sign}{style:#} {step:<9} {node:<10} {says}"));

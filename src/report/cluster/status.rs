@@ -52,7 +52,9 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
     let mut text = String::new();
     let short = |id: &str| id.strip_prefix("sha256:").unwrap_or(id).chars().take(12).collect::<String>();
     let dash = || "-".to_owned();
-    let mut rows = vec![["node", "engine", "swarm", "network", "image", "container", "health", "since"].map(str::to_owned)];
+    let mut rows = vec![
+        ["node", "engine", "swarm", "network", "image", "container", "health", "since"].map(str::to_owned),
+    ];
     for node in &report.nodes {
         rows.push([
             node.node.clone(),
@@ -65,7 +67,9 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
             node.since.as_deref().map_or_else(dash, |since| since.chars().take(19).collect()),
         ]);
     }
-    let widths: Vec<usize> = (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
     for row in &rows {
         let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());

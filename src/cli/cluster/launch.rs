@@ -1,0 +1,109 @@
+//! `envdoc cluster launch`.
+
+use clap::ValueEnum;
+
+use super::exec::engines;
+use super::Source;
+use super::work::{interrupted, stopped};
+use crate::cluster::crowd;
+use crate::cluster::launch::{self, FirstFailure};
+use crate::cluster::plan::ClusterPlan;
+use crate::cluster::reach;
+use crate::cluster::request::Launcher;
+use crate::engine::docker::Engine;
+use crate::error::{Error, Kind};
+use crate::report::cluster::crowd::{Prefixed, table};
+use crate::report::screen;
+
+/// Start a training script on all nodes, with the launcher of cluster.yaml, and show the output of all ranks.
+///
+/// When one rank or node fails, the others are stopped instead of holding their GPUs, and the report says which ended first and how.
+/// Ctrl-C ends all ranks on all nodes; it is looked after that none is left. Exit code: the largest of the launchers' (255 where one
+/// is not known).
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+
+    /// The launcher, where it shall not be the one of cluster.yaml.
+    #[arg(long, value_enum)]
+    launcher: Option<With>,
+
+    /// The script, as the containers see it, and its arguments.
+    #[arg(last = true, required = true, value_name = "SCRIPT")]
+    script: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum With {
+    /// DeepSpeed's: from the first node over SSH.
+    Deepspeed,
+    /// torchrun on every node.
+    Torchrun,
+}
+
+impl Args {
+    /// Starts it and waits.
+    pub fn run(self) -> Result<u8, Error> {
+        let plan = self.source.plan()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        runtime.block_on(self.on_all(&plan))
+    }
+
+    async fn on_all(&self, plan: &ClusterPlan) -> Result<u8, Error> {
+        let launcher = match self.launcher {
+            Some(With::Deepspeed) => Launcher::Deepspeed,
+            Some(With::Torchrun) => Launcher::Torchrun,
+            None => plan.launcher,
+        };
+        let reached = reach::connect(plan).await;
+        let places: Vec<usize> = (0..plan.nodes.len()).collect();
+        let (engines, gone) = engines(&reached, &places);
+        if let Some(gone) = gone.first() {
+            let why = gone.status.as_ref().err().cloned().unwrap_or_default();
+            return Err(Error::new(Kind::Engine, format!("{} cannot be reached: {why}", gone.node))
+                .hint("a job needs all nodes: `envdoc cluster status`"));
+        }
+        let mark = crowd::mark();
+        let jobs = launch::jobs(plan, &engines, launcher, &self.script, &mark)?;
+        if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
+            launch::mark_ranks(engine, node, &mark).await.map_err(|why| {
+                Error::new(Kind::Engine, format!("{node}: {why}")).hint("is it up? `envdoc cluster status`, `envdoc cluster up`")
+            })?;
+        }
+        let first = FirstFailure::default();
+        let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), engines.len() > 1);
+        let line = |node: &str, error: bool, text: &str| {
+            first.line(node, text);
+            prefixed.line(node, error, text);
+        };
+        let ended = tokio::select! {
+            ended = crowd::run(jobs, &engines, &mark, true, &line) => Some(ended),
+            () = interrupted() => None,
+        };
+        // Whatever happened, nothing of it stays.
+        let left = crowd::end_all(all(&engines), &mark).await;
+        if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
+            launch::unmark_ranks(engine, node, &mark).await;
+        }
+        let Some(ended) = ended else { return Err(stopped(&left)) };
+        screen::note(table(&ended).trim_end());
+        match launch::verdict(&ended, &first) {
+            None => screen::note("the job ended well on every node"),
+            Some(says) => screen::note(&format!("the job failed: {says}")),
+        }
+        for (node, left) in &left {
+            match left {
+                Ok(0) => {}
+                Ok(count) => screen::note(&format!("{node}: {count} of its processes are left, and cannot be ended")),
+                Err(why) => screen::note(&format!("{node}: whether processes of it are left is unknown: {why}")),
+            }
+        }
+        Ok(crowd::exit_code(&ended))
+    }
+}
+
+fn all<'e>(engines: &'e [(String, &'e Engine)]) -> impl Iterator<Item = (&'e str, &'e Engine)> {
+    engines.iter().map(|(node, engine)| (node.as_str(), *engine))
+}

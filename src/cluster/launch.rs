@@ -1,0 +1,160 @@
+//! `launch`: a training job over all nodes, and none of its processes left behind.
+
+use std::cell::RefCell;
+
+use super::crowd::{Ended, Job};
+use super::plan::ClusterPlan;
+use super::render::launch;
+use super::request::Launcher;
+use crate::engine::docker::Engine;
+use crate::engine::exec::{self, Command};
+use crate::error::{Error, Kind};
+
+/// The programs that start a job, one a node or one in all.
+pub fn jobs<'e>(
+    plan: &ClusterPlan,
+    engines: &[(String, &'e Engine)],
+    launcher: Launcher,
+    script: &[String],
+    mark: &str,
+) -> Result<Vec<Job<'e>>, Error> {
+    let job = |node: &str, engine: &'e Engine, mut argv: Vec<String>, environment: Vec<String>| {
+        argv.extend(script.iter().cloned());
+        let user = plan.ssh.as_ref().map(|ssh| ssh.user.clone());
+        let command = Command { argv, environment, user, input: false };
+        Job { node: node.to_owned(), container: node.to_owned(), engine, command }
+    };
+    let missing = || Error::new(Kind::Engine, "not every node can be reached").hint("envdoc cluster status");
+    match launcher {
+        Launcher::None => Err(Error::new(Kind::Usage, "cluster.yaml says `launcher: none`: there is nothing to start a script with")
+            .hint("--launcher torchrun or deepspeed; or run a program on every node: envdoc cluster exec all -- …")),
+        Launcher::Deepspeed if plan.ssh.is_none() => {
+            Err(Error::new(Kind::Usage, "DeepSpeed's launcher needs the SSH server in the containers, and this cluster has none")
+                .hint("`launcher: deepspeed` in cluster.yaml, then `envdoc cluster up`; or --launcher torchrun"))
+        }
+        Launcher::Deepspeed => {
+            let (node, engine) = engines.first().ok_or_else(missing)?;
+            Ok(vec![job(node, engine, launch::deepspeed(plan), vec![format!("DS_ENV_FILE={}", marked(mark))])])
+        }
+        Launcher::Torchrun => plan
+            .nodes
+            .iter()
+            .map(|node| {
+                let (_, engine) = engines.iter().find(|(name, _)| *name == node.name).ok_or_else(missing)?;
+                Ok(job(&node.name, engine, launch::torchrun(plan, node), Vec::new()))
+            })
+            .collect(),
+    }
+}
+
+/// Where DeepSpeed's launcher reads the variables that it takes along to the other nodes.
+fn marked(mark: &str) -> String {
+    format!("/tmp/envdoc-job-{mark}")
+}
+
+/// Has DeepSpeed's launcher give the job's mark to the ranks on all nodes, which it starts over SSH.
+pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<(), String> {
+    let write = r#"umask 022; printf 'ENVDOC_JOB=%s\n' "$1" >"$2""#;
+    let argv = ["sh", "-c", write, "sh", mark, &marked(mark)];
+    let ran = exec::run(engine, container, &argv, std::time::Duration::from_secs(10)).await?;
+    if ran.status == 0 { Ok(()) } else { Err(ran.stderr.trim().to_owned()) }
+}
+
+/// Takes that away again.
+pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
+    let _ = exec::run(engine, container, &["rm", "-f", &marked(mark)], std::time::Duration::from_secs(10)).await;
+}
+
+/// Which rank failed first, as torchrun's summary or DeepSpeed's launcher tells: lines are given as they come.
+#[derive(Default)]
+pub struct FirstFailure {
+    found: RefCell<Option<Rank>>,
+    root: RefCell<Option<String>>,
+}
+
+/// A rank that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rank {
+    node: String,
+    rank: Option<String>,
+    exit: Option<String>,
+}
+
+impl FirstFailure {
+    /// Reads a line of a node's output.
+    pub fn line(&self, node: &str, line: &str) {
+        if line.contains("Root Cause (first observed failure)") {
+            // Every node's torchrun has a summary: the first one that is printed counts.
+            if self.found.borrow().is_none() {
+                *self.root.borrow_mut() = Some(node.to_owned());
+                *self.found.borrow_mut() = Some(Rank { node: node.to_owned(), ..Rank::default() });
+            }
+        }
+        if self.root.borrow().as_deref() == Some(node)
+            && let Some((name, value)) = line.split_once(':')
+            && let Some(rank) = self.found.borrow_mut().as_mut()
+        {
+            let value = value.split_whitespace().next().unwrap_or_default().to_owned();
+            match name.trim() {
+                "rank" if rank.rank.is_none() => rank.rank = Some(value),
+                "exitcode" if rank.exit.is_none() => {
+                    rank.exit = Some(value);
+                    *self.root.borrow_mut() = None;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// In words.
+    pub fn says(&self) -> Option<String> {
+        let found = self.found.borrow();
+        let rank = found.as_ref()?;
+        let number = rank.rank.as_ref()?;
+        let exit = rank.exit.as_deref().map_or(String::new(), |exit| match exit.strip_prefix('-') {
+            Some(signal) => format!(" was ended by signal {signal}"),
+            None => format!(" ended with {exit}"),
+        });
+        Some(format!("rank {number} on {}{exit}", rank.node))
+    }
+}
+
+/// How the job ended, in words: `None` where all is well.
+pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
+    let bad = ended.iter().filter(|end| end.status != Ok(0)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let how = match &bad.status {
+        Ok(status) => format!("ended with {status}"),
+        Err(why) => format!("was lost: {why}"),
+    };
+    let rank = first.says().map_or(String::new(), |says| format!("; the first to fail was {says}"));
+    let stopped: Vec<_> = ended.iter().filter(|end| end.stopped).map(|end| end.node.as_str()).collect();
+    let others = if stopped.is_empty() { String::new() } else { format!("; stopped after it: {}", stopped.join(", ")) };
+    Some(format!("{} {how} after {:.1} s{rank}{others}", bad.node, bad.seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_rank_that_failed() {
+        let first = FirstFailure::default();
+        for line in [
+            "train.py FAILED",
+            "Root Cause (first observed failure):",
+            "[0]:",
+            "  time      : 2026-11-21_20:14:11",
+            "  host      : node2",
+            "  rank      : 1 (local_rank: 0)",
+            "  exitcode  : -9 (pid: 77)",
+        ] {
+            first.line("node2", line);
+            first.line("node1", "  rank      : 0 (local_rank: 0)");
+        }
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 was ended by signal 9"));
+        let end = |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
+        let says = verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
+        assert_eq!(says, "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2 was ended by signal 9; stopped after it: node1");
+        assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
+    }
+}
