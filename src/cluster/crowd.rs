@@ -68,7 +68,7 @@ pub async fn run(
     everywhere: &[(String, &Engine)],
     mark: &str,
     together: bool,
-    line: &(dyn Fn(&str, bool, &str) + Sync),
+    line: &dyn Fn(&str, bool, &str),
 ) -> Vec<Ended> {
     let started = Instant::now();
     let mut running: FuturesUnordered<_> =
@@ -99,16 +99,12 @@ pub async fn run(
     }
 }
 
-async fn one(job: Job<'_>, mark: &str, started: Instant, line: &(dyn Fn(&str, bool, &str) + Sync)) -> Ended {
+async fn one(job: Job<'_>, mark: &str, started: Instant, line: &dyn Fn(&str, bool, &str)) -> Ended {
     let status = streamed(&job, mark, line).await;
     Ended { node: job.node, status, seconds: started.elapsed().as_secs_f64(), stopped: false }
 }
 
-async fn streamed(
-    job: &Job<'_>,
-    mark: &str,
-    line: &(dyn Fn(&str, bool, &str) + Sync),
-) -> Result<i64, String> {
+async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) -> Result<i64, String> {
     let mut command = job.command.clone();
     command.environment.push(format!("{MARK}={mark}"));
     let mut running = exec::start(job.engine, &job.container, &command).await?;

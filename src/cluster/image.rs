@@ -114,6 +114,28 @@ mod tests {
     }
 
     #[test]
+    fn who_gets_the_image_from_whom() {
+        let text =
+            "name: c\nimage: IMAGE\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
+        let plan = |image: &str| {
+            let request =
+                crate::cluster::request::ClusterRequest::parse("x", &text.replace("IMAGE", image)).unwrap();
+            crate::cluster::settle::settle(&request).unwrap()
+        };
+        let both = [node("node1", Some("sha256:1")), node("node2", Some("sha256:1"))];
+        assert!(matches!(decide(&plan("train:1"), &both, true), Decision::Same(_)));
+        let second = [node("node1", None), node("node2", Some("sha256:1"))];
+        assert_eq!(
+            decide(&plan("train:1"), &second, true),
+            Decision::Send { from: 1, to: vec![0], registry: false }
+        );
+        let unlike = [node("node1", Some("sha256:1")), node("node2", Some("sha256:2"))];
+        let send = Decision::Send { from: 0, to: vec![1], registry: true };
+        assert_eq!(decide(&plan("r.example/train:1"), &unlike, true), send);
+        assert_eq!(decide(&plan("train:1"), &[node("node1", None)], true), Decision::Pull);
+    }
+
+    #[test]
     fn an_image_of_another_processor() {
         let mut arm = node("node2", None);
         arm.machine.architecture = Some("aarch64".into());

@@ -26,15 +26,26 @@ pub fn jobs<'e>(
     };
     let missing = || Error::new(Kind::Engine, "not every node can be reached").hint("envdoc cluster status");
     match launcher {
-        Launcher::None => Err(Error::new(Kind::Usage, "cluster.yaml says `launcher: none`: there is nothing to start a script with")
-            .hint("--launcher torchrun or deepspeed; or run a program on every node: envdoc cluster exec all -- …")),
-        Launcher::Deepspeed if plan.ssh.is_none() => {
-            Err(Error::new(Kind::Usage, "DeepSpeed's launcher needs the SSH server in the containers, and this cluster has none")
-                .hint("`launcher: deepspeed` in cluster.yaml, then `envdoc cluster up`; or --launcher torchrun"))
-        }
+        Launcher::None => Err(Error::new(
+            Kind::Usage,
+            "cluster.yaml says `launcher: none`: there is nothing to start a script with",
+        )
+        .hint(
+            "--launcher torchrun or deepspeed; or run a program on every node: envdoc cluster exec all -- …",
+        )),
+        Launcher::Deepspeed if plan.ssh.is_none() => Err(Error::new(
+            Kind::Usage,
+            "DeepSpeed's launcher needs the SSH server in the containers, and this cluster has none",
+        )
+        .hint("`launcher: deepspeed` in cluster.yaml, then `envdoc cluster up`; or --launcher torchrun")),
         Launcher::Deepspeed => {
             let (node, engine) = engines.first().ok_or_else(missing)?;
-            Ok(vec![job(node, engine, launch::deepspeed(plan), vec![format!("DS_ENV_FILE={}", marked(mark))])])
+            Ok(vec![job(
+                node,
+                engine,
+                launch::deepspeed(plan),
+                vec![format!("DS_ENV_FILE={}", marked(mark))],
+            )])
         }
         Launcher::Torchrun => plan
             .nodes
@@ -62,7 +73,8 @@ pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<
 
 /// Takes that away again.
 pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
-    let _ = exec::run(engine, container, &["rm", "-f", &marked(mark)], std::time::Duration::from_secs(10)).await;
+    let _ =
+        exec::run(engine, container, &["rm", "-f", &marked(mark)], std::time::Duration::from_secs(10)).await;
 }
 
 /// Which rank failed first, as torchrun's summary or DeepSpeed's launcher tells: lines are given as they come.
@@ -121,14 +133,19 @@ impl FirstFailure {
 
 /// How the job ended, in words: `None` where all is well.
 pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
-    let bad = ended.iter().filter(|end| end.status != Ok(0)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let bad =
+        ended.iter().filter(|end| end.status != Ok(0)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let how = match &bad.status {
         Ok(status) => format!("ended with {status}"),
         Err(why) => format!("was lost: {why}"),
     };
     let rank = first.says().map_or(String::new(), |says| format!("; the first to fail was {says}"));
     let stopped: Vec<_> = ended.iter().filter(|end| end.stopped).map(|end| end.node.as_str()).collect();
-    let others = if stopped.is_empty() { String::new() } else { format!("; stopped after it: {}", stopped.join(", ")) };
+    let others = if stopped.is_empty() {
+        String::new()
+    } else {
+        format!("; stopped after it: {}", stopped.join(", "))
+    };
     Some(format!("{} {how} after {:.1} s{rank}{others}", bad.node, bad.seconds))
 }
 
@@ -152,9 +169,14 @@ mod tests {
             first.line("node1", "  rank      : 0 (local_rank: 0)");
         }
         assert_eq!(first.says().as_deref(), Some("rank 1 on node2 was ended by signal 9"));
-        let end = |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
-        let says = verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
-        assert_eq!(says, "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2 was ended by signal 9; stopped after it: node1");
+        let end =
+            |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
+        let says =
+            verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
+        assert_eq!(
+            says,
+            "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2 was ended by signal 9; stopped after it: node1"
+        );
         assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
     }
 }

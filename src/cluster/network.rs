@@ -157,6 +157,44 @@ mod tests {
         }
     }
 
+    fn plan(network: &str) -> ClusterPlan {
+        let text = format!(
+            "name: c\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
+        );
+        let request = crate::cluster::request::ClusterRequest::parse("x", &text).unwrap();
+        crate::cluster::settle::settle(&request).unwrap()
+    }
+
+    fn seen(network: Option<Network>) -> [Seen; 2] {
+        [Seen { network, ..Seen::default() }, Seen::default()]
+    }
+
+    #[test]
+    fn only_the_clusters_own_network_is_used_and_only_as_it_is_asked_for() {
+        let own = Network {
+            driver: "overlay".into(),
+            scope: "swarm".into(),
+            attachable: true,
+            mtu: Some(1450),
+            labels: [(LABEL.to_owned(), "c".to_owned())].into(),
+            ..Network::default()
+        };
+        let asked = plan("{}");
+        assert_eq!(decide(&asked, &seen(None)), Ok(Decision::Make));
+        let keep = Decision::Keep { mtu: Some(1400), notes: Vec::new() };
+        assert_eq!(decide(&asked, &seen(Some(own.clone()))), Ok(keep));
+        let other = plan("{mtu: 1350}");
+        let problem = decide(&other, &seen(Some(own.clone()))).unwrap_err();
+        assert!(problem.says.contains("its MTU is 1400, wanted is 1350"), "{}", problem.says);
+        let foreign = Network { labels: Default::default(), ..own };
+        let problem = decide(&asked, &seen(Some(foreign.clone()))).unwrap_err();
+        assert!(problem.says.contains("not of this cluster"), "{}", problem.says);
+        let existing = plan("{kind: existing, name: theirs}");
+        assert!(decide(&existing, &seen(Some(foreign.clone()))).is_ok());
+        let bridge = Network { driver: "bridge".into(), scope: "local".into(), ..foreign };
+        assert!(decide(&existing, &seen(Some(bridge))).unwrap_err().says.contains("of one machine only"));
+    }
+
     #[test]
     fn subnets_that_overlap() {
         let interface = |text: &str, length| (text.parse().unwrap(), length);

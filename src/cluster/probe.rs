@@ -35,7 +35,7 @@ impl<'engine> Probe<'engine> {
         bundle: &Bundle,
     ) -> Result<Probe<'engine>, String> {
         let name = name(plan, node);
-        container::remove(engine, &name).await?;
+        container::kill(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
         container::waiting(
             engine,

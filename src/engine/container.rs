@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bollard::container::LogOutput;
 use bollard::models::{
-    ContainerCreateBody, DeviceMapping, DeviceRequest, EndpointSettings, HealthStatusEnum, HostConfig, Mount, MountType,
-    NetworkingConfig, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+    ContainerCreateBody, DeviceMapping, DeviceRequest, EndpointSettings, HealthStatusEnum, HostConfig, Mount,
+    MountType, NetworkingConfig, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
@@ -170,13 +170,21 @@ fn host(container: &Container) -> HostConfig {
     };
     HostConfig {
         mounts: Some(container.volumes.iter().map(mount).collect()),
-        tmpfs: Some(container.tmpfs.iter().map(|tmpfs| (tmpfs.path.to_owned(), format!("mode={:o}", tmpfs.mode))).collect()),
+        tmpfs: Some(
+            container
+                .tmpfs
+                .iter()
+                .map(|tmpfs| (tmpfs.path.to_owned(), format!("mode={:o}", tmpfs.mode)))
+                .collect(),
+        ),
         shm_size: i64::try_from(container.shm).ok(),
         ulimits: Some(container.ulimits.iter().map(limit).collect()),
         device_requests: gpus(&container.gpus).map(|request| vec![request]),
         devices: Some(container.devices.iter().map(device).collect()),
         cap_add: Some(container.capabilities.clone()),
-        extra_hosts: Some(container.extra_hosts.iter().map(|(name, address)| format!("{name}:{address}")).collect()),
+        extra_hosts: Some(
+            container.extra_hosts.iter().map(|(name, address)| format!("{name}:{address}")).collect(),
+        ),
         network_mode: Some(match &container.network {
             ContainerNetwork::Host => "host".to_owned(),
             ContainerNetwork::Named { name, .. } => name.clone(),

@@ -81,7 +81,12 @@ pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration)
 }
 
 /// [`run`], with everything that a command may have.
-pub async fn whole(engine: &Engine, name: &str, command: &Command, deadline: Duration) -> Result<Ran, String> {
+pub async fn whole(
+    engine: &Engine,
+    name: &str,
+    command: &Command,
+    deadline: Duration,
+) -> Result<Ran, String> {
     let whole = async {
         let mut running = start(engine, name, command).await?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

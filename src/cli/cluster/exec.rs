@@ -84,7 +84,12 @@ impl Args {
         let command = Command { argv: self.command.clone(), ..Command::default() };
         let jobs: Vec<Job<'_>> = engines
             .iter()
-            .map(|(node, engine)| Job { node: node.clone(), container: node.clone(), engine, command: command.clone() })
+            .map(|(node, engine)| Job {
+                node: node.clone(),
+                container: node.clone(),
+                engine,
+                command: command.clone(),
+            })
             .collect();
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);

@@ -2,8 +2,8 @@
 
 use clap::ValueEnum;
 
-use super::exec::engines;
 use super::Source;
+use super::exec::engines;
 use super::work::{interrupted, stopped};
 use crate::cluster::crowd;
 use crate::cluster::launch::{self, FirstFailure};
@@ -69,7 +69,8 @@ impl Args {
         let jobs = launch::jobs(plan, &engines, launcher, &self.script, &mark)?;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::mark_ranks(engine, node, &mark).await.map_err(|why| {
-                Error::new(Kind::Engine, format!("{node}: {why}")).hint("is it up? `envdoc cluster status`, `envdoc cluster up`")
+                Error::new(Kind::Engine, format!("{node}: {why}"))
+                    .hint("is it up? `envdoc cluster status`, `envdoc cluster up`")
             })?;
         }
         let first = FirstFailure::default();
@@ -96,8 +97,12 @@ impl Args {
         for (node, left) in &left {
             match left {
                 Ok(0) => {}
-                Ok(count) => screen::note(&format!("{node}: {count} of its processes are left, and cannot be ended")),
-                Err(why) => screen::note(&format!("{node}: whether processes of it are left is unknown: {why}")),
+                Ok(count) => {
+                    screen::note(&format!("{node}: {count} of its processes are left, and cannot be ended"))
+                }
+                Err(why) => {
+                    screen::note(&format!("{node}: whether processes of it are left is unknown: {why}"))
+                }
             }
         }
         Ok(crowd::exit_code(&ended))

@@ -3,8 +3,8 @@
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 
-use super::exec::{chosen, engines};
 use super::Source;
+use super::exec::{chosen, engines};
 use super::work::until_interrupted;
 use crate::cluster::crowd::Lines;
 use crate::cluster::reach;

@@ -36,22 +36,34 @@ pub(super) enum Action {
 }
 
 /// Decides; what is not of this cluster is refused.
-pub(super) fn decide(work: &Work<'_>, seen: &Seen, wanted: &Container, digest: &str) -> Result<Action, Problem> {
+pub(super) fn decide(
+    work: &Work<'_>,
+    seen: &Seen,
+    wanted: &Container,
+    digest: &str,
+) -> Result<Action, Problem> {
     let ours = |labels: &BTreeMap<String, String>| labels.get(LABEL) == Some(&work.plan.name);
     let foreign = |what: &str| {
-        Problem::of(STEP, &seen.name, format!("there is a {what} on {} already that is not of this cluster", seen.name))
+        Problem::of(
+            STEP,
+            &seen.name,
+            format!("there is a {what} on {} already that is not of this cluster", seen.name),
+        )
     };
     if let Some(volume) = &seen.volume
         && !ours(volume)
     {
-        return Err(foreign(&format!("volume {}", work.plan.settings_volume))
-            .fix("give the cluster another name, or remove the volume where nobody needs it: docker volume rm"));
+        return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
+            "give the cluster another name, or remove the volume where nobody needs it: docker volume rm",
+        ));
     }
     // Without keys (a dry run) it is unknown what would be in it.
     let same_settings = seen.volume.as_ref().is_some_and(|labels| {
         labels.get(SETTINGS_LABEL).is_some_and(|label| label == digest || digest.is_empty())
     });
-    let Some(found) = &seen.container else { return Ok(Action::Make { replaces: false, settings: !same_settings }) };
+    let Some(found) = &seen.container else {
+        return Ok(Action::Make { replaces: false, settings: !same_settings });
+    };
     if !ours(&found.labels) {
         return Err(foreign(&format!("container {}", seen.name))
             .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", seen.name)));
@@ -88,7 +100,8 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Proble
         work.done(STEP, &node.name, "does not run", Outcome::Failed);
         problem
     };
-    let seen = seen::one(work.plan, node, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+    let seen =
+        seen::one(work.plan, node, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
     let wanted = container::of(work.plan, node);
     let (files, digest) = files(work, node).map_err(failed)?;
     match decide(work, &seen, &wanted, &digest).map_err(failed)? {
@@ -101,10 +114,18 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Proble
             if replaces {
                 work.progress.doing(STEP, &node.name, "removing the one that differs");
                 let removed = engine_container::remove(engine, &node.name).await;
-                removed.map_err(|why| failed(Problem::of(STEP, &node.name, format!("the container that differs cannot be removed: {why}"))))?;
+                removed.map_err(|why| {
+                    failed(Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("the container that differs cannot be removed: {why}"),
+                    ))
+                })?;
             }
             if settings {
-                write(work, node, engine, &files, &digest).await.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+                write(work, node, engine, &files, &digest)
+                    .await
+                    .map_err(|why| failed(diagnosis::container(work, node, &why)))?;
             }
             shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
             work.progress.doing(STEP, &node.name, "creating");
@@ -125,7 +146,13 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Proble
 }
 
 /// Fills the settings' volume through a container that is never started.
-async fn write(work: &Work<'_>, node: &Node, engine: &Engine, files: &[SettingsFile], digest: &str) -> Result<(), String> {
+async fn write(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    files: &[SettingsFile],
+    digest: &str,
+) -> Result<(), String> {
     work.progress.doing("settings", &node.name, "writing");
     let plan = work.plan;
     let name = &plan.settings_volume;
@@ -148,14 +175,19 @@ async fn write(work: &Work<'_>, node: &Node, engine: &Engine, files: &[SettingsF
         let _ = volume::remove(engine, name).await;
         return Err(why);
     }
-    work.done("settings", &node.name, format!("{} files in the volume {name}", files.len()), Outcome::Changed);
+    work.done(
+        "settings",
+        &node.name,
+        format!("{} files in the volume {name}", files.len()),
+        Outcome::Changed,
+    );
     Ok(())
 }
 
 fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
     let mut tar = tar::Builder::new(Vec::new());
     let failed = |error: std::io::Error| format!("the settings cannot be packed: {error}");
-    let mut header = |mode: u32, kind: tar::EntryType, size: usize| {
+    let header = |mode: u32, kind: tar::EntryType, size: usize| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);
         header.set_mode(mode);
@@ -164,7 +196,8 @@ fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
         header.set_size(size as u64);
         header
     };
-    let mut folders: Vec<&str> = files.iter().filter_map(|file| file.path.rsplit_once('/').map(|(folder, _)| folder)).collect();
+    let mut folders: Vec<&str> =
+        files.iter().filter_map(|file| file.path.rsplit_once('/').map(|(folder, _)| folder)).collect();
     folders.sort_unstable();
     folders.dedup();
     for folder in folders {
@@ -185,7 +218,8 @@ async fn shares(work: &Work<'_>, engine: &Engine) -> Result<(), String> {
         if volume::labels(engine, name).await?.is_some() {
             continue;
         }
-        let how = if options.is_empty() { format!("addr={server}") } else { format!("addr={server},{options}") };
+        let how =
+            if options.is_empty() { format!("addr={server}") } else { format!("addr={server},{options}") };
         let driver = [("type", "nfs".to_owned()), ("o", how), ("device", format!(":{path}"))];
         let driver = driver.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let labels = BTreeMap::from([(LABEL.to_owned(), work.plan.name.clone())]);

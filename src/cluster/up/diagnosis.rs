@@ -19,7 +19,10 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
         return of(format!("the disk of {name} is full: {why}"))
             .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses");
     }
-    if why.contains("could not select device driver") || why.contains("nvidia-container-cli") || why.contains("unresolvable CDI devices") {
+    if why.contains("could not select device driver")
+        || why.contains("nvidia-container-cli")
+        || why.contains("unresolvable CDI devices")
+    {
         return of(format!("the container on {name} does not get its GPUs: {why}"))
             .fix("envdoc check, on that machine, says what is wrong with driver and container toolkit")
             .fix("a node without GPUs: `gpus: 0` and `slots` in cluster.yaml");
@@ -34,13 +37,26 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
             .fix("the server's address and export right? on that node: showmount -e SERVER")
             .fix("the client installed? apt-get install nfs-common");
     }
-    if why.contains("attaching to network failed") || why.contains("could not find network") || (why.contains("network") && why.contains("not found")) {
-        return of(format!("the container on {name} does not get into the network {}: {why}", work.plan.network.name))
-            .fix("2377/tcp and 7946/tcp+udp open between the nodes? `envdoc cluster up` again goes on from here");
+    if why.contains("attaching to network failed")
+        || why.contains("could not find network")
+        || (why.contains("network") && why.contains("not found"))
+    {
+        return of(format!(
+            "the container on {name} does not get into the network {}: {why}",
+            work.plan.network.name
+        ))
+        .fix(
+            "2377/tcp and 7946/tcp+udp open between the nodes? `envdoc cluster up` again goes on from here",
+        );
     }
-    if why.contains("executable file not found") || why.contains("no such file or directory") && why.contains("exec") {
-        return of(format!("the image {} has no shell (/bin/sh), which the entrypoint needs: {why}", work.plan.image_name()))
-            .fix("use an image of a system, such as `envdoc build` makes");
+    if why.contains("executable file not found")
+        || why.contains("no such file or directory") && why.contains("exec")
+    {
+        return of(format!(
+            "the image {} has no shell (/bin/sh), which the entrypoint needs: {why}",
+            work.plan.image_name()
+        ))
+        .fix("use an image of a system, such as `envdoc build` makes");
     }
     if why.contains("No such image") {
         return of(format!("the image {} went away from {name} meanwhile: {why}", work.plan.image_name()))
@@ -62,12 +78,19 @@ pub(super) async fn memlock(work: &Work<'_>, node: &Node, engine: &Engine, why: 
     if let Ok(bundle) = work.bundle()
         && let Ok(probe) = Probe::start(work.plan, node, engine, "host", bundle).await
     {
-        let ran = exec::run(engine, &probe::name(work.plan, node), &["sh", "-c", "ulimit -H -l"], Duration::from_secs(10)).await;
+        let ran = exec::run(
+            engine,
+            &probe::name(work.plan, node),
+            &["sh", "-c", "ulimit -H -l"],
+            Duration::from_secs(10),
+        )
+        .await;
         limit = ran.ok().map(|ran| ran.stdout.trim().to_owned()).filter(|text| !text.is_empty());
         probe.end().await;
     }
     let wanted = work.plan.memlock.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
-    let problem = Problem::of(STEP, name, format!("the engine of {name} may not raise memlock to {wanted}: {why}"));
+    let problem =
+        Problem::of(STEP, name, format!("the engine of {name} may not raise memlock to {wanted}: {why}"));
     let problem = match limit.as_deref().and_then(|kib| kib.parse::<u64>().ok()) {
         Some(kib) => problem.fix(format!("take what it has: limits: {{ memlock: {kib}k }} in cluster.yaml (over Ethernet NCCL needs no more; InfiniBand does)")),
         None => problem,
@@ -80,20 +103,28 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
     let name = &node.name;
     let of = |says: String| Problem::of("healthy", name, says);
     let port = work.plan.ssh.as_ref().map_or(0, |ssh| ssh.port);
-    let last = || printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ");
+    let last = || {
+        printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
+    };
     if printed.contains("Address already in use") {
         return of(format!("port {port} is taken on {name}: sshd could not listen ({})", last()))
             .fix(format!("`ss -lntp 'sport = :{port}'`, on that node, says by what"))
             .fix("or choose another one: ssh: { port: … } in cluster.yaml");
     }
-    if printed.contains("UNPROTECTED PRIVATE KEY FILE") || printed.contains("bad permissions") || printed.contains("bad ownership or modes") {
+    if printed.contains("UNPROTECTED PRIVATE KEY FILE")
+        || printed.contains("bad permissions")
+        || printed.contains("bad ownership or modes")
+    {
         return of(format!("the keys in the container of {name} may be read by others than their owner, so sshd refuses them: {}", last()))
             .fix("`envdoc cluster down` and `up` write them anew with the right modes");
     }
     if printed.contains("the image has no sshd") {
-        return of(format!("the image {} has no SSH server, which the launcher needs", work.plan.image_name()))
-            .fix("install openssh-server in it, as images/multi-node does")
-            .fix("or start jobs without SSH: `launcher: torchrun` in cluster.yaml");
+        return of(format!(
+            "the image {} has no SSH server, which the launcher needs",
+            work.plan.image_name()
+        ))
+        .fix("install openssh-server in it, as images/multi-node does")
+        .fix("or start jobs without SSH: `launcher: torchrun` in cluster.yaml");
     }
     let last = last();
     let says = if last.is_empty() { String::new() } else { format!("; it printed last: {last}") };

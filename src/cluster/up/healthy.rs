@@ -43,17 +43,27 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Pr
         match container::look(engine, &node.name).await {
             Ok(Some(found)) => match state(&found, started.elapsed()) {
                 State::Well(says) => return Ok(says),
-                State::Never(says) => return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await)),
+                State::Never(says) => {
+                    return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
+                }
                 State::NotYet(says) => last = says,
             },
             Ok(None) => {
-                return Err(Problem::of(STEP, &node.name, "its container was removed meanwhile by somebody else")
-                    .fix("`envdoc cluster up` again makes it anew"));
+                return Err(Problem::of(
+                    STEP,
+                    &node.name,
+                    "its container was removed meanwhile by somebody else",
+                )
+                .fix("`envdoc cluster up` again makes it anew"));
             }
             Err(why) => {
-                return Err(Problem::of(STEP, &node.name, format!("the engine of {} went away: {why}", node.name))
-                    .fix("systemctl status docker, on that node")
-                    .fix("`envdoc cluster up` again goes on from here"));
+                return Err(Problem::of(
+                    STEP,
+                    &node.name,
+                    format!("the engine of {} went away: {why}", node.name),
+                )
+                .fix("systemctl status docker, on that node")
+                .fix("`envdoc cluster up` again goes on from here"));
             }
         }
         tokio::time::sleep(PAUSE).await;

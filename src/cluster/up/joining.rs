@@ -57,7 +57,8 @@ pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 
 async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), Problem> {
     work.progress.doing(STEP, &leader.name, "starting a swarm");
-    match engine_swarm::init(manager, &leader.address).await {
+    let address = super::ip(leader).await?;
+    match engine_swarm::init(manager, &address).await {
         Ok(()) => {
             work.done(
                 STEP,
@@ -133,8 +134,9 @@ async fn join(
         })?;
     }
     if action != Action::Wait {
-        let remote = with_port(&leader.address, MANAGER);
-        if let Err(why) = engine_swarm::join(engine, &node.address, &remote, token).await {
+        let remote = with_port(&super::ip(leader).await?, MANAGER);
+        let own = super::ip(node).await?;
+        if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
             return Err(failed(refused(work, node, engine, &why).await));
         }
     }

@@ -13,6 +13,7 @@ pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 
@@ -32,6 +33,8 @@ use crate::worker::bundle::Bundle;
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.
 const CLOCKS_MAX: i64 = 300;
+/// The longest that resolving a name may take.
+const RESOLVING: Duration = Duration::from_secs(10);
 /// Seconds by which clocks may differ before it is told.
 const CLOCKS_TOLD: i64 = 3;
 
@@ -165,9 +168,35 @@ fn connected(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
+/// A node's address as the number that engines want.
+async fn ip(node: &Node) -> Result<String, Problem> {
+    if node.address.parse::<std::net::IpAddr>().is_ok() {
+        return Ok(node.address.clone());
+    }
+    let found = tokio::time::timeout(RESOLVING, tokio::net::lookup_host((node.address.as_str(), 0))).await;
+    let why = match found {
+        Ok(Ok(mut all)) => match all.next() {
+            Some(address) => return Ok(address.ip().to_string()),
+            None => "it has no address".to_owned(),
+        },
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", RESOLVING.as_secs()),
+    };
+    Err(Problem::of(
+        "connect",
+        &node.name,
+        format!("the name {} cannot be resolved here: {why}", node.address),
+    )
+    .fix("write the IP address in cluster.yaml, or mend the name: getent hosts NAME")
+    .fix("`ip -brief address`, on that node, lists its addresses"))
+}
+
 /// Refuses what cannot be, before anything is changed.
 async fn refused(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
+    for (node, _) in &work.nodes {
+        problems.extend(ip(node).await.err());
+    }
     if work.plan.network.kind == NetworkKind::Overlay {
         let members = work.members(seen).await?;
         if let Err(found) = swarm::decide(seen, &members) {

@@ -170,15 +170,22 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let attached = container::look(engine, &probe::name(work.plan, node)).await;
     probe.end().await;
     let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.says)))?;
-    let address = attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
+    let address =
+        attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
     let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {
         let says = format!("no interface of a container on {} has its address in {network}", node.name);
         return Err(failed(Problem::of(STEP, &node.name, says)));
     };
     let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
     let others: Vec<_> = others.map(|other| other.name.as_str()).collect();
-    let not = if others.is_empty() { String::new() } else { format!(" ({} is not in it)", others.join(", ")) };
+    let not =
+        if others.is_empty() { String::new() } else { format!(" ({} is not in it)", others.join(", ")) };
     let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
-    work.done(STEP, &node.name, format!("{network} is {} in a container{mtu}{not}", interface.name), Outcome::Unchanged);
+    work.done(
+        STEP,
+        &node.name,
+        format!("{network} is {} in a container{mtu}{not}", interface.name),
+        Outcome::Unchanged,
+    );
     Ok(())
 }

@@ -31,19 +31,36 @@ fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
         let wanted = container::of(work.plan, node);
         match containers::decide(work, seen, &wanted, "") {
             Err(problem) => problems.push(problem),
-            Ok(OfContainer::Keep) => work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged),
-            Ok(OfContainer::Start) => work.keep("container", &node.name, "start the one that is there", Outcome::Planned),
+            Ok(OfContainer::Keep) => {
+                work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged)
+            }
+            Ok(OfContainer::Start) => {
+                work.keep("container", &node.name, "start the one that is there", Outcome::Planned)
+            }
             Ok(OfContainer::Make { replaces, settings }) => {
                 if settings {
-                    let says = format!("write the settings (keys, hostfile, …) into the volume {}", work.plan.settings_volume);
+                    let says = format!(
+                        "write the settings (keys, hostfile, …) into the volume {}",
+                        work.plan.settings_volume
+                    );
                     work.keep("settings", &node.name, says, Outcome::Planned);
                 }
                 let instead = if replaces { "remove the container that differs, and " } else { "" };
-                work.keep("container", &node.name, format!("{instead}make one of {} and start it", wanted.image), Outcome::Planned);
+                work.keep(
+                    "container",
+                    &node.name,
+                    format!("{instead}make one of {} and start it", wanted.image),
+                    Outcome::Planned,
+                );
             }
         }
     }
-    work.keep("verify", &work.plan.name, "try names, TCP, packet sizes and ssh between all containers", Outcome::Unchanged);
+    work.keep(
+        "verify",
+        &work.plan.name,
+        "try names, TCP, packet sizes and ssh between all containers",
+        Outcome::Unchanged,
+    );
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 

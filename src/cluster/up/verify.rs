@@ -74,7 +74,11 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
     work.progress.doing(STEP, &node.name, "looking from inside its container");
     let failed = |why: String| {
         work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
-        Problem::of(STEP, &node.name, format!("envdoc could not look from inside the container of {}: {why}", node.name))
+        Problem::of(
+            STEP,
+            &node.name,
+            format!("envdoc could not look from inside the container of {}: {why}", node.name),
+        )
     };
     let bundle = work.bundle()?;
     engine_exec::bring(engine, &node.name, bundle).await.map_err(failed)?;
@@ -87,7 +91,8 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
             found.and_then(|found| found.addresses.get(&work.plan.network.name)?.parse::<IpAddr>().ok())
         }
     };
-    let address = address.ok_or_else(|| failed(format!("it has no address in {}", work.plan.network.name)))?;
+    let address =
+        address.ok_or_else(|| failed(format!("it has no address in {}", work.plan.network.name)))?;
     let interface = probe::with_address(&interfaces, address);
     let interface = interface.ok_or_else(|| failed(format!("no interface of it has {address}")))?;
     let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
@@ -101,17 +106,29 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
 async fn pairs(work: &Work<'_>, inside: &[Inside<'_>]) -> Result<(), Vec<Problem>> {
     let ordered = (0..inside.len()).flat_map(|from| (0..inside.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
-    let tried: Vec<Tried> =
-        stream::iter(ordered).map(|(from, to)| pair(work, inside, from, to)).buffer_unordered(AT_ONCE).collect().await;
-    let problems = if tried.iter().all(|tried| well(tried, inside[tried.from].mtu)) { Vec::new() } else { causes(work, inside, &tried).await };
+    let tried: Vec<Tried> = stream::iter(ordered)
+        .map(|(from, to)| pair(work, inside, from, to))
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    let problems = if tried.iter().all(|tried| well(tried, inside[tried.from].mtu)) {
+        Vec::new()
+    } else {
+        causes(work, inside, &tried).await
+    };
     for (place, one) in inside.iter().enumerate() {
         let pinned = pinned(one).await;
         let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();
         let bad = own.iter().any(|tried| !well(tried, one.mtu));
         let outcome = if bad { Outcome::Failed } else { Outcome::Unchanged };
         work.done(STEP, &one.node.name, says(one, &own, pinned.as_deref()), outcome);
-        if let Some(pinned) = pinned.filter(|pinned| *pinned != one.interface && work.plan.network.interface.is_none()) {
-            work.note(format!("{}: NCCL is pinned to {pinned}, but {} has its address {}", one.node.name, one.interface, one.address));
+        if let Some(pinned) =
+            pinned.filter(|pinned| *pinned != one.interface && work.plan.network.interface.is_none())
+        {
+            work.note(format!(
+                "{}: NCCL is pinned to {pinned}, but {} has its address {}",
+                one.node.name, one.interface, one.address
+            ));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -123,19 +140,27 @@ async fn pair(work: &Work<'_>, inside: &[Inside<'_>], from: usize, to: usize) ->
         let found = probe::resolve(&one.session, &other.node.name).await.map_err(|failure| failure.says)?;
         match found.contains(&other.address) {
             true => Ok(()),
-            false => Err(format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address)),
+            false => {
+                Err(format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address))
+            }
         }
     };
     let connects = async {
         match &work.plan.ssh {
-            Some(ssh) => probe::connects(&one.session, &other.address.to_string(), ssh.port, true).await.map(drop),
+            Some(ssh) => {
+                probe::connects(&one.session, &other.address.to_string(), ssh.port, true).await.map(drop)
+            }
             None => listened(one, other).await,
         }
     };
     let (name, connects) = tokio::join!(name, connects);
     let packet = async {
         connects.as_ref().ok()?;
-        let task = Task::PathMtu { address: other.address.to_string(), port: other.port, largest: one.mtu.unwrap_or(1500) };
+        let task = Task::PathMtu {
+            address: other.address.to_string(),
+            port: other.port,
+            largest: one.mtu.unwrap_or(1500),
+        };
         match one.session.ask(task, SIZING).await {
             Ok(Answer::PathMtu { bytes, .. }) => Some(bytes),
             _ => None,
@@ -161,7 +186,8 @@ async fn listened(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Failure> {
 }
 
 async fn logs_in(one: &Inside<'_>, other: &str, user: &str) -> Result<(), String> {
-    let argv = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
+    let argv =
+        ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
     let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
     match ran.status {
@@ -173,7 +199,8 @@ async fn logs_in(one: &Inside<'_>, other: &str, user: &str) -> Result<(), String
 /// What the entrypoint pinned NCCL to.
 async fn pinned(one: &Inside<'_>) -> Option<String> {
     let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH).await.ok()?;
-    let line = ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
+    let line =
+        ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
     Some(line.trim_start_matches('=').to_owned())
 }
 
@@ -184,7 +211,13 @@ fn well(tried: &Tried, mtu: Option<u32>) -> bool {
 
 fn says(one: &Inside<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
     let count = tried.len();
-    let all = |what: &str, good: usize| if good == count { format!("{what} {good} of {count}") } else { format!("{what} ONLY {good} of {count}") };
+    let all = |what: &str, good: usize| {
+        if good == count {
+            format!("{what} {good} of {count}")
+        } else {
+            format!("{what} ONLY {good} of {count}")
+        }
+    };
     let mut parts = vec![
         all("names", tried.iter().filter(|tried| tried.name.is_ok()).count()),
         all("TCP", tried.iter().filter(|tried| tried.connects.is_ok()).count()),
@@ -202,7 +235,8 @@ fn says(one: &Inside<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
 /// Why pairs do not reach each other: what their machines see of each other decides.
 async fn causes(work: &Work<'_>, inside: &[Inside<'_>], tried: &[Tried]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let dead: Vec<&Tried> = tried.iter().filter(|tried| tried.connects.is_err() || tried.name.is_err()).collect();
+    let dead: Vec<&Tried> =
+        tried.iter().filter(|tried| tried.connects.is_err() || tried.name.is_err()).collect();
     if !dead.is_empty() {
         problems.extend(underlay(work, inside, &dead).await);
     }
@@ -223,8 +257,13 @@ async fn causes(work: &Work<'_>, inside: &[Inside<'_>], tried: &[Tried]) -> Vec<
 
 fn small(work: &Work<'_>, a: &str, b: &str, bytes: u32, mtu: u32) -> Problem {
     let says = match work.plan.network.kind {
-        NetworkKind::Host => format!("packets of at most {bytes} bytes arrive from {a} at {b}, their interface sends {mtu}: something between the machines carries less"),
-        _ => format!("packets of at most {bytes} bytes arrive from {a} at {b}, the overlay sends {mtu}: between the machines only {} bytes pass", bytes + 50),
+        NetworkKind::Host => format!(
+            "packets of at most {bytes} bytes arrive from {a} at {b}, their interface sends {mtu}: something between the machines carries less"
+        ),
+        _ => format!(
+            "packets of at most {bytes} bytes arrive from {a} at {b}, the overlay sends {mtu}: between the machines only {} bytes pass",
+            bytes + 50
+        ),
     };
     Problem::of(STEP, a, format!("{says}. Small messages get through, large ones hang"))
         .fix(format!("network: {{ mtu: {bytes} }} in cluster.yaml, then `envdoc cluster down` and `up`"))
@@ -237,9 +276,11 @@ fn unlogged(a: &str, b: &str, why: &str) -> Problem {
         return problem.fix("the host keys in the containers are not those of known_hosts: `envdoc cluster up` after `down` writes both anew");
     }
     if why.contains("bad permissions") || why.contains("UNPROTECTED") {
-        return problem.fix("a key may be read by others than its owner: `envdoc cluster down` and `up` write it anew");
+        return problem
+            .fix("a key may be read by others than its owner: `envdoc cluster down` and `up` write it anew");
     }
-    problem.fix(format!("envdoc cluster exec {a} -- ssh -v {b} true"))
+    problem
+        .fix(format!("envdoc cluster exec {a} -- ssh -v {b} true"))
         .fix(format!("envdoc cluster logs {b}: what its sshd says"))
 }
 
@@ -247,7 +288,9 @@ fn unlogged(a: &str, b: &str, why: &str) -> Problem {
 async fn underlay(work: &Work<'_>, inside: &[Inside<'_>], dead: &[&Tried]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     let Ok(bundle) = work.bundle() else { return problems };
-    let probes = join_all(inside.iter().map(|one| Probe::start(work.plan, one.node, one.engine, "host", bundle))).await;
+    let probes =
+        join_all(inside.iter().map(|one| Probe::start(work.plan, one.node, one.engine, "host", bundle)))
+            .await;
     for tried in dead {
         let (one, other) = (&inside[tried.from], &inside[tried.to]);
         let problem = match (&probes[tried.from], &probes[tried.to]) {
@@ -272,13 +315,25 @@ fn unexplained(one: &Inside<'_>, other: &Inside<'_>, tried: &Tried) -> Problem {
         (Err(why), _) => why.clone(),
         _ => String::new(),
     };
-    Problem::of(STEP, a, format!("the container of {a} does not reach that of {b} ({}): {why}", other.address))
-        .fix("2377/tcp, 7946/tcp+udp and 4789/udp open between the machines?")
+    Problem::of(
+        STEP,
+        a,
+        format!("the container of {a} does not reach that of {b} ({}): {why}", other.address),
+    )
+    .fix("2377/tcp, 7946/tcp+udp and 4789/udp open between the machines?")
 }
 
-async fn between(work: &Work<'_>, one: &Inside<'_>, other: &Inside<'_>, tried: &Tried, from: &Probe<'_>, to: &Probe<'_>) -> Problem {
+async fn between(
+    work: &Work<'_>,
+    one: &Inside<'_>,
+    other: &Inside<'_>,
+    tried: &Tried,
+    from: &Probe<'_>,
+    to: &Probe<'_>,
+) -> Problem {
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
-    let firewall = format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
+    let firewall =
+        format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
     if work.plan.network.kind != NetworkKind::Overlay {
         return unexplained(one, other, tried);
     }
