@@ -1,6 +1,6 @@
 //! What is to be done so that the nodes are one swarm: decided from what their engines say, and nothing of anybody else's is touched.
 
-use crate::engine::swarm::{Member, State};
+use crate::engine::swarm::{Machine, Member, State};
 
 use super::problem::Problem;
 use super::seen::Seen;
@@ -81,12 +81,14 @@ fn twice(nodes: &[Seen]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
-        let same = nodes[..place].iter().find(|other| !id.is_empty() && other.machine.id == *id);
+        // Machines that were cloned from one image share the id; their host names differ, or where they keep their images.
+        let is = |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
+        let same = nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
         if let Some(other) = same {
             problems.push(
                 Problem::of(STEP, &node.name, format!("{} and {} are the same engine (id {id})", other.name, node.name))
                     .fix("give each node an engine of its own in cluster.yaml")
-                    .fix("machines cloned from one image share the id in DATA-ROOT/engine-id or /etc/docker/key.json: remove it on one and restart its engine"),
+                    .fix("where they are two machines cloned from one image: another host name on one of them (hostnamectl set-hostname), its engine-id (below the data-root; older engines: /etc/docker/key.json) removed, its engine restarted"),
             );
         }
     }
@@ -192,7 +194,7 @@ fn following(node: &Seen, leader: &Seen, first: Action, members: &[Member]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::swarm::{Machine, Membership};
+    use crate::engine::swarm::Membership;
 
     fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> Seen {
         Seen {
