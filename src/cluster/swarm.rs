@@ -82,8 +82,10 @@ fn twice(nodes: &[Seen]) -> Vec<Problem> {
     for (place, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
         // Machines that were cloned from one image share the id; their host names differ, or where they keep their images.
-        let is = |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
-        let same = nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
+        let is =
+            |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
+        let same =
+            nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
         if let Some(other) = same {
             problems.push(
                 Problem::of(STEP, &node.name, format!("{} and {} are the same engine (id {id})", other.name, node.name))

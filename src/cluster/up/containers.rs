@@ -135,9 +135,9 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Proble
         }
     }
     if let Err(why) = engine_container::start(engine, &node.name).await {
-        let problem = match diagnosis::of_memlock(&why) {
-            true => diagnosis::memlock(work, node, engine, &why).await,
-            false => diagnosis::container(work, node, &why),
+        let problem = match diagnosis::limit(&why) {
+            Some(limit) => diagnosis::unraised(work, node, engine, limit, &why).await,
+            None => diagnosis::container(work, node, &why),
         };
         return Err(failed(problem));
     }

@@ -65,37 +65,59 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
     of(format!("the container on {name} could not be made or started: {why}"))
 }
 
-/// Whether the engine may not raise the limit of memory that may be pinned.
-pub(super) fn of_memlock(why: &str) -> bool {
-    // RLIMIT_MEMLOCK is 8 on Linux.
-    why.contains("rlimit type 8") || (why.contains("rlimit") && why.to_lowercase().contains("memlock"))
+/// A limit that an engine may not raise: its name, and the shell's letter for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    name: &'static str,
+    letter: &'static str,
+}
+
+/// Which limit it is that the engine may not raise, by Linux's numbers.
+pub(super) fn limit(why: &str) -> Option<Limit> {
+    let (_, rest) = why.split_once("error setting rlimit type ")?;
+    match rest.split(':').next()?.trim() {
+        "3" => Some(Limit { name: "stack", letter: "s" }),
+        "7" => Some(Limit { name: "nofile", letter: "n" }),
+        "8" => Some(Limit { name: "memlock", letter: "l" }),
+        _ => None,
+    }
 }
 
 /// What the engine of a node gives instead.
-pub(super) async fn memlock(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Problem {
-    let name = &node.name;
-    let mut limit = None;
+pub(super) async fn unraised(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    limit: Limit,
+    why: &str,
+) -> Problem {
+    let (node_name, name) = (&node.name, limit.name);
+    let mut has = None;
     if let Ok(bundle) = work.bundle()
         && let Ok(probe) = Probe::start(work.plan, node, engine, "host", bundle).await
     {
-        let ran = exec::run(
-            engine,
-            &probe::name(work.plan, node),
-            &["sh", "-c", "ulimit -H -l"],
-            Duration::from_secs(10),
-        )
-        .await;
-        limit = ran.ok().map(|ran| ran.stdout.trim().to_owned()).filter(|text| !text.is_empty());
+        let ask = format!("ulimit -H -{}", limit.letter);
+        let probe_name = probe::name(work.plan, node);
+        let ran = exec::run(engine, &probe_name, &["sh", "-c", &ask], Duration::from_secs(10)).await;
+        has = ran.ok().and_then(|ran| ran.stdout.trim().parse::<u64>().ok());
         probe.end().await;
     }
-    let wanted = work.plan.memlock.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
-    let problem =
-        Problem::of(STEP, name, format!("the engine of {name} may not raise memlock to {wanted}: {why}"));
-    let problem = match limit.as_deref().and_then(|kib| kib.parse::<u64>().ok()) {
-        Some(kib) => problem.fix(format!("take what it has: limits: {{ memlock: {kib}k }} in cluster.yaml (over Ethernet NCCL needs no more; InfiniBand does)")),
-        None => problem,
+    let wanted = match name {
+        "memlock" => work.plan.memlock.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10)),
+        "nofile" => work.plan.nofile.to_string(),
+        _ => "64 MiB".to_owned(),
     };
-    problem.fix("or give the engine the right: LimitMEMLOCK=infinity in `systemctl edit docker`, and CAP_SYS_RESOURCE where it runs in a container itself")
+    let problem = Problem::of(
+        STEP,
+        node_name,
+        format!("the engine of {node_name} may not raise {name} to {wanted}: {why}"),
+    );
+    let problem = match (has, name) {
+        (Some(kib), "memlock") => problem.fix(format!("take what it has: limits: {{ memlock: {kib}k }} in cluster.yaml (over Ethernet NCCL needs no more; InfiniBand does)")),
+        (Some(files), "nofile") => problem.fix(format!("take what it has: limits: {{ nofile: {files} }} in cluster.yaml")),
+        _ => problem,
+    };
+    problem.fix(format!("or give the engine the right: Limit{}=infinity in `systemctl edit docker`, and CAP_SYS_RESOURCE where it runs in a container itself", name.to_uppercase()))
 }
 
 /// Why a container that was started does not become healthy, from what it printed last.
@@ -137,9 +159,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engines_words_on_memlock() {
+    fn the_engines_words_on_limits() {
         let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container process: error during container init: error setting rlimits for ready process: error setting rlimit type 8: operation not permitted: unknown";
-        assert!(of_memlock(docker_20_10));
-        assert!(!of_memlock("error setting rlimit type 7: operation not permitted"));
+        assert_eq!(limit(docker_20_10).map(|limit| limit.name), Some("memlock"));
+        assert_eq!(
+            limit("error setting rlimit type 7: operation not permitted").map(|limit| limit.name),
+            Some("nofile")
+        );
+        assert_eq!(limit("error setting rlimits for ready process"), None);
     }
 }
