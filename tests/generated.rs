@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use envdoc::catalog::mirrors;
+use envdoc::checks::fleet::FLEET_CHECKS;
 use envdoc::checks::{self, CHECKS, Group};
 use envdoc::cli::Cli;
 use envdoc::cli::image::{ImageArgs, Settled};
@@ -56,6 +57,13 @@ fn checks() {
         }
         text.push('\n');
     }
+    text.push_str(
+        "## Several machines together (`envdoc cluster check`)\n\n| check | healthy machines |\n|---|---|\n",
+    );
+    for check in FLEET_CHECKS {
+        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
+    }
+    text.push('\n');
     for check in CHECKS {
         let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
         let _ = writeln!(
@@ -65,6 +73,11 @@ fn checks() {
             check.summary,
             explain::applies(check.applies)
         );
+    }
+    for check in FLEET_CHECKS {
+        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ =
+            writeln!(text, "### {}\n\n{}. Looks at: several machines.\n\n{explain}", check.id, check.summary);
     }
     same("docs/checks.md", &text);
 }
@@ -121,6 +134,7 @@ fn schemas() {
     same("docs/schemas/build.json", &schema::<envdoc::report::build::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/cluster-check.json", &schema::<envdoc::report::cluster::check::ClusterCheckReport>());
     same("docs/schemas/inspect.json", &schema::<inspect::Report>());
     same("docs/schemas/lint.json", &schema::<report::lint::json::LintReport>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());

@@ -3,6 +3,7 @@
 //! A check never reads: it judges [`Facts`]. The list is [`CHECKS`]; its order is the order of the report.
 
 mod check;
+pub mod fleet;
 pub mod list;
 
 mod acs_blocks_peer_to_peer;

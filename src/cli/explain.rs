@@ -1,6 +1,7 @@
 //! `envdoc explain`.
 
 use crate::checks::CHECKS;
+use crate::checks::fleet::FLEET_CHECKS;
 use crate::error::{Error, Kind};
 use crate::inspect::judge::QUESTIONS;
 use crate::lint::RULES;
@@ -29,6 +30,9 @@ impl Args {
         if let Some(check) = CHECKS.iter().find(|check| check.id == id) {
             return screen::print(&explain::check(check)).map(|()| 0);
         }
+        if let Some(check) = FLEET_CHECKS.iter().find(|check| check.id == id) {
+            return screen::print(&explain::fleet(check)).map(|()| 0);
+        }
         if let Some(rule) = RULES.iter().find(|rule| rule.id == id) {
             return screen::print(&lint::rules::rule(rule)).map(|()| 0);
         }
@@ -44,6 +48,7 @@ impl Args {
             CHECKS
                 .iter()
                 .map(|check| check.id)
+                .chain(FLEET_CHECKS.iter().map(|check| check.id))
                 .chain(RULES.iter().map(|rule| rule.id))
                 .chain(QUESTIONS.iter().map(|question| question.id))
                 .chain(exists::names(World::get()))

@@ -4,6 +4,8 @@
 //! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`]
 //! looks from inside, and a [`problem`] is a fault by its cause.
 
+pub mod bring;
+pub mod check;
 pub mod container;
 pub mod crowd;
 pub mod down;
@@ -12,6 +14,7 @@ pub mod init;
 pub mod keys;
 pub mod launch;
 pub mod network;
+pub mod nodes;
 pub mod plan;
 pub mod probe;
 pub mod problem;

@@ -36,8 +36,8 @@ pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
     }
 }
 
-/// Asks, without a deadline.
-pub(super) async fn ask(endpoint: &str, path: &str) -> Reading {
+/// Asks, without a deadline of its own.
+pub async fn ask(endpoint: &str, path: &str) -> Reading {
     if let Some(socket) = endpoint.strip_prefix("unix://") {
         match UnixStream::connect(socket).await {
             Ok(stream) => exchange(TokioIo::new(stream), path).await,

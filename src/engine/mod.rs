@@ -25,4 +25,4 @@ pub mod swarm;
 pub mod transfer;
 pub mod volume;
 
-pub use http::{REFUSED, get};
+pub use http::{REFUSED, ask, get};

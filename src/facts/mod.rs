@@ -11,6 +11,7 @@ pub mod environment;
 pub mod expected;
 pub mod fabric;
 mod fact;
+pub mod fleet;
 pub mod gather;
 pub mod gpu;
 pub mod kernel_log;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::checks::fleet::FleetCheck;
 use crate::checks::{Applies, CHECKS, Check, Group};
 use crate::inspect::judge::Question;
 use crate::resolve::exists::Explanation;
@@ -17,6 +18,14 @@ pub fn check(check: &Check) -> String {
         check.group.id(),
         applies(check.applies),
         check.explain
+    )
+}
+
+/// A check of several machines as Markdown.
+pub fn fleet(check: &FleetCheck) -> String {
+    format!(
+        "# {}\n\n{}\n\nLooks at: several machines (`envdoc cluster check`)\n\n{}",
+        check.id, check.summary, check.explain
     )
 }
 

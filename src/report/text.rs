@@ -99,7 +99,7 @@ fn group_lines(text: &mut String, group: Group, mark: Mark, results: &[&CheckRes
     wrapped(text, &words, &start, "      ", layout);
     for result in results {
         if let Verdict::Finding { .. } = result.verdict {
-            finding(text, result, layout);
+            finding(text, result.check.id, &result.verdict, layout);
         }
     }
     unknowns(text, results, layout);
@@ -139,12 +139,13 @@ fn by_reason<'r>(
     reasons
 }
 
-fn finding(text: &mut String, result: &CheckResult, layout: Layout) {
-    let Verdict::Finding { says, evidence, fix, severity } = &result.verdict else { return };
-    let mark = Mark::of(&result.verdict);
+/// A finding with what to do; nothing for any other verdict.
+pub(super) fn finding(text: &mut String, id: &str, verdict: &Verdict, layout: Layout) {
+    let Verdict::Finding { says, evidence, fix, severity } = verdict else { return };
+    let mark = Mark::of(verdict);
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
     let word = if *severity == Severity::Error { "error" } else { "warning" };
-    let _ = writeln!(text, "    {style}{sign} {word}: {}{style:#}", result.check.id);
+    let _ = writeln!(text, "    {style}{sign} {word}: {id}{style:#}");
     wrapped(text, says, "      ", "      ", layout);
     if layout.verbose {
         for line in evidence {

@@ -1,5 +1,6 @@
 //! `envdoc cluster`: one file a verb.
 
+mod check;
 mod down;
 mod exec;
 mod init;
@@ -31,6 +32,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::Args),
+    Check(check::Args),
     Render(render::Args),
     Up(up::Args),
     Status(status::Args),
@@ -46,6 +48,7 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Init(args) => args.run(),
+            Command::Check(args) => args.run(),
             Command::Render(args) => args.run(),
             Command::Up(args) => args.run(),
             Command::Status(args) => args.run(),

@@ -1,5 +1,6 @@
 //! Reports on a cluster.
 
+pub mod check;
 pub mod crowd;
 pub mod progress;
 pub mod status;

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::super::http;
 use super::{Blocked, Folder, SshAddress};
 use crate::host::{Reading, process};
 
@@ -224,7 +223,7 @@ impl Connection {
     /// Whether an engine answers at the other end; else why not, as far as it can be seen there.
     pub async fn engine_answers(&self, deadline: Instant) -> Result<(), Blocked> {
         let local = self.local();
-        let ping = http::ask(&local, "/_ping");
+        let ping = crate::engine::ask(&local, "/_ping");
         let why = match tokio::time::timeout_at(deadline.into(), ping).await {
             Ok(Reading::Text(_)) => return Ok(()),
             Ok(Reading::Failed(why)) => why,

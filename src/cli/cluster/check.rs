@@ -1,0 +1,196 @@
+//! `envdoc cluster check`.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::checks::{self, CHECKS, fleet};
+use crate::cluster::check::{self, Looked, Missing, NodeResults, Options};
+use crate::cluster::nodes::Limits;
+use crate::cluster::plan::ClusterPlan;
+use crate::error::{Error, Kind};
+use crate::facts::fleet::{Fleet, Member};
+use crate::facts::{Expected, Fact, gather};
+use crate::host::snapshot::Snapshot;
+use crate::report::cluster::check as report;
+use crate::report::{self as reports, json, screen};
+
+/// Look at every machine of a cluster, and at what lies between them.
+///
+/// On each machine what `envdoc check` looks at; then what must be the same on all of them (driver, GPUs, engine, toolkit, clock, code),
+/// and what must arrive between them: the cluster's ports, packets as large as the interfaces allow, names. Machines are reached by the
+/// endpoint of their engine: unix:// is this machine, ssh:// shows the whole machine, tcp:// its engine alone. Nothing is changed; --bring
+/// copies envdoc into ~/.cache/envdoc of machines that lack it. Exit code 0: nothing at or above --fail-on; 1: findings; 2: envdoc could
+/// not do its work; 3: with --strict, something could not be looked at.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The cluster.
+    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    file: PathBuf,
+
+    /// Judge recorded machines (made with `envdoc snapshot`) instead; what lies between them is unknown then.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "bring"])]
+    from: Vec<PathBuf>,
+
+    /// Copy envdoc to machines that lack it, without a question.
+    #[arg(long)]
+    bring: bool,
+
+    /// Machines that are worked on at once.
+    #[arg(long, value_name = "COUNT", default_value = "32")]
+    width: usize,
+
+    /// Seconds that reaching a machine may take.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = crate::cli::seconds)]
+    connect_timeout: Duration,
+
+    /// Seconds that looking at a machine may take; what has not answered by then is unknown.
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = crate::cli::seconds)]
+    timeout: Duration,
+
+    /// Seconds that reading what must be the same on all machines may take.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = crate::cli::seconds)]
+    content_timeout: Duration,
+
+    /// The least severe finding that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+
+    /// Exit with 3 when nothing was found but something could not be looked at.
+    #[arg(long)]
+    strict: bool,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Show evidence, and what passed.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Errors only.
+    Error,
+    /// Errors and warnings.
+    Warning,
+    /// Always exit with 0 when the check could be made.
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines; stable keys, schema in docs/schemas/cluster-check.json.
+    Json,
+}
+
+impl Args {
+    /// Looks, judges, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        let looked = match self.from.is_empty() {
+            false => recorded(&self.from)?,
+            true => self.look(&super::read(&self.file)?.1)?,
+        };
+        let results = fleet::judge(&looked.fleet);
+        let text = match self.format {
+            Format::Json => json::text(&report::json(&looked, &results))?,
+            Format::Text => {
+                let layout = reports::text::Layout {
+                    width: screen::width(),
+                    unicode: screen::unicode(),
+                    verbose: self.verbose,
+                    root: true,
+                };
+                report::text(&looked, &results, layout)
+            }
+        };
+        screen::print(&text)?;
+        let summary = report::summary(&looked, &results);
+        let findings = match self.fail_on {
+            FailOn::Error => summary.error,
+            FailOn::Warning => summary.error + summary.warning,
+            FailOn::Never => 0,
+        };
+        Ok(match findings {
+            0 if self.strict && summary.unknown > 0 => 3,
+            0 => 0,
+            _ => 1,
+        })
+    }
+
+    fn look(&self, plan: &ClusterPlan) -> Result<Looked, Error> {
+        let options = Options {
+            limits: Limits { width: self.width.max(1), each: self.connect_timeout },
+            look: self.timeout,
+            content: self.content_timeout,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let looked = runtime.block_on(async {
+            tokio::select! {
+                looked = check::look(plan, options, |missing| self.bring || asked(missing)) => looked,
+                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was changed on the machines")),
+            }
+        });
+        runtime.shutdown_background();
+        looked
+    }
+}
+
+/// Asks on the terminal; without one the answer is no.
+fn asked(missing: &Missing) -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    let bytes = u64::try_from(missing.bytes).unwrap_or(u64::MAX);
+    screen::note(&format!(
+        "envdoc is missing on {}. Copy it there, {} each, into ~/.cache/envdoc? [y/N]",
+        missing.nodes.join(", "),
+        reports::size(bytes, 2)
+    ));
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+}
+
+/// Recorded machines.
+fn recorded(files: &[PathBuf]) -> Result<Looked, Error> {
+    let why = "recorded machines hold nothing of what lies between them";
+    let unknown = || why.to_owned();
+    let (mut members, mut nodes) = (Vec::new(), Vec::new());
+    for file in files {
+        let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
+        let name = file
+            .file_stem()
+            .map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned());
+        nodes.push(NodeResults {
+            name: name.clone(),
+            engine: file.display().to_string(),
+            closed: None,
+            hints: Vec::new(),
+            results: checks::judge(CHECKS, &facts),
+            seconds: 0.0,
+        });
+        members.push(Member {
+            address: name.clone(),
+            name,
+            facts,
+            identity: Fact::Unknown(unknown()),
+            skew: Fact::Unknown(unknown()),
+            contents: Default::default(),
+            image: Fact::Unknown(unknown()),
+        });
+    }
+    let fleet = Fleet {
+        members,
+        pairs: Vec::new(),
+        not_tried: Some(unknown()),
+        same_content: Vec::new(),
+        image: None,
+    };
+    Ok(Looked { fleet, nodes, notes: Vec::new() })
+}

@@ -1,0 +1,205 @@
+//! The machines of a cluster: roads to all of them opened side by side, and what can be done on each: commands, a worker, a snapshot.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+
+use super::bring::{self, Found};
+use super::plan;
+use crate::engine::docker::Engine;
+use crate::engine::road::ssh::{Connection, quoted};
+use crate::engine::road::{Blocked, Road};
+use crate::host::snapshot::Snapshot;
+use crate::worker::session::Session;
+
+/// How many machines are worked on at once, and how long each may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Machines at once.
+    pub width: usize,
+    /// For one machine, counted from its turn.
+    pub each: Duration,
+}
+
+impl Default for Limits {
+    /// 32 at once: each SSH connection is a process that does cryptography when it starts.
+    fn default() -> Self {
+        Limits { width: 32, each: Duration::from_secs(20) }
+    }
+}
+
+/// A machine, and whether it can be reached.
+#[derive(Debug)]
+pub struct Node {
+    /// Its place in the plan, from 0.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The address by which the others reach it.
+    pub address: String,
+    /// Its engine's endpoint.
+    pub engine: String,
+    /// The way to it, or why there is none.
+    pub road: Result<Road, Blocked>,
+    /// How long opening took.
+    pub took: Duration,
+}
+
+/// How a machine itself can be worked on, beside its engine.
+#[derive(Debug)]
+pub enum Place<'n> {
+    /// It is this machine.
+    Here,
+    /// Over SSH.
+    There(&'n Connection),
+    /// Not at all: its endpoint is that of an engine alone.
+    EngineOnly,
+    /// There is no way to it.
+    Blocked(&'n Blocked),
+}
+
+/// Works on all items, so many at once; the results are in the order of the items. Each brings its own deadline.
+pub async fn side_by_side<I, T, W: Future<Output = T>>(
+    items: impl IntoIterator<Item = I>,
+    width: usize,
+    work: impl Fn(I) -> W,
+) -> Vec<T> {
+    let numbered = items.into_iter().enumerate().map(|(index, item)| {
+        let work = work(item);
+        async move { (index, work.await) }
+    });
+    let mut done: Vec<(usize, T)> =
+        futures_util::stream::iter(numbered).buffer_unordered(width.max(1)).collect().await;
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Opens the roads to all nodes. Whether their engines answer is not asked yet.
+pub async fn open(nodes: &[plan::Node], limits: Limits) -> Vec<Node> {
+    side_by_side(nodes, limits.width, |node| async move {
+        let started = Instant::now();
+        let road = Road::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
+        Node {
+            index: node.index,
+            name: node.name.clone(),
+            address: node.address.clone(),
+            engine: node.engine.clone(),
+            road,
+            took: started.elapsed(),
+        }
+    })
+    .await
+}
+
+impl Node {
+    /// How the machine itself can be worked on.
+    pub fn place(&self) -> Place<'_> {
+        match &self.road {
+            Err(blocked) => Place::Blocked(blocked),
+            Ok(road) => match road.ssh() {
+                Some(connection) => Place::There(connection),
+                None if self.engine.starts_with("unix://") => Place::Here,
+                None => Place::EngineOnly,
+            },
+        }
+    }
+
+    /// Why the machine itself cannot be looked at, where it cannot.
+    pub fn closed(&self) -> Option<String> {
+        match self.place() {
+            Place::Here | Place::There(_) => None,
+            Place::EngineOnly => Some(format!(
+                "only the engine of {} can be asked ({}); an ssh:// endpoint shows the machine too",
+                self.name, self.engine
+            )),
+            Place::Blocked(blocked) => Some(format!("{} cannot be reached: {}", self.name, blocked.says)),
+        }
+    }
+
+    /// The engine, asked for its version. The road goes with it.
+    pub async fn into_engine(self, deadline: Instant) -> Result<Engine, crate::error::Error> {
+        let road = self.road.map_err(|blocked| blocked.error(&self.engine))?;
+        if let Some(connection) = road.ssh() {
+            connection.engine_answers(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
+        }
+        Engine::over(road).await
+    }
+
+    /// Whether envdoc is on the machine, in this version.
+    pub async fn envdoc(&self, digest: &str, deadline: Instant) -> Result<Found, String> {
+        match self.place() {
+            Place::Here => bring::own().map(Found::Program),
+            Place::There(connection) => bring::find(connection, digest, deadline).await,
+            _ => Err(self.closed().unwrap_or_default()),
+        }
+    }
+
+    /// Everything that `envdoc check` reads there, unredacted. `program` is how envdoc is started there.
+    pub async fn snapshot(
+        &self,
+        program: &str,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<Snapshot, String> {
+        let Place::There(connection) = self.place() else {
+            return Err(self.closed().unwrap_or_else(|| "this machine is looked at directly".into()));
+        };
+        // The engine that the cluster uses, not the one that a login there would.
+        let engine = quoted(&format!("unix://{}", connection.address.socket));
+        let command = format!(
+            "env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} snapshot --no-redact --timeout {}",
+            timeout.as_secs_f64()
+        );
+        let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.says)?;
+        if ran.status != 0 {
+            return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
+        }
+        serde_json::from_slice(&ran.stdout)
+            .map_err(|error| format!("what envdoc said there is no snapshot: {error}"))
+    }
+
+    /// Starts a worker on the machine.
+    pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, String> {
+        let mut command = match self.place() {
+            Place::Here => {
+                let mut command = tokio::process::Command::new("sh");
+                command.args(["-c", &format!("exec {program} worker")]).process_group(0).kill_on_drop(true);
+                command
+            }
+            Place::There(connection) => connection.command(&format!("{program} worker")),
+            _ => return Err(self.closed().unwrap_or_default()),
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("no worker could be started: {error}"))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the worker has no pipes".into());
+        };
+        let session = Session::open(stdout, stdin, deadline).await?;
+        Ok(Worker { session, _child: child })
+    }
+}
+
+/// A worker on a machine; it ends with this.
+pub struct Worker {
+    /// To ask it.
+    pub session: Session,
+    _child: tokio::process::Child,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_slow_one_holds_up_nobody_and_the_order_stays() {
+        let started = Instant::now();
+        let done = side_by_side(0..20_u64, 4, |item| async move {
+            tokio::time::sleep(Duration::from_millis(if item == 0 { 200 } else { 10 })).await;
+            item
+        })
+        .await;
+        assert_eq!(done, (0..20).collect::<Vec<_>>());
+        assert!(started.elapsed() < Duration::from_millis(400), "{:?}", started.elapsed());
+    }
+}
