@@ -141,6 +141,23 @@ pub struct Compilers {
     pub checked: String,
 }
 
+/// The deadsnakes archive: Pythons for Ubuntu, in packages `python3.X`, `python3.X-venv` and `python3.X-dev`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deadsnakes {
+    /// The archive, as apt takes it.
+    pub address: String,
+    /// The fingerprint of the key that signs it.
+    pub key: String,
+    /// The server that has the key.
+    pub keyserver: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
 /// The packages of a Python on a system whose packages come through dnf.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,7 +179,7 @@ pub struct DnfPython {
     pub checked: String,
 }
 
-file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython);
+file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,6 +190,7 @@ pub(super) struct File {
     pythons: Vec<Python>,
     uv: Uv,
     python_sources: Vec<PythonLists>,
+    deadsnakes: Deadsnakes,
     dnf_pythons: Vec<DnfPython>,
     compilers: Vec<Compilers>,
 }
@@ -185,6 +203,7 @@ fn file() -> &'static File {
         file::complete(&mut file.pythons, &file.checked, &file.sources);
         file::complete(std::slice::from_mut(&mut file.uv), &file.checked, &file.sources);
         file::complete(&mut file.python_sources, &file.checked, &file.sources);
+        file::complete(std::slice::from_mut(&mut file.deadsnakes), &file.checked, &file.sources);
         file::complete(&mut file.dnf_pythons, &file.checked, &file.sources);
         file::complete(&mut file.compilers, &file.checked, &file.sources);
         file
@@ -234,6 +253,11 @@ pub fn python_sources() -> &'static [PythonSource] {
 /// What `uv python install` brings.
 pub fn uv() -> &'static Uv {
     &file().uv
+}
+
+/// The deadsnakes archive.
+pub fn deadsnakes() -> &'static Deadsnakes {
+    &file().deadsnakes
 }
 
 /// The Pythons of a system whose packages come through dnf, newest first.

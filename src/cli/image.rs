@@ -6,7 +6,7 @@ use super::locking::Kept;
 use super::wishes::{Asked, Wishes};
 use crate::error::{Error, Kind};
 use crate::image::plan::{self, Plan};
-use crate::image::request::{Compile, Copy, ImageRequest};
+use crate::image::request::{Compile, Copy, ImageRequest, PythonFrom};
 use crate::report::{self, file, screen};
 use crate::resolve;
 use crate::resolve::answer::{Answer, Resolution, Warning};
@@ -55,6 +55,10 @@ pub struct ImageArgs {
     /// An image with nvcc, of the same system as --base-image, in which what the build alone compiles is compiled.
     #[arg(long, value_name = "IMAGE")]
     pub base_devel: Option<String>,
+
+    /// Who brings the Python where the base image does not; without it the system where it has it, else uv.
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub python_from: Option<PythonFrom>,
 
     /// Operators of DeepSpeed that are compiled while the image is built, so that it needs no nvcc: fused_adam,cpu_adam.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -279,6 +283,7 @@ impl ImageArgs {
         put(&self.base_python, &mut request.base_python);
         put(&self.base_digest, &mut request.base_digest);
         put(&self.base_devel, &mut request.base_devel);
+        request.python_from = self.python_from.or(request.python_from);
         if !self.deepspeed_ops.is_empty() {
             request.deepspeed_ops.clone_from(&self.deepspeed_ops);
         }

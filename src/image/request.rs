@@ -27,6 +27,9 @@ pub struct ImageRequest {
     pub cuda: Option<String>,
     /// Python: `3.12`.
     pub python: Option<String>,
+    /// Who brings the Python where the base image does not: `uv`, or `deadsnakes` (an archive for Ubuntu). Left out: the system where it
+    /// has it, else uv.
+    pub python_from: Option<PythonFrom>,
     /// torch: `2.5`, `>=2.4,<2.7`, `2.6.0+cu124`.
     pub torch: Option<String>,
     /// DeepSpeed: a version, a range, or `any`.
@@ -167,6 +170,26 @@ pub enum Compile {
     Build,
     /// At run time too.
     Run,
+}
+
+/// Who brings a Python.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum PythonFrom {
+    /// uv: python-build-standalone.
+    Uv,
+    /// The deadsnakes archive.
+    Deadsnakes,
+}
+
+impl PythonFrom {
+    /// `uv`, `deadsnakes`.
+    pub fn name(self) -> &'static str {
+        match self {
+            PythonFrom::Uv => "uv",
+            PythonFrom::Deadsnakes => "deadsnakes",
+        }
+    }
 }
 
 /// Where packages come from during the build; nothing of it stays in the image.

@@ -236,6 +236,11 @@ fn wanted(request: &ImageRequest, stack: &Stack) -> Stack {
         stack.torchaudio = None;
         stack.install = install::commands(&stack);
     }
+    let brought = !["image", "machine"].contains(&stack.python_from.as_str());
+    if let Some(from) = request.python_from.filter(|_| brought) {
+        stack.python_from = from.name().into();
+        stack.install = install::commands(&stack);
+    }
     stack
 }
 

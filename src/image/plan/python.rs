@@ -1,11 +1,11 @@
 //! Where the Python comes from, and the environment that packages are installed into.
 
-use super::super::request::ImageRequest;
+use super::super::request::{ImageRequest, PythonFrom};
 use super::base::Base;
 use super::packages::pip_cache;
 use super::step::{Instruction, Stage, Step};
 use super::{Work, refused, system};
-use crate::catalog::systems::{self, DnfPython};
+use crate::catalog::systems::{self, DnfPython, System};
 use crate::error::Error;
 use crate::resolve::answer::Stack;
 
@@ -29,6 +29,8 @@ pub enum Source {
     Dnf,
     /// uv's builds.
     Uv,
+    /// The deadsnakes archive.
+    Deadsnakes,
 }
 
 /// The Python of an image.
@@ -54,6 +56,7 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
         "apt" => Source::Apt,
         "dnf" => Source::Dnf,
         "uv" => Source::Uv,
+        "deadsnakes" => Source::Deadsnakes,
         other => {
             return Err(refused(format!(
                 "Python {} would come from {other}, for which envdoc writes no Dockerfile yet",
@@ -64,6 +67,9 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
     };
     if let Some(system) = base.system {
         dnf(source, &system.id, &system.name, &stack.python)?;
+        if let Some(from) = request.python_from {
+            brought(from, source, system, &stack.python)?;
+        }
     }
     if source == Source::Uv && request.wheels.is_some() {
         return Err(refused(format!(
@@ -93,20 +99,43 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
     })
 }
 
+/// Refuses a Python that nobody is known to bring in the way that was asked for.
+fn brought(from: PythonFrom, source: Source, system: &System, python: &str) -> Result<(), Error> {
+    if source == Source::Image {
+        return Err(refused(format!("`python_from`: Python {python} is in the base image already"))
+            .hint("leave `python_from` out"));
+    }
+    let row = systems::python_source(&system.id, python);
+    let (who, has) = match from {
+        PythonFrom::Uv => ("uv", row.and_then(|row| row.uv)),
+        PythonFrom::Deadsnakes => ("the deadsnakes archive", row.and_then(|row| row.deadsnakes)),
+    };
+    let says = match has {
+        Some(true) => return Ok(()),
+        Some(false) => format!("`python_from`: {who} has no Python {python} for {}", system.name),
+        None => format!("`python_from`: whether {who} has Python {python} for {} is not known", system.name),
+    };
+    Err(refused(says)
+        .hint("leave `python_from` out: the Python comes from the system where it has it, else from uv"))
+}
+
 /// System packages that the Python itself needs in the stage where packages are installed.
-pub fn system_packages(work: &Work) -> Vec<&'static str> {
+pub fn system_packages(work: &Work) -> Vec<String> {
+    let series = &work.stack.python;
     match work.python.source {
-        Source::Apt => vec!["python3", "python3-venv"],
-        Source::Dnf => row(work).map(|row| row.package.as_str()).into_iter().collect(),
+        Source::Apt => vec!["python3".into(), "python3-venv".into()],
+        Source::Deadsnakes => vec![format!("python{series}"), format!("python{series}-venv")],
+        Source::Dnf => row(work).map(|row| row.package.clone()).into_iter().collect(),
         Source::Image | Source::Uv => Vec::new(),
     }
 }
 
 /// Headers of the Python, for what is compiled against it.
-pub fn headers(work: &Work) -> Option<&'static str> {
+pub fn headers(work: &Work) -> Option<String> {
     match work.python.source {
-        Source::Apt => Some("python3-dev"),
-        Source::Dnf => row(work).map(|row| row.headers.as_str()),
+        Source::Apt => Some("python3-dev".into()),
+        Source::Deadsnakes => Some(format!("python{}-dev", work.stack.python)),
+        Source::Dnf => row(work).map(|row| row.headers.clone()),
         // uv's Pythons bring them.
         Source::Image | Source::Uv => None,
     }
@@ -152,6 +181,9 @@ fn release(series: &str) -> String {
 
 /// The stage that brings uv and its Python, where it is needed.
 pub fn stages(work: &Work) -> Vec<Stage> {
+    if work.python.source == Source::Deadsnakes {
+        return vec![archive(work)];
+    }
     if work.python.source != Source::Uv {
         return Vec::new();
     }
@@ -184,9 +216,35 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
 }
 
+/// The stage that fetches the key of the deadsnakes archive: what fetches it stays there.
+fn archive(work: &Work) -> Stage {
+    let deadsnakes = systems::deadsnakes();
+    let mut steps = system::preamble(work, None);
+    steps.push(system::install(work, &["ca-certificates", "dirmngr", "gnupg"]));
+    let key = &deadsnakes.key;
+    let commands = vec![
+        vec![format!("gpg --batch --keyserver hkp://{}:80 --recv-keys {key}", deadsnakes.keyserver)],
+        vec![format!("gpg --batch --export {key} > {KEPT}")],
+    ];
+    let run = Step::of(Instruction::Run { mounts: Vec::new(), commands });
+    steps.push(run.because("By its whole fingerprint: whoever answers, no other key is taken."));
+    let why = "The key of the deadsnakes archive; what fetches it stays in this stage.";
+    Stage { name: "archive".into(), image: work.base.reference(), why: vec![why.into()], steps }
+}
+
+/// Where the key of the deadsnakes archive is in its stage.
+pub const KEPT: &str = "/deadsnakes.gpg";
+
+/// Where it is mounted.
+pub const KEY: &str = "/run/deadsnakes.gpg";
+
 /// The steps that make the environment.
 pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let because = work.because("python");
+    let asked = work
+        .request
+        .python_from
+        .map(|from| format!("Python {} from {}, as was asked for.", work.stack.python, from.name()));
+    let because = asked.as_deref().or_else(|| work.because("python"));
     let run = |mounts, command: &str| {
         Step::of(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
     };
@@ -195,7 +253,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         Source::Apt => {
             vec![run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}")).maybe_because(because)]
         }
-        Source::Dnf => {
+        Source::Dnf | Source::Deadsnakes => {
             let command = format!("/usr/bin/python{} -m venv {ENVIRONMENT}", work.stack.python);
             vec![run(Vec::new(), &command).maybe_because(because)]
         }

@@ -1,7 +1,7 @@
 //! System packages.
 
 use super::base::Need;
-use super::python::{self, Source};
+use super::python::{self, KEPT, KEY, Source};
 use super::step::{Instruction, Step};
 use super::{Work, base, operators, refused};
 use crate::catalog::systems;
@@ -46,22 +46,27 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
 pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
     let mut names = python::system_packages(work);
     names.extend(compiler(work));
-    names.extend(operators::libraries(work));
+    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
     let mut steps = preamble(work, Some(work.python.source));
     if !names.is_empty() {
-        steps.push(install(work, &names));
+        steps.push(install(work, &borrowed(&names)));
     }
     Ok(steps)
+}
+
+fn borrowed(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// The system packages of the finished image.
 pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
     let installer = work.base.build.is_none().then_some(work.python.source);
     let mut steps = preamble(work, installer);
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     match (work.python.source, &work.base.build) {
         // What makes the environment stays in the stage that compiles.
-        (Source::Apt, Some(_)) => names.push("python3"),
+        (Source::Apt, Some(_)) => names.push("python3".into()),
+        (Source::Deadsnakes, Some(_)) => names.push(format!("python{}", work.stack.python)),
         (Source::Dnf, Some(_)) => names.extend(python::system_packages(work)),
         _ => names.extend(python::system_packages(work)),
     }
@@ -69,15 +74,15 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
     if compiles {
         names.extend(compiler(work));
     }
-    names.extend(operators::libraries(work));
+    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
     let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
     if dnf && work.request.user.as_deref().is_some_and(|user| user != "root") {
         // useradd.
-        names.push("shadow-utils");
+        names.push("shadow-utils".into());
     }
     for package in &work.request.apt {
         check(work, package)?;
-        names.push(package);
+        names.push(package.clone());
     }
     if names.is_empty() {
         return Ok(steps);
@@ -86,7 +91,7 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
         return Err(refused("`apt` packages go into Ubuntu, Debian, Rocky Linux and UBI images only")
             .hint("ask for one of them with `os`"));
     }
-    let mut step = install(work, &names);
+    let mut step = install(work, &borrowed(&names));
     if compiles && work.base.nvcc {
         step =
             step.because("nvcc calls the C++ compiler; what is compiled against Python needs its headers.");
@@ -96,13 +101,13 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
 }
 
 /// A compiler and the headers of Python.
-fn compiler(work: &Work) -> Vec<&'static str> {
+fn compiler(work: &Work) -> Vec<String> {
     let compiler = match work.base.system.map(|system| system.id.as_str()) {
         Some(id) if has_apt(id) => "g++",
         Some(id) if has_dnf(id) => "gcc-c++",
         _ => return Vec::new(),
     };
-    std::iter::once(compiler).chain(python::headers(work)).collect()
+    std::iter::once(compiler.to_owned()).chain(python::headers(work)).collect()
 }
 
 /// Refuses packages that cannot be there, or have no place in an image.
@@ -157,6 +162,12 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
         commands.push(vec!["rm -f /etc/apt/apt.conf.d/docker-clean".to_owned()]);
     }
     commands.extend(sources.map(|line| vec![line]));
+    let archive = deadsnakes(work, &names);
+    if let Some(line) = &archive {
+        mounts.push(format!("type=bind,from=archive,source={KEPT},target={KEY}"));
+        let (sign, list) = if options.is_empty() { (">", SOURCES) } else { (">>", LIST) };
+        commands.push(vec![format!("printf '%s\\n' \"{line}\" {sign} {list}")]);
+    }
     commands.push(vec![format!("apt-get{options} update")]);
     let mut install =
         vec![format!("DEBIAN_FRONTEND=noninteractive apt-get{options} install -y --no-install-recommends")];
@@ -164,6 +175,8 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     commands.push(install);
     if !options.is_empty() {
         commands.push(vec![format!("rm {LIST}")]);
+    } else if archive.is_some() {
+        commands.push(vec![format!("rm {SOURCES}")]);
     }
     if !work.request.caches() {
         commands.push(vec!["rm -rf /var/lib/apt/lists/*".to_owned()]);
@@ -171,6 +184,18 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     Step::of(Instruction::Run { mounts, commands })
         .ignoring("DL3008", "the archive keeps only the newest build of a package; a pinned one is gone with the next security update.")
 }
+
+/// The deadsnakes archive as a source of apt, where one of the packages comes from there.
+fn deadsnakes(work: &Work, names: &[&str]) -> Option<String> {
+    let python = format!("python{}", work.stack.python);
+    let codename = work.base.system?.codename.as_ref()?;
+    let there =
+        work.python.source == Source::Deadsnakes && names.iter().any(|name| name.starts_with(&python));
+    there.then(|| format!("deb [signed-by={KEY}] {} {codename} main", systems::deadsnakes().address))
+}
+
+/// The list of that source while packages are installed.
+const SOURCES: &str = "/etc/apt/sources.list.d/deadsnakes.list";
 
 /// The same through dnf.
 fn install_by_dnf(work: &Work, names: &[&str]) -> Step {

@@ -232,6 +232,37 @@ fn systems_with_dnf() {
 }
 
 #[test]
+fn pythons_of_the_deadsnakes_archive() {
+    let request = "os: ubuntu22.04\npython: 3.12\npython_from: deadsnakes\n";
+    let text = dockerfile(request);
+    assert!(
+        text.contains("AS archive") && text.contains("--recv-keys F23C5A6CF475977595C89F51BA6932366A755776"),
+        "{text}"
+    );
+    assert!(
+        text.contains("type=bind,from=archive,source=/deadsnakes.gpg,target=/run/deadsnakes.gpg"),
+        "{text}"
+    );
+    assert!(
+        text.contains("/deadsnakes/ppa/ubuntu jammy main\" > /etc/apt/sources.list.d/deadsnakes.list"),
+        "{text}"
+    );
+    assert!(text.contains("        python3.12 \\\n        python3.12-venv"), "{text}");
+    assert!(text.contains("/usr/bin/python3.12 -m venv /opt/venv"), "{text}");
+    let text = dockerfile(&format!("{request}mirrors: {{preset: tuna}}\n"));
+    assert!(text.contains("jammy main\" >> /tmp/mirror.list"), "{text}");
+    for (request, words) in [
+        ("os: debian12\npython: 3.12\npython_from: deadsnakes\n", "has no Python 3.12 for Debian 12"),
+        ("os: ubuntu26.04\npython: 3.12\npython_from: deadsnakes\n", "is not known"),
+        ("base: python\npython: 3.12\npython_from: uv\n", "in the base image already"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+    assert!(dockerfile("os: ubuntu24.04\npython: 3.12\npython_from: uv\n").contains("uv python install"));
+}
+
+#[test]
 fn packages_by_their_hashes() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
     let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
