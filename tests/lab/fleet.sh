@@ -51,7 +51,7 @@ hosts_start() {
 # The controller: a home of root's own in the lab's /etc/passwd (ssh asks there, not HOME), one key, and the hosts' keys pinned.
 controller_ssh() {
     sed -i 's|^\(root:[^:]*:[^:]*:[^:]*:[^:]*:\)[^:]*|\1/run/lab/root|' /etc/passwd
-    mkdir -p -m 700 /run/lab/root/.ssh
+    mkdir -p /run/lab/root/.ssh && chmod 700 /run/lab/root/.ssh
     [ -f /run/lab/root/.ssh/id_ed25519 ] || ssh-keygen -q -t ed25519 -N '' -f /run/lab/root/.ssh/id_ed25519
     printf 'Host node* 10.77.10.*\n    User root\n    ConnectTimeout 5\n' >/run/lab/root/.ssh/config
     : >/run/lab/root/.ssh/known_hosts
@@ -129,7 +129,7 @@ host_group() {
     local controller group
     for controller in /sys/fs/cgroup/pids /sys/fs/cgroup/systemd /sys/fs/cgroup; do
         [ -w "$controller/cgroup.procs" ] || continue
-        group=$controller/envdoc-lab-hosts
+        group=$controller/$LAB_GROUP-hosts
         mkdir -p "$group" || continue
         for pid in "$@"; do echo "$pid" >"$group/cgroup.procs"; done
         return
@@ -142,7 +142,7 @@ engine_boot_on() {
     shift
     [ -z "$version" ] || program=$LAB_KEPT/engine-$version/usr/sbin/dockerd
     on "$host" env PATH="$(dirname "$(command -v "$program")"):$PATH" "$program" --exec-opt native.cgroupdriver=cgroupfs \
-        --cgroup-parent "/envdoc-lab-$host" "$@" >>"$FLEET/$host/dockerd.log" 2>&1 &
+        --cgroup-parent "/$LAB_GROUP-$host" "$@" >>"$FLEET/$host/dockerd.log" 2>&1 &
 }
 host_ready() {
     local host=$1 _
@@ -233,4 +233,38 @@ clock_off_on() {
     sed -i '/^SetEnv/d' "$FLEET/$1/etc/sshd_fleet"
     [ "$2" = 0 ] || printf 'SetEnv LD_PRELOAD=%s FAKETIME=%+d\n' "$library" "$2" >>"$FLEET/$1/etc/sshd_fleet"
     on "$1" sh -c 'kill $(cat /run/sshd.pid); while [ -e /run/sshd.pid ]; do sleep 0.05; done; exec /usr/sbin/sshd -f /etc/sshd_fleet -E /run/sshd.log'
+}
+
+# cluster_yaml [LINE…]: a cluster of all hosts without GPUs, and further lines.
+cluster_yaml() {
+    local host
+    printf 'name: lab\nimage: lab:fleet\nnodes:\n'
+    for host in "${HOSTS[@]}"; do printf -- '- {address: %s, gpus: 0, slots: 1}\n' "$(host_address "$host")"; done
+    printf 'limits: {shm: 64m, memlock: 8m, nofile: 1024}\n'
+    [ $# -eq 0 ] || printf '%s\n' "$@"
+}
+# in_cluster VERB ARGUMENT…: envdoc cluster of the file that cluster_yaml wrote to $LAB/cluster/cluster.yaml.
+in_cluster() {
+    local verb=$1
+    shift
+    LIMIT=${LIMIT:-150} envdoc cluster "$verb" --file "$LAB/cluster/cluster.yaml" "$@"
+}
+
+# The table of what envdoc says of faults: $LAB_KEPT/cluster-faults.md, from which docs/measurements/cluster-faults.md is taken.
+faults_start() { printf '| fault | what envdoc says | what to do | seconds |\n|---|---|---|---|\n' >"$LAB_KEPT/cluster-faults.md"; }
+# fault NAME PATTERN VERB ARGUMENT…: envdoc cluster, which must not succeed, says what matches PATTERN, with something to do.
+fault() {
+    local name=$1 pattern=$2 says fix
+    shift 2
+    in_cluster "$@" --format json
+    says=$(jq -rs '[last.problems[]?.says] | join(" / ")' <<<"$answer" 2>/dev/null)
+    fix=$(jq -rs '[last.problems[]?.fix[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
+    [ -n "$says" ] || says=$(sed -n 's/^error: //p' <<<"$error")
+    [ -n "$fix" ] || fix=$(sed -n 's/^hint: //p' <<<"$error")
+    check_that "$name: it does not succeed" test "$code" -eq 1 -o "$code" -eq 2
+    check_that "$name: named by its cause" grep -qE "$pattern" <<<"$says"
+    check_that "$name: with something to do" test -n "$fix"
+    echo "        ($((took / 1000)).$((took % 1000 / 100)) s) $says" | cut -c1-400
+    printf '| %s | %s | %s | %s.%s |\n' "$name" "$says" "$fix" "$((took / 1000))" "$((took % 1000 / 100))" | tr '\n' ' ' >>"$LAB_KEPT/cluster-faults.md"
+    echo >>"$LAB_KEPT/cluster-faults.md"
 }

@@ -80,7 +80,7 @@ survives() {
 # The engine. Its log is $LAB/dockerd.log.
 engine_start() {
     : >"$LAB/dockerd.log"
-    dockerd --data-root "$LAB/docker" --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent /envdoc-lab "$@" \
+    dockerd --data-root "$LAB/docker" --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$LAB_GROUP" "$@" \
         >"$LAB/dockerd.log" 2>&1 &
     local daemon=$! _
     for _ in $(seq 300); do

@@ -38,6 +38,8 @@ unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new n
 
 mkdir -p target/lab
 lab=$(mktemp -d -p "$repository/target/lab" run.XXXXXX) || exit 2
+# Control groups of this run alone: another lab on this machine has its own.
+group=lab-envdoc-${lab##*.}
 child=''
 namespace=''
 # What still runs in the lab's mount namespace, or in its control groups (the processes of containers).
@@ -48,7 +50,7 @@ left() {
             if [ "$(readlink "$link")" = "$namespace" ]; then cut -d/ -f3 <<<"$link"; fi
         done
     fi
-    find /sys/fs/cgroup -path '*/envdoc-lab*/cgroup.procs' -exec cat {} + 2>/dev/null
+    find /sys/fs/cgroup -path "*/$group*/cgroup.procs" -exec cat {} + 2>/dev/null
 }
 clean() {
     trap '' INT TERM HUP
@@ -66,7 +68,7 @@ clean() {
         rm -rf --one-file-system "$lab" 2>/dev/null && break
         sleep 0.3
     done
-    find /sys/fs/cgroup -mindepth 1 -depth -type d -path '*/envdoc-lab*' -exec rmdir {} + 2>/dev/null
+    find /sys/fs/cgroup -mindepth 1 -depth -type d -path "*/$group*" -exec rmdir {} + 2>/dev/null
     if [ -n "${SUDO_UID:-}" ]; then
         chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" target/lab target/lab/base-*.tar 2>/dev/null
     fi
@@ -121,7 +123,7 @@ engine() {
             set -- -qq -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
                 -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root &&
             apt-get "$@" update && apt-get "$@" download docker.io && mkdir -p "$folder" && dpkg -x docker.io_*.deb "$folder.part"
-    ) && rm -rf "$folder" && mv "$folder.part" "$folder" && rm -rf "$folder/usr/share" "$apt"
+    ) && rm -rf "$folder" && mv "$folder.part" "$folder" && rm -rf "${folder:?}/usr/share" "$apt"
 }
 # What the lab kept before its base had a Python.
 rm -f "target/lab/base-$codename.tar"
@@ -134,7 +136,7 @@ if needed engine-26.1 "$@"; then engine 26.1 trixie || exit 2; fi
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
-    LAB="$lab" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
+    LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-$codename.tar" \
     LAB_OLD="$repository/target/lab/base-old.tar" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &

@@ -44,5 +44,5 @@ host_reboot node2
 check_that "a host that was rebooted answers" same "$(docker_on node2 info --format '{{.Name}} {{.Swarm.LocalNodeState}}')" "node2 active"
 hosts_stop
 check_that "no interface is left" same "$(ip -o link | wc -l)" "$before"
-check_that "no process is left" test -z "$(pgrep -f "dockerd.*envdoc-lab-node")"
+check_that "no process is left" test -z "$(pgrep -f "dockerd.*$LAB_GROUP-node")"
 check_that "no file is left" test -z "$(ls -A "$FLEET")"
