@@ -132,7 +132,9 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
                 .push(format!("the network {name} on {} is not of this cluster: it stays", node.name));
             continue;
         }
-        progress.doing("network", &node.name, "removing");
+        if node.index == 0 {
+            progress.doing("network", &node.name, "removing");
+        }
         match removed(engine, name).await {
             Ok(()) => {
                 downed.done(progress, "network", &node.name, &format!("{name} is removed"), Outcome::Changed)

@@ -35,16 +35,17 @@ pub fn deepspeed(plan: &ClusterPlan) -> Vec<String> {
     words.into()
 }
 
-/// The words before the script in a node's container for torchrun, which is started on every node.
+/// The words before the script in a node's container for torchrun, which is started on every node. Its options with underscores are those
+/// that every release has: torch 1.13 knows no others.
 pub fn torchrun(plan: &ClusterPlan, node: &Node) -> Vec<String> {
     let words = [
         format!("{SETTINGS}/enter"),
         "torchrun".into(),
         format!("--nnodes={}", plan.nodes.len()),
-        format!("--node-rank={}", node.index),
-        format!("--nproc-per-node={}", node.slots),
-        format!("--master-addr={}", plan.nodes[0].name),
-        format!("--master-port={}", plan.rendezvous_port),
+        format!("--node_rank={}", node.index),
+        format!("--nproc_per_node={}", node.slots),
+        format!("--master_addr={}", plan.nodes[0].name),
+        format!("--master_port={}", plan.rendezvous_port),
     ];
     words.into()
 }

@@ -134,7 +134,7 @@ fn launchers_name_the_first_node() {
     );
     assert!(
         text(&files, "node2/launch-torchrun.sh")
-            .contains("--nnodes=2 --node-rank=1 --nproc-per-node=2 --master-addr=node1")
+            .contains("--nnodes=2 --node_rank=1 --nproc_per_node=2 --master_addr=node1")
     );
 }
 

@@ -69,15 +69,11 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let wanted = network::wanted(work.plan, &underlays);
     engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why)])?;
     let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
-    let mtu = wanted
-        .mtu
-        .map_or(String::new(), |mtu| format!(", MTU {} of {mtu}", network::inside(mtu, wanted.encrypted)));
-    let says = format!(
-        "made the overlay {} ({}{mtu}{})",
-        wanted.name,
-        found.subnets.join(", "),
-        if wanted.encrypted { ", encrypted" } else { "" }
-    );
+    // The engine may choose the addresses only when the first container comes.
+    let mut traits = found.subnets;
+    traits.extend(wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::inside(mtu, wanted.encrypted))));
+    traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
+    let says = format!("made the overlay {} ({})", wanted.name, traits.join(", "));
     for (node, _) in &all {
         work.progress.done(STEP, &node.name, "looked at its interfaces", Outcome::Unchanged);
     }

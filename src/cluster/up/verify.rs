@@ -284,24 +284,61 @@ fn unlogged(a: &str, b: &str, why: &str) -> Problem {
         .fix(format!("envdoc cluster logs {b}: what its sshd says"))
 }
 
-/// What the machines see of each other, where their containers do not.
-async fn underlay(work: &Work<'_>, inside: &[Inside<'_>], dead: &[&Tried]) -> Vec<Problem> {
+/// How well a cause is known.
+enum Cause {
+    /// It was seen.
+    Seen(Problem),
+    /// Everything else was tried, and works.
+    Left(Problem),
+    /// It is not known.
+    Guessed(Problem),
+}
+
+/// For each pair of nodes what was seen, else what is left: what blocks one way makes the other way fail as well.
+fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
+    let rank = |cause: &Cause| match cause {
+        Cause::Seen(_) => 0,
+        Cause::Left(_) => 1,
+        Cause::Guessed(_) => 2,
+    };
     let mut problems: Vec<Problem> = Vec::new();
-    let Ok(bundle) = work.bundle() else { return problems };
-    let probes =
-        join_all(inside.iter().map(|one| Probe::start(work.plan, one.node, one.engine, "host", bundle)))
-            .await;
-    for tried in dead {
-        let (one, other) = (&inside[tried.from], &inside[tried.to]);
-        let problem = match (&probes[tried.from], &probes[tried.to]) {
-            (Ok(a), Ok(b)) => between(work, one, other, tried, a, b).await,
-            _ => unexplained(one, other, tried),
-        };
-        // Both ways fail for one cause, mostly.
-        if !problems.iter().any(|known| known.says == problem.says) {
+    let mut pairs: Vec<_> = found.iter().map(|(pair, _)| *pair).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(pair, cause)| (*pair, rank(cause)));
+    for pair in pairs {
+        let mut of_pair = Vec::new();
+        while found.first().is_some_and(|(other, _)| *other == pair) {
+            of_pair.push(found.remove(0).1);
+        }
+        let top = of_pair.first().map_or(0, rank);
+        // What is seen may differ from one way to the other; what is left is the same both ways.
+        let kept = if top == 0 { of_pair.len() } else { 1 };
+        for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
+            let (Cause::Seen(problem) | Cause::Left(problem) | Cause::Guessed(problem)) = cause;
             problems.push(problem);
         }
     }
+    problems
+}
+
+/// What the machines see of each other, where their containers do not.
+async fn underlay(work: &Work<'_>, inside: &[Inside<'_>], dead: &[&Tried]) -> Vec<Problem> {
+    let Ok(bundle) = work.bundle() else { return Vec::new() };
+    let probes =
+        join_all(inside.iter().map(|one| Probe::start(work.plan, one.node, one.engine, "host", bundle)))
+            .await;
+    let mut found: Vec<((usize, usize), Cause)> = Vec::new();
+    for tried in dead {
+        let (one, other) = (&inside[tried.from], &inside[tried.to]);
+        let cause = match (&probes[tried.from], &probes[tried.to]) {
+            (Ok(a), Ok(b)) => between(work, one, other, tried, a, b).await,
+            _ => Cause::Guessed(unexplained(one, other, tried)),
+        };
+        found.push(((tried.from.min(tried.to), tried.from.max(tried.to)), cause));
+    }
+    let problems = best(found);
     for probe in probes.into_iter().flatten() {
         probe.end().await;
     }
@@ -330,30 +367,30 @@ async fn between(
     tried: &Tried,
     from: &Probe<'_>,
     to: &Probe<'_>,
-) -> Problem {
+) -> Cause {
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall =
         format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
     if work.plan.network.kind != NetworkKind::Overlay {
-        return unexplained(one, other, tried);
+        return Cause::Guessed(unexplained(one, other, tried));
     }
     if let Err(failure) = from.connects(address, GOSSIP).await {
         let word = if failure.why == Why::Refused { "is refused" } else { "is blocked" };
-        return Problem::of(STEP, a, format!("{GOSSIP}/tcp {word} from {a} to {b} ({address}: {failure}): the machines cannot tell each other of their containers, so these do not find each other"))
+        return Cause::Seen(Problem::of(STEP, a, format!("{GOSSIP}/tcp {word} from {a} to {b} ({address}: {failure}): the machines cannot tell each other of their containers, so these do not find each other"))
             .fix(format!("open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
-            .fix("then `envdoc cluster up` again");
+            .fix("then `envdoc cluster up` again"));
     }
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
-        (_, _, Err(failure)) => Problem::of(STEP, a, format!("no UDP gets from {a} to {b} ({address}: {failure}), TCP does: so neither the gossip (7946/udp) nor the data (4789/udp) of the overlay"))
-            .fix(format!("open 7946/udp and 4789/udp between all nodes: {firewall}")),
-        (Ok(()), Err(failure), Ok(())) if failure.why != Why::Refused => Problem::of(STEP, a, format!("the overlay's data does not get from {a} to {b}, while its control does: names resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and {address}; what is left is 4789/udp (VXLAN), which is blocked", one.node.address))
-            .fix(format!("open 4789/udp between all nodes: {firewall}"))
-            .fix(format!("`tcpdump -ni any udp port 4789` on {b}, while `envdoc cluster exec {a} -- ssh {b} true` runs, shows whether it arrives"))
-            .fix("another program may use the port for VXLAN of its own (flannel, Calico, VMware NSX): ss -lnup 'sport = :4789'"),
-        (Err(why), _, Ok(())) => Problem::of(STEP, a, format!("{b} is not known to the container of {a} ({why}), though 7946/tcp is open and UDP on another port passes: what is left is 7946/udp, which is blocked"))
-            .fix(format!("open 7946/udp between all nodes: {firewall}")),
-        _ => unexplained(one, other, tried),
+        (_, _, Err(failure)) => Cause::Seen(Problem::of(STEP, a, format!("no UDP gets from {a} to {b} ({address}: {failure}), TCP does: so neither the gossip (7946/udp) nor the data (4789/udp) of the overlay"))
+            .fix(format!("open 7946/udp and 4789/udp between all nodes: {firewall}"))),
+        (Ok(()), Err(failure), Ok(())) if failure.why != Why::Refused => Cause::Left(Problem::of(STEP, a, format!("the overlay's data does not pass between {a} and {b}, while its control does: names resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and {address}. What is left is 4789/udp (VXLAN): it is blocked in one direction or both", one.node.address))
+            .fix(format!("open 4789/udp between all nodes, both ways: {firewall}"))
+            .fix(format!("`tcpdump -ni any udp port 4789` on {b}, while `envdoc cluster exec {a} -- ssh {b} true` runs, shows whether it arrives; the other way round too"))
+            .fix("another program may use the port for VXLAN of its own (flannel, Calico, VMware NSX): ss -lnup 'sport = :4789'")),
+        (Err(why), _, Ok(())) => Cause::Left(Problem::of(STEP, a, format!("{b} is not known to the container of {a} ({why}), though 7946/tcp is open and UDP on another port passes. What is left is 7946/udp between {a} and {b}: it is blocked in one direction or both"))
+            .fix(format!("open 7946/udp between all nodes, both ways: {firewall}"))),
+        _ => Cause::Guessed(unexplained(one, other, tried)),
     }
 }
 
@@ -365,4 +402,22 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
     };
     let task = Task::SendUdp { address: address.to_owned(), port, size: 200, dont_fragment: false };
     from.ask(task, probe::CONNECTING).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_one_way_counts_before_what_is_left_the_other_way() {
+        let problem = |says: &str| Problem::new(STEP, says);
+        let found = vec![
+            ((0, 1), Cause::Left(problem("7946/udp is left"))),
+            ((0, 1), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((0, 2), Cause::Left(problem("4789/udp is left"))),
+            ((0, 2), Cause::Left(problem("4789/udp is left, the other way"))),
+        ];
+        let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
+        assert_eq!(says, ["7946/tcp is blocked", "4789/udp is left"]);
+    }
 }

@@ -31,7 +31,15 @@ pub struct StatusReport {
 impl StatusReport {
     /// From what was seen.
     pub fn new(cluster: &str, nodes: Vec<NodeStatus>) -> StatusReport {
-        let nothing = |node: &NodeStatus| node.engine.is_some() && node.container.as_deref() == Some("none");
+        // An attempt to join that failed is something, and has to be told.
+        let settled =
+            |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
+        let nothing = |node: &NodeStatus| {
+            node.engine.is_some()
+                && node.container.as_deref() == Some("none")
+                && node.network.is_none()
+                && settled(node)
+        };
         let status = match (nodes.iter().all(|node| node.differs.is_empty()), nodes.iter().all(nothing)) {
             (true, _) => "up",
             (false, true) => "down",
