@@ -10,6 +10,7 @@ use envdoc::checks::fleet::FLEET_CHECKS;
 use envdoc::checks::{self, CHECKS, Group};
 use envdoc::cli::Cli;
 use envdoc::cli::image::{ImageArgs, Settled};
+use envdoc::cluster::request::ClusterRequest;
 use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
@@ -145,6 +146,33 @@ fn schemas() {
 }
 
 /// The keys of a request file, with the words of the schema.
+#[test]
+fn cluster() {
+    let mut text = String::from(
+        "# cluster.yaml\n\n<!-- Generated from src/cluster/request.rs by tests/generated.rs; edit there. -->\n\n\
+         A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an error. Worked examples:\n\
+         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). More than some 64 machines:\n\
+         [clusters at scale](clusters-at-scale.md).\n\n\
+         Names and values may hold only what compose files, SSH's configuration and shells take as it stands: no `$`, quotes,\n\
+         backslashes or line breaks. What is refused says why.\n\n",
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(ClusterRequest)).unwrap();
+    keys(&mut text, &schema);
+    for (title, name) in [
+        ("nodes", "NodeRequest"),
+        ("network", "NetworkRequest"),
+        ("ssh", "SshRequest"),
+        ("storage", "Storage"),
+        ("limits", "Limits"),
+        ("secrets", "SecretRequest"),
+    ] {
+        let _ = writeln!(text, "\n## `{title}`\n");
+        keys(&mut text, &schema["$defs"][name]);
+    }
+    same("docs/cluster.md", &text);
+    same("docs/schemas/cluster.json", &self::schema::<ClusterRequest>());
+}
+
 #[test]
 fn request() {
     let mut text = String::from(

@@ -71,26 +71,32 @@ fn service(container: &Container) -> Vec<String> {
     lines.extend(gpus(&container.gpus));
     lines.extend(network(container));
     lines.push(format!("restart: {}", container.restart));
-    if let Some(health) = &container.health {
-        let test = std::iter::once("CMD".to_owned()).chain(health.command.clone()).collect::<Vec<_>>();
-        lines.push("healthcheck:".into());
-        lines.push(format!("  test: {}", words(&test)));
-        lines.push(format!("  interval: {}s", health.interval));
-        lines.push(format!("  timeout: {}s", health.timeout));
-        lines.push(format!("  retries: {}", health.retries));
-        lines.push(format!("  start_period: {}s", health.start_period));
-    }
+    lines.extend(health(container));
     lines.push(format!("stop_grace_period: {}s", container.stop_seconds));
     lines
 }
 
+/// How the engine asks whether it works.
+pub(super) fn health(container: &Container) -> Vec<String> {
+    let Some(health) = &container.health else { return Vec::new() };
+    let test = std::iter::once("CMD".to_owned()).chain(health.command.clone()).collect::<Vec<_>>();
+    vec![
+        "healthcheck:".into(),
+        format!("  test: {}", words(&test)),
+        format!("  interval: {}s", health.interval),
+        format!("  timeout: {}s", health.timeout),
+        format!("  retries: {}", health.retries),
+        format!("  start_period: {}s", health.start_period),
+    ]
+}
+
 /// Words as a list in one line.
-fn words(words: &[String]) -> String {
+pub(super) fn words(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| composed(word)).collect();
     format!("[{}]", quoted.join(", "))
 }
 
-fn list(key: &str, items: &[String]) -> Vec<String> {
+pub(super) fn list(key: &str, items: &[String]) -> Vec<String> {
     match items.is_empty() {
         true => Vec::new(),
         false => {
@@ -100,7 +106,7 @@ fn list(key: &str, items: &[String]) -> Vec<String> {
     }
 }
 
-fn pairs(key: &str, pairs: &BTreeMap<String, String>) -> Vec<String> {
+pub(super) fn pairs(key: &str, pairs: &BTreeMap<String, String>) -> Vec<String> {
     match pairs.is_empty() {
         true => Vec::new(),
         false => {
@@ -110,7 +116,7 @@ fn pairs(key: &str, pairs: &BTreeMap<String, String>) -> Vec<String> {
     }
 }
 
-fn mounts(container: &Container) -> Vec<String> {
+pub(super) fn mounts(container: &Container) -> Vec<String> {
     let mut lines = vec!["volumes:".to_owned()];
     for volume in &container.volumes {
         lines.push(format!("  - type: {}", if volume.bind { "bind" } else { "volume" }));
@@ -156,7 +162,7 @@ fn network(container: &Container) -> Vec<String> {
 }
 
 /// The volumes: settings that somebody filled before, shares that the engine mounts. Named as the engine shall call them.
-fn volumes(plan: &ClusterPlan) -> Vec<String> {
+pub(super) fn volumes(plan: &ClusterPlan) -> Vec<String> {
     let mut lines = vec![
         format!("{}:", plan.settings_volume),
         format!("  name: {}", plan.settings_volume),

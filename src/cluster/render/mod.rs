@@ -2,13 +2,16 @@
 
 mod compose;
 mod ds_config;
+mod elsewhere;
 pub mod launch;
 mod readme;
 mod settings;
 mod ssh;
+mod stack;
 
 use super::keys::Keys;
 use super::plan::ClusterPlan;
+use super::request::Launcher;
 use super::secrets::Value;
 use crate::error::Error;
 use crate::render::RENDERED_BY;
@@ -77,6 +80,11 @@ pub fn files(plan: &ClusterPlan, keys: Option<&Keys>, secrets: &[Value]) -> Resu
         let mut file = File::text(name, text);
         file.mode = 0o755;
         files.push(file);
+    }
+    files.push(File::text("stack.yaml", stack::stack(plan)?));
+    if elsewhere::alike(plan) && plan.launcher != Launcher::None {
+        files.push(File::text("kubernetes.yaml", elsewhere::kubernetes(plan)?));
+        files.push(File::text("slurm.sh", elsewhere::slurm(plan)?));
     }
     Ok(files)
 }

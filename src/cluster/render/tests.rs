@@ -149,3 +149,48 @@ fn sshd_listens_on_the_machines_network_only_where_it_is_looked_for() {
     assert!(text(&host, "node1/settings/ssh/config").contains("\nHost node1 node2 10.0.0.1 10.0.0.2\n"));
     assert!(!text(&all(&plan("")), "node2/settings/ssh/sshd_config").contains("ListenAddress"));
 }
+
+#[test]
+fn the_stack_has_what_swarm_accepts() {
+    for text in PLANS {
+        let plan = plan(text);
+        let stack = stack::stack(&plan).unwrap();
+        let read: serde_yaml::Value =
+            serde_yaml::from_str(&stack).unwrap_or_else(|error| panic!("{error}\n{stack}"));
+        assert_eq!(read["services"].as_mapping().map(|services| services.len()), Some(2), "{stack}");
+        let findings = lint::lint(lint::RULES, &lint::File::new("stack.yaml", &stack, lint::Kind::Compose));
+        assert!(
+            findings.is_empty(),
+            "{:?}\n{stack}",
+            findings.iter().map(|one| &one.found).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn equal_nodes_can_move_to_kubernetes_and_slurm() {
+    let nodes = "name: two-node\nimage: registry.example/team/train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: 10.0.0.2, gpus: 8}]\n";
+    for text in PLANS.iter().filter(|text| !text.contains("launcher: none")) {
+        let plan = settle(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap();
+        let yaml = elsewhere::kubernetes(&plan).unwrap();
+        let read: Vec<serde_yaml::Value> = serde_yaml::Deserializer::from_str(&yaml)
+            .map(|document| {
+                serde::Deserialize::deserialize(document).unwrap_or_else(|error| panic!("{error}\n{yaml}"))
+            })
+            .collect();
+        assert_eq!(read.len(), 2, "{yaml}");
+        assert_eq!(
+            read[1]["spec"]["trainer"]["resourcesPerNode"]["limits"]["nvidia.com/gpu"].as_u64(),
+            Some(8),
+            "{yaml}"
+        );
+        assert_eq!(read[1]["spec"]["trainer"]["numNodes"].as_u64(), Some(2), "{yaml}");
+        let slurm = elsewhere::slurm(&plan).unwrap();
+        assert!(
+            slurm.contains("#SBATCH --gpus-per-node=8\n")
+                && slurm.contains("--container-image='registry.example#team/train:1'"),
+            "{slurm}"
+        );
+    }
+    assert!(!elsewhere::alike(&plan("")), "8 GPUs and 2");
+}

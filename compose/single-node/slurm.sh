@@ -1,0 +1,19 @@
+#!/bin/bash
+# rendered by envdoc 0.1.0 from compose/single-node/cluster.yaml
+# The same cluster as a Slurm job with enroot and pyxis: sbatch slurm.sh train.py [ARGUMENT ...]
+# Tested: read by bash and shellcheck; not run on a Slurm cluster.
+# Not in here: shared memory and limits: they are the machines' own under enroot.
+#SBATCH --job-name=single-node
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=4
+set -euo pipefail
+
+# Slurm chooses the nodes: their names are not those of cluster.yaml, so the first of the allocation leads.
+master=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+
+# The rank of the node is known in the task alone: bash there reads it, and hands the script's arguments on untouched.
+# shellcheck disable=SC2016
+srun --container-image='registry.example#team/train:1' --container-mounts='/srv/code:/workspace' \
+    bash -c 'exec torchrun --nnodes=1 --node-rank="$SLURM_NODEID" --nproc-per-node=4 --master-addr="$0" --master-port=29500 "$@"' \
+    "$master" "$@"

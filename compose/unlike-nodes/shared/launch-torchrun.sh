@@ -1,0 +1,5 @@
+#!/bin/sh
+# rendered by envdoc 0.1.0 from compose/unlike-nodes/cluster.yaml
+# Starts this node's part of a job; the others wait for it, so run theirs too: ./launch-torchrun.sh SCRIPT [ARGUMENT …]
+set -eu
+exec docker exec -i -u root shared /etc/envdoc/enter torchrun --nnodes=4 --node-rank=3 --nproc-per-node=2 --master-addr=lead --master-port=29500 "$@"
