@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::engine::auth::Login;
 use crate::engine::client::{self, Client};
 use crate::engine::remote_image::{self, Missing, Question};
 use crate::error::{Error, Kind};
@@ -39,18 +40,8 @@ pub(super) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error>
     file::read(path)?.ok_or_else(missing).map(Some)
 }
 
-/// User and password for a registry, as `docker login` keeps them.
-pub(super) fn login(client: &Client, registry: &str) -> Result<Option<(String, String)>, Error> {
-    let login = client
-        .logins
-        .of(registry)
-        .map_err(|why| Error::new(Kind::File, format!("the login for {registry}: {why}")))?;
-    match login {
-        Some(login) if login.token => Err(Error::new(
-            Kind::Usage,
-            format!("the login for {registry} is an identity token, which envdoc does not use"),
-        )
-        .hint(format!("docker login {registry} with a user name and an access token"))),
-        login => Ok(login.map(|login| (login.username, login.secret))),
-    }
+/// The login for a registry, as `docker login` keeps it.
+pub(super) fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
+    let login = client.logins.of(registry);
+    login.map_err(|why| Error::new(Kind::File, format!("the login for {registry}: {why}")))
 }

@@ -62,7 +62,7 @@ impl std::fmt::Debug for Login {
 }
 
 /// What Docker's config.json says about logins.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Logins {
     auths: BTreeMap<String, Entry>,
@@ -70,7 +70,7 @@ pub struct Logins {
     cred_helpers: BTreeMap<String, String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 struct Entry {
     auth: String,

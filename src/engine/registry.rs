@@ -11,6 +11,8 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, LINK, RANGE,
 };
 
+use super::auth::Login;
+
 /// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have about 20 MB.
 pub const PAGE_MAX: u64 = 64 << 20;
 
@@ -107,23 +109,27 @@ impl Client {
         if let Some(authorization) = get.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        let mut response = request.send().await.map_err(|error| reason(&error))?;
-        let mut answer = Answer {
-            status: response.status().as_u16(),
-            url: response.url().to_string(),
-            body: Vec::new(),
-            headers: response.headers().clone(),
-        };
-        if get.range.is_some() && answer.status == 200 {
-            return Ok(answer);
+        receive(request, get).await
+    }
+
+    /// Sends a body once, with a method of its own.
+    fn send(
+        &self,
+        method: reqwest::Method,
+        kind: &str,
+        body: &[u8],
+        get: &Get<'_>,
+    ) -> Result<Answer, String> {
+        let mut request = self.http.request(method, get.url).header(CONTENT_TYPE, kind).body(body.to_vec());
+        if let Some(authorization) = get.authorization {
+            request = request.header(AUTHORIZATION, authorization);
         }
-        while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
-            if (answer.body.len() + chunk.len()) as u64 > get.most {
-                return Err(format!("the answer is longer than {} KiB", get.most >> 10));
+        self.runtime.block_on(async {
+            match tokio::time::timeout_at(self.deadline.into(), receive(request, get)).await {
+                Ok(answer) => answer,
+                Err(_) => Err("no answer within --timeout".into()),
             }
-            answer.body.extend_from_slice(&chunk);
-        }
-        Ok(answer)
+        })
     }
 
     /// Every tag of a repository, for anonymous readers.
@@ -161,41 +167,70 @@ impl Client {
         if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
             return Err(format!("the registry leads to another server: {}", shown(&url)));
         }
+        self.let_in(access, &|authorization| {
+            self.get(&Get { url: &url, accept, range: None, authorization, most })
+        })
+    }
+
+    /// Puts something into a registry, a manifest; as [`Client::ask`] otherwise.
+    pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, String> {
+        let url = join(&access.registry, path).ok_or_else(|| format!("{path:?} is no address"))?;
+        self.let_in(access, &|authorization| {
+            let get = Get { url: &url, accept: "*/*", range: None, authorization, most: 1 << 20 };
+            self.send(reqwest::Method::PUT, kind, body, &get)
+        })
+    }
+
+    /// Asks, and again with a token where the registry wants one.
+    fn let_in(
+        &self,
+        access: &mut Access,
+        ask: &dyn Fn(Option<&str>) -> Result<Answer, String>,
+    ) -> Result<Answer, String> {
         loop {
             let authorization = access.authorization.clone();
-            let get = Get { url: &url, accept, range: None, authorization: authorization.as_deref(), most };
-            let answer = self.get(&get)?;
+            let answer = ask(authorization.as_deref())?;
             match (answer.status, &authorization, &access.login) {
                 (401, None, login) => {
                     access.authorization = Some(self.authorization(&answer, login.as_ref())?);
                 }
                 (401, Some(_), None) => return Err("the registry wants a login".into()),
-                (401, Some(_), Some((user, _))) => {
-                    return Err(format!("the registry refuses the login of {user:?}"));
-                }
+                (401, Some(_), Some(login)) => return Err(refused(login)),
                 _ => return Ok(answer),
             }
         }
     }
 
     /// What to send after a registry has refused: its token, or the login itself.
-    fn authorization(&self, refused: &Answer, login: Option<&(String, String)>) -> Result<String, String> {
-        let challenge = refused.header(&reqwest::header::WWW_AUTHENTICATE);
-        let basic =
-            login.map(|(user, secret)| format!("Basic {}", STANDARD.encode(format!("{user}:{secret}"))));
+    fn authorization(&self, answer: &Answer, login: Option<&Login>) -> Result<String, String> {
+        let challenge = answer.header(&reqwest::header::WWW_AUTHENTICATE);
+        let named = login.filter(|login| !login.token);
+        let basic = named.map(|login| {
+            format!("Basic {}", STANDARD.encode(format!("{}:{}", login.username, login.secret)))
+        });
         if challenge.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("basic ")) {
-            return basic.ok_or_else(|| "the registry wants a login".to_owned());
+            return basic.ok_or_else(|| "the registry wants a login with a password".to_owned());
         }
         let url = token_address(challenge).ok_or("the registry wants a login of another kind")?;
-        let answer = self.get(&Get {
+        let mut get = Get {
             url: &url,
             accept: "application/json",
             range: None,
             authorization: basic.as_deref(),
             most: 1 << 20,
-        })?;
-        if let (401 | 403, Some((user, _))) = (answer.status, login) {
-            return Err(format!("the registry refuses the login of {user:?}"));
+        };
+        let identity =
+            login.filter(|login| login.token).map(|login| identity(&url, &login.secret)).transpose()?;
+        let answer = match &identity {
+            Some((address, form)) => {
+                get.url = address;
+                let kind = "application/x-www-form-urlencoded";
+                self.send(reqwest::Method::POST, kind, form.as_bytes(), &get)?
+            }
+            None => self.get(&get)?,
+        };
+        if let (401 | 403, Some(login)) = (answer.status, login) {
+            return Err(refused(login));
         }
         let token: serde_json::Value =
             serde_json::from_slice(&answer.body).map_err(|error| format!("no token: {error}"))?;
@@ -206,18 +241,63 @@ impl Client {
     }
 }
 
+/// Sends a request and takes its answer, as far as `get` allows.
+async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answer, String> {
+    let mut response = request.send().await.map_err(|error| reason(&error))?;
+    let mut answer = Answer {
+        status: response.status().as_u16(),
+        url: response.url().to_string(),
+        body: Vec::new(),
+        headers: response.headers().clone(),
+    };
+    if get.range.is_some() && answer.status == 200 {
+        return Ok(answer);
+    }
+    while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
+        if (answer.body.len() + chunk.len()) as u64 > get.most {
+            return Err(format!("the answer is longer than {} KiB", get.most >> 10));
+        }
+        answer.body.extend_from_slice(&chunk);
+    }
+    Ok(answer)
+}
+
 /// A registry, and how it lets in.
 pub struct Access {
     registry: String,
-    login: Option<(String, String)>,
+    login: Option<Login>,
     authorization: Option<String>,
 }
 
 impl Access {
-    /// The registry at an address (`https://registry-1.docker.io`), with user and password where there is a login.
-    pub fn new(registry: &str, login: Option<(String, String)>) -> Access {
+    /// The registry at an address (`https://registry-1.docker.io`), with a login where there is one.
+    pub fn new(registry: &str, login: Option<Login>) -> Access {
         Access { registry: registry.to_owned(), login, authorization: None }
     }
+}
+
+fn refused(login: &Login) -> String {
+    match login.token {
+        true => "the registry refuses the identity token of the login".to_owned(),
+        false => format!("the registry refuses the login of {:?}", login.username),
+    }
+}
+
+/// How an identity token is exchanged for one of the registry: the address without its parameters, and the form that it gets
+/// (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
+fn identity(url: &str, token: &str) -> Result<(String, String), String> {
+    let mut address = reqwest::Url::parse(url).map_err(|error| error.to_string())?;
+    let mut form = reqwest::Url::parse("form:/").map_err(|error| error.to_string())?;
+    {
+        let mut pairs = form.query_pairs_mut();
+        pairs.append_pair("grant_type", "refresh_token").append_pair("client_id", "envdoc");
+        pairs.append_pair("refresh_token", token);
+        for (name, value) in address.query_pairs() {
+            pairs.append_pair(&name, &value);
+        }
+    }
+    address.set_query(None);
+    Ok((address.into(), form.query().unwrap_or_default().to_owned()))
 }
 
 /// `Link: </v2/…?last=…>; rel="next"`, made absolute.
@@ -283,6 +363,17 @@ mod tests {
         );
         assert_eq!(token_address("Basic realm=\"x\""), None);
         assert_eq!(token_address("Bearer realm=\"no address\""), None);
+    }
+
+    #[test]
+    fn identity_tokens_are_exchanged() {
+        let (address, form) =
+            identity("https://a.example/token?service=r&scope=repository%3Ax%3Apull", "s+t").unwrap();
+        assert_eq!(address, "https://a.example/token");
+        assert_eq!(
+            form,
+            "grant_type=refresh_token&client_id=envdoc&refresh_token=s%2Bt&service=r&scope=repository%3Ax%3Apull"
+        );
     }
 
     #[test]

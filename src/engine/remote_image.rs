@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use serde_json::{Value, json};
+
+use super::auth::Login;
 use super::registry::{Access, Answer, Client};
 use crate::inspect::image::{Image, Index, Manifest, from_registry, processor};
 use crate::inspect::reference::Reference;
@@ -22,8 +25,8 @@ pub struct Question<'q> {
     pub architecture: &'q str,
     /// Plain HTTP where it is not this machine that is asked.
     pub plain_http: bool,
-    /// User and password.
-    pub login: Option<(String, String)>,
+    /// User and password, or an identity token.
+    pub login: Option<Login>,
     /// Certificates to trust besides the system's, PEM.
     pub certificates: Option<&'q str>,
     /// When to give up.
@@ -80,6 +83,78 @@ impl<'q> Registry<'q> {
 pub fn digest(question: &Question) -> Result<String, Missing> {
     let answer = Registry::new(question)?.manifest(question.reference.wanted())?;
     answer.digest().ok_or_else(|| Missing::Unknown("the registry does not tell the digest".into()))
+}
+
+/// An image of a list.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// `linux/arm64`.
+    pub platform: String,
+    /// Its digest in the registry.
+    pub digest: String,
+}
+
+/// Makes a name stand for several images that its registry has; the digest of the list.
+pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Missing> {
+    if members.is_empty() {
+        return Err(Missing::Unknown("a list of no images".into()));
+    }
+    let mut registry = Registry::new(question)?;
+    let mut entries = Vec::new();
+    for member in members {
+        let answer = registry.manifest(&member.digest)?;
+        entries.extend(listed(member, &answer).map_err(Missing::Unknown)?);
+    }
+    let (kind, body) = list(entries);
+    // A token for readers does not write.
+    let mut access =
+        Access::new(&question.reference.registry_url(question.plain_http), question.login.clone());
+    let path = format!("/v2/{}/manifests/{}", question.reference.repository, question.reference.tag);
+    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(Missing::Unknown)?;
+    match (answer.status, answer.digest()) {
+        (201, Some(digest)) => Ok(digest),
+        (201, None) => Err(Missing::Unknown("the registry took the list without telling its digest".into())),
+        (status, _) => {
+            let says = String::from_utf8_lossy(&answer.body).chars().take(300).collect::<String>();
+            Err(Missing::Unknown(format!("HTTP status {status} {says}")))
+        }
+    }
+}
+
+const OCI_LIST: &str = "application/vnd.oci.image.index.v1+json";
+const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+const DOCKER_IMAGE: &str = "application/vnd.docker.distribution.manifest.v2+json";
+
+/// The entries of a member: itself, or the images of its platform where it is a list of its own.
+fn listed(member: &Member, answer: &Answer) -> Result<Vec<Value>, String> {
+    let mut parts = member.platform.split('/');
+    let (os, architecture, variant) = (parts.next(), parts.next(), parts.next());
+    let manifest: Value = serde_json::from_slice(&answer.body)
+        .map_err(|error| format!("the manifest of {}: {error}", member.digest))?;
+    if let Some(inner) = manifest["manifests"].as_array() {
+        // Beside the image stand what was attested of it, for a platform "unknown".
+        let own = inner.iter().filter(|entry| entry["platform"]["architecture"].as_str() == architecture);
+        return Ok(own.cloned().collect());
+    }
+    let mut platform = json!({"os": os, "architecture": architecture});
+    if let Some(variant) = variant {
+        platform["variant"] = variant.into();
+    }
+    let kind = answer.content_type().split(';').next().unwrap_or_default();
+    Ok(vec![json!({
+        "mediaType": kind,
+        "size": answer.body.len(),
+        "digest": member.digest,
+        "platform": platform,
+    })])
+}
+
+/// A list of these entries, and its kind: Docker's where all of them are Docker's.
+fn list(entries: Vec<Value>) -> (&'static str, Vec<u8>) {
+    let docker = entries.iter().all(|entry| entry["mediaType"] == DOCKER_IMAGE);
+    let kind = if docker { DOCKER_LIST } else { OCI_LIST };
+    let list = json!({"schemaVersion": 2, "mediaType": kind, "manifests": entries});
+    (kind, list.to_string().into_bytes())
 }
 
 /// Reads an image's description.

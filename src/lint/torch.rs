@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::read::dockerfile::Run;
 use super::read::dockerfile::install::{Install, Requirement};
+use super::read::dockerfile::{Dockerfile, Run};
+use super::rule::Found;
 use crate::catalog::torch::{self, Release};
 
 /// torch and the packages that are released with it.
@@ -51,6 +52,19 @@ pub fn known(requirement: &Requirement) -> Known {
     let after = versions.partition_point(|(version, _)| version < pin);
     let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
     Known::Never(near.filter_map(|place| versions.get(place)).map(|(_, one)| one.version.as_str()).collect())
+}
+
+/// What is wrong with the family in each installation: the first of them tells, for its partners are wrong with it.
+pub fn first_of_each(
+    file: &Dockerfile,
+    wrong: fn(&Run, &Install, &Requirement) -> Option<Found>,
+) -> Vec<Found> {
+    let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
+    let first = |(_, run, install): (_, &Run, &Install)| {
+        let mut family = install.requirements.iter().filter(|one| FAMILY.contains(&one.name.as_str()));
+        family.find_map(|one| wrong(run, install, one))
+    };
+    installs.filter_map(first).collect()
 }
 
 /// The version of one of the family in a release.

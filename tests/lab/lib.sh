@@ -77,10 +77,11 @@ survives() {
     check_that "$name: within 3 s" within_ms 3000
 }
 
-# The engine. Its log is $LAB/dockerd.log.
+# The engine. Its log is $LAB/dockerd.log, its data $LAB_DATA.
+LAB_DATA="$LAB/docker"
 engine_start() {
     : >"$LAB/dockerd.log"
-    dockerd --data-root "$LAB/docker" --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$LAB_GROUP" "$@" \
+    dockerd --data-root "$LAB_DATA" --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/$LAB_GROUP" "$@" \
         >"$LAB/dockerd.log" 2>&1 &
     local daemon=$! _
     for _ in $(seq 300); do

@@ -131,7 +131,7 @@ base "base-python-$codename.tar" "$codename" python3
 fleet=(python3 openssh-server openssh-client pdsh iproute2 iputils-ping)
 if needed fleet "$@"; then base "base-fleet-$codename.tar" "$codename" "${fleet[@]}"; fi
 if needed torch "$@"; then base "base-torch-$codename.tar" "$codename" "${fleet[@]}" python3-torch; fi
-if needed engine-26.1 "$@"; then engine 26.1 trixie || exit 2; fi
+if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 

@@ -1,7 +1,9 @@
 //! `envdoc build`.
 
 mod base;
+mod cache;
 mod options;
+mod platforms;
 mod source;
 mod work;
 
@@ -56,9 +58,10 @@ pub struct Args {
     #[arg(long, conflicts_with = "no_prove")]
     strict: bool,
 
-    /// Platform of the image: linux/amd64.
-    #[arg(long, value_name = "OS/ARCH")]
-    platform: Option<String>,
+    /// Platform of the image: linux/amd64. Several with commas, for --file and --push: one build for each, pushed as NAME-linux-arm64
+    /// and so on, and NAME as a list of them.
+    #[arg(long, value_name = "OS/ARCH", value_delimiter = ',')]
+    platform: Vec<String>,
 
     /// The stage to build.
     #[arg(long, value_name = "STAGE")]
@@ -88,8 +91,9 @@ pub struct Args {
     #[arg(long, value_name = "IMAGE")]
     cache_from: Vec<String>,
 
-    /// Where the cache goes: type=inline writes it into the image, so that --cache-from can use it after a push.
-    #[arg(long, value_name = "type=inline")]
+    /// Where the cache goes: type=inline writes it into the image, so that --cache-from can use it after a push; NAME or
+    /// type=registry,ref=NAME also pushes the image under that name. Other kinds are beyond an engine's own builder.
+    #[arg(long, value_name = "type=inline|NAME")]
     cache_to: Vec<String>,
 
     /// Which builder; auto is BuildKit where the engine has it, and says so where not.
@@ -157,18 +161,42 @@ impl Args {
         crate::cli::LOOKING_INSIDE.store(true, std::sync::atomic::Ordering::SeqCst);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
-        let mut progress = self.progress();
-        let mut report = runtime.block_on(async {
-            let engine = Engine::connect(&client.endpoint).await?;
-            work::carry_out_until_interrupted(&engine, Arc::new(client.logins), &order, &mut progress).await
-        })?;
-        report.notes.extend(client.notes.into_iter().chain(order.notes.clone()));
-        report.stack.clone_from(&order.stack);
+        let engine = runtime.block_on(Engine::connect(&client.endpoint))?;
+        let mut reports = Vec::new();
+        for one in platforms::each(&order) {
+            let mut progress = self.progress();
+            let logins = Arc::new(client.logins.clone());
+            let work = work::carry_out_until_interrupted(&engine, logins, &one, &mut progress);
+            let mut report = runtime.block_on(work)?;
+            report.notes.extend(client.notes.iter().chain(&order.notes).cloned());
+            report.stack.clone_from(&order.stack);
+            drop(progress);
+            let code = self.exit_code(&report);
+            let last = reports.len() + 1 >= order.platforms.len();
+            if !last || code != 0 {
+                self.print(&report)?;
+            }
+            if code != 0 {
+                return Ok(code);
+            }
+            reports.push(report);
+        }
         // A context that is still being read, or a credential helper, must not hold envdoc.
         runtime.shutdown_background();
-        drop(progress);
+        let lists = match order.platforms.is_empty() {
+            true => Ok(Vec::new()),
+            false => platforms::join(&order, &reports, &client),
+        };
+        let Some(mut report) = reports.pop() else { return Ok(0) };
+        let error = match lists {
+            Ok(lists) => {
+                report.pushed.extend(lists);
+                None
+            }
+            Err(error) => Some(error),
+        };
         self.print(&report)?;
-        Ok(self.exit_code(&report))
+        error.map_or(Ok(0), Err)
     }
 
     fn progress(&self) -> Progress {

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use super::cache::{self, Target};
 use super::source::{self, Source};
-use super::{Args, Which, base};
+use super::{Args, Which, base, platforms};
 use crate::cli::image::Settled;
 use crate::engine::build::{self, Build, Builder};
 use crate::engine::client::Client;
@@ -28,13 +29,17 @@ const CA: &str = "ca";
 const OUTSIDE: &str = ".envdoc/Dockerfile";
 
 /// What is to be done.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Order {
     pub(super) build: Build,
     /// What is to be proved; `None`: nothing is to be looked at.
     pub(super) proof: Option<Proof>,
     pub(super) tags: Vec<String>,
     pub(super) push: bool,
+    /// Names under which the image is pushed for its cache.
+    pub(super) cache_names: Vec<String>,
+    /// The platforms, where there are several; then `build` is still of none.
+    pub(super) platforms: Vec<String>,
     pub(super) strict: bool,
     /// The stack that was resolved; `None` with --file.
     pub(super) stack: Option<Stack>,
@@ -58,20 +63,20 @@ impl Args {
         arguments.extend(self.build_args()?);
         let mut cache_from = Vec::new();
         for text in &self.cache_from {
-            cache_from.push(cache_source(text).map_err(|why| usage("--cache-from", text, &why))?);
+            cache_from.push(cache::source(text).map_err(|why| usage("--cache-from", text, &why))?);
         }
+        let mut cache_names = Vec::new();
         for text in &self.cache_to {
-            if !matches!(text.as_str(), "inline" | "type=inline") {
-                let why = "an engine's own builder writes its cache only into the image: type=inline";
-                return Err(usage("--cache-to", text, why));
+            match cache::target(text).map_err(|why| usage("--cache-to", text, &why))? {
+                Target::Image => {}
+                Target::Name(name) => {
+                    image::check_name(&name).map_err(|why| usage("--cache-to", text, &why))?;
+                    cache_names.push(name);
+                }
             }
             arguments.insert("BUILDKIT_INLINE_CACHE".into(), "1".into());
         }
-        let platform = self.platform.clone().or(source.platform);
-        if let Some(platform) = platform.as_ref().filter(|platform| platform.contains(',')) {
-            let why = "an engine holds images of one platform: build once for each";
-            return Err(usage("--platform", platform, why));
-        }
+        let (platform, platforms) = self.platforms(source.platform)?;
         let builder = match self.builder {
             Which::Auto if client.classic => Builder::Classic,
             Which::Auto => Builder::Best,
@@ -91,6 +96,7 @@ impl Args {
             no_cache: self.no_cache,
             pull: self.pull,
             cache_from,
+            inline_cache: !self.cache_to.is_empty(),
             secrets: source.secrets.into_iter().chain(self.secrets()?).collect(),
         };
         let tags = if self.tag.is_empty() { source.names } else { self.tag.clone() };
@@ -104,10 +110,32 @@ impl Args {
             proof: (!self.no_prove).then_some(proof),
             tags,
             push: self.push,
+            cache_names,
+            platforms,
             strict: self.strict,
             stack: source.stack,
             notes: source.notes,
         }))
+    }
+
+    /// The platform of the build, or the platforms of the builds where there are several.
+    fn platforms(&self, own: Option<String>) -> Result<(Option<String>, Vec<String>), Error> {
+        let all = self.platform.join(",");
+        let mut named = platforms::read(&self.platform).map_err(|why| usage("--platform", &all, &why))?;
+        if named.len() < 2 {
+            return Ok((named.pop().or(own), Vec::new()));
+        }
+        if self.file.is_none() {
+            let why = "a request is resolved for one processor";
+            return Err(usage("--platform", &all, why)
+                .hint("one build for each, with --arch; or several for a Dockerfile of your own: --file"));
+        }
+        if !self.push {
+            let why = "an engine keeps one platform under a name";
+            return Err(usage("--platform", &all, why)
+                .hint("--push joins them in the registry; without it build once for each"));
+        }
+        Ok((None, named))
     }
 
     /// What is built: somebody's own Dockerfile, or a stack.
@@ -251,7 +279,7 @@ impl Order {
         for (name, bytes) in &build.context.files {
             row("adds", format!("{name} ({})", size(bytes.len() as u64)));
         }
-        row("platform", build.platform.clone().unwrap_or_default());
+        row("platform", build.platform.clone().unwrap_or_else(|| self.platforms.join(", ")));
         row("target", build.target.clone().unwrap_or_default());
         row("arguments", names(&build.arguments));
         row("labels", names(&build.labels));
@@ -259,6 +287,7 @@ impl Order {
         row("secrets", build.secrets.keys().cloned().collect::<Vec<_>>().join(", "));
         row("names", self.tags.join(", "));
         row("push", if self.push { "yes".into() } else { String::new() });
+        row("cache to", self.cache_names.join(", "));
         let promises = self.proof.as_ref().map_or(0, |proof| proof.promises());
         row("prove", if promises == 0 { "nothing".into() } else { format!("{promises} promises") });
         self.notes.iter().for_each(|note| row("note", note.clone()));
@@ -280,16 +309,4 @@ fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Err
         _ => Err(usage(option, text, "write NAME=VALUE")),
     };
     texts.iter().map(pair).collect()
-}
-
-/// `NAME` or `type=registry,ref=NAME`.
-fn cache_source(text: &str) -> Result<String, String> {
-    if !text.contains('=') {
-        return Ok(text.to_owned());
-    }
-    let field = |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-    match (field("type"), field("ref")) {
-        (None | Some("registry"), Some(name)) => Ok(name.to_owned()),
-        _ => Err("an engine's own builder takes caches from images only: type=registry,ref=NAME".into()),
-    }
 }

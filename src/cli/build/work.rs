@@ -118,9 +118,15 @@ async fn carry_out(
         image.tags.clone_from(&order.tags);
     }
     report.status = "built".into();
-    if order.push {
+    let names =
+        order.tags.iter().filter(|_| order.push).chain(&order.cache_names).cloned().collect::<Vec<_>>();
+    if !names.is_empty() {
         phase.replace(Phase::Pushing);
-        pushed(engine, logins, order, progress, &mut report).await;
+        if let Err(says) = image::tag(engine, &built.image, &order.cache_names).await {
+            report.failure = Some(failure("tag", says));
+            return Ok(report);
+        }
+        pushed(engine, logins, &names, progress, &mut report).await;
     }
     Ok(report)
 }
@@ -189,11 +195,11 @@ async fn proved(
 async fn pushed(
     engine: &Engine,
     logins: Arc<Logins>,
-    order: &Order,
+    names: &[String],
     progress: &mut Progress,
     report: &mut BuildReport,
 ) {
-    for name in &order.tags {
+    for name in names {
         progress.say(&format!("pushing {name} ..."));
         match push::push(engine, logins.clone(), name).await {
             Ok(digest) => report.pushed.push(PushedEntry { name: name.clone(), digest }),

@@ -1,10 +1,11 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
-//! [`session`] answers BuildKit's questions while it builds, [`progress`] and [`classic`] turn what the two builders say into
-//! [`Event`]s, [`request`] mends the requests that bollard writes.
+//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders
+//! say into [`Event`]s, [`request`] mends the requests that bollard writes.
 
 mod classic;
 mod progress;
+mod reader;
 pub(super) mod request;
 mod session;
 
@@ -12,13 +13,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bollard::models::{BuildInfo, BuildInfoAux};
 use bollard::query_parameters::BuildImageOptions;
-use futures_util::{Stream, StreamExt};
 
 use super::auth::{self, Logins};
-use super::context::{Context, Sent};
-use super::docker::{Engine, words};
+use super::context::Context;
+use super::docker::Engine;
+use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.
 const FIRST_WORD: Duration = Duration::from_secs(60);
@@ -62,6 +62,8 @@ pub struct Build {
     pub pull: bool,
     /// Images whose layers may be taken (`--cache-from`).
     pub cache_from: Vec<String>,
+    /// Whether the cache is to be written into the image; BuildKit only.
+    pub inline_cache: bool,
     /// What `RUN --mount=type=secret,id=…` may read; BuildKit only.
     pub secrets: BTreeMap<String, Vec<u8>>,
 }
@@ -232,6 +234,10 @@ fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<b
         let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
         return Err(Failure::Impossible(format!("this image needs BuildKit ({need}), and {why}")));
     }
+    if build.inline_cache {
+        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
+        return Err(Failure::Impossible(format!("--cache-to needs BuildKit, and {why}")));
+    }
     let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
     if !build.secrets.is_empty() && !engine.podman {
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -301,111 +307,6 @@ async fn credentials(
     });
     let found = found.await.map_err(|error| error.to_string())??;
     Ok(found.into_iter().flatten().collect())
-}
-
-/// How the answer to a build ended.
-enum End {
-    /// The stream ended.
-    Whole,
-    /// The builder's error.
-    Error(String),
-    /// The connection broke, or nothing came.
-    Broken(String),
-}
-
-async fn listen(
-    answer: impl Stream<Item = Result<BuildInfo, bollard::errors::Error>>,
-    sent: &Sent,
-    reader: &mut Reader,
-    on: &mut dyn FnMut(Event),
-) -> End {
-    let mut answer = std::pin::pin!(answer);
-    let mut before = (sent.bytes(), Instant::now());
-    let mut silent = true;
-    loop {
-        let next = match silent {
-            true => tokio::time::timeout(Duration::from_secs(1), answer.next()).await,
-            false => Ok(answer.next().await),
-        };
-        let info = match next {
-            // As long as the context moves, the engine is at work.
-            Err(_) if sent.bytes() != before.0 => {
-                before = (sent.bytes(), Instant::now());
-                continue;
-            }
-            Err(_) if before.1.elapsed() < FIRST_WORD => continue,
-            Err(_) => return End::Broken(format!("no word from it for {} s", FIRST_WORD.as_secs())),
-            Ok(None) => return End::Whole,
-            Ok(Some(info)) => info,
-        };
-        silent = false;
-        match info {
-            Ok(info) => reader.take(info, on),
-            Err(bollard::errors::Error::DockerStreamError { error }) => return End::Error(error),
-            Err(bollard::errors::Error::DockerResponseServerError { message, .. }) => {
-                return End::Error(message);
-            }
-            Err(error) => return End::Broken(words(&error)),
-        }
-    }
-}
-
-/// Follows one of the two builders.
-struct Reader {
-    kind: Kind,
-    image: Option<String>,
-}
-
-enum Kind {
-    BuildKit(progress::Progress),
-    Classic(classic::Classic),
-}
-
-impl Reader {
-    fn new(buildkit: bool) -> Reader {
-        let kind = match buildkit {
-            true => Kind::BuildKit(progress::Progress::default()),
-            false => Kind::Classic(classic::Classic::default()),
-        };
-        Reader { kind, image: None }
-    }
-
-    fn take(&mut self, info: BuildInfo, on: &mut dyn FnMut(Event)) {
-        if let Some(BuildInfoAux::Default(image)) = &info.aux {
-            self.image = image.id.clone().or(self.image.take());
-        }
-        match (&mut self.kind, info) {
-            (Kind::BuildKit(progress), BuildInfo { aux: Some(BuildInfoAux::BuildKit(status)), .. }) => {
-                progress.take(status, on);
-            }
-            (Kind::BuildKit(_), _) => {}
-            (Kind::Classic(classic), info) => classic.take(&info, on),
-        }
-    }
-
-    fn finish(
-        self,
-        end: End,
-        sent: &Sent,
-        on: &mut dyn FnMut(Event),
-    ) -> Result<(String, Vec<Step>), Failure> {
-        if let Some(why) = sent.failed() {
-            return Err(Failure::Context(why));
-        }
-        let (failed, steps, image) = match self.kind {
-            Kind::BuildKit(progress) => (progress.failed(), progress.steps(), None),
-            Kind::Classic(classic) => classic.finish(matches!(end, End::Whole), on),
-        };
-        match (end, self.image.or(image)) {
-            (End::Error(says), _) => Err(match failed {
-                Some((name, last)) => Failure::Step { name, last, says },
-                None => Failure::Refused(says),
-            }),
-            (End::Broken(why), _) => Err(Failure::Gone(why)),
-            (End::Whole, Some(image)) => Ok((image, steps)),
-            (End::Whole, None) => Err(Failure::Gone("it ended the build without a word".into())),
-        }
-    }
 }
 
 fn nanoseconds() -> u128 {

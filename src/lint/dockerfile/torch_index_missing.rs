@@ -3,7 +3,7 @@
 use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run};
 use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile, with};
-use crate::lint::torch::{self, FAMILY, Known};
+use crate::lint::torch::{self, Known};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -58,18 +58,14 @@ Name the index of that build with `--index-url` (torch alone) or `--extra-index-
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let installs =
-        file.installs().filter(|(_, run, install)| !install.elsewhere() && !torch::configured(run));
-    installs
-        .flat_map(|(_, run, install)| {
-            let family = install.requirements.iter().filter(|one| FAMILY.contains(&one.name.as_str()));
-            family.filter_map(move |one| missing(run, install, one)).take(1)
-        })
-        .collect()
+    torch::first_of_each(file, missing)
 }
 
 fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let build = one.local.as_deref().filter(|local| torch::is_cuda_build(local))?;
+    if torch::configured(run) {
+        return None;
+    }
     // What does not exist at all is another rule's.
     let Known::Release(release) = torch::known(one) else { return None };
     release.build(build)?;

@@ -3,7 +3,7 @@
 use crate::lint::read::dockerfile::install::{Install, Requirement};
 use crate::lint::read::dockerfile::{Dockerfile, Run};
 use crate::lint::rule::{Found, Judge, Rule, Severity, dockerfile, with};
-use crate::lint::torch::{self, FAMILY, Known};
+use crate::lint::torch::{self, Known};
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -60,14 +60,7 @@ Take a build that the release has, or the newest release that has the build; the
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
-    installs
-        .flat_map(|(_, run, install)| {
-            let family = install.requirements.iter().filter(|one| FAMILY.contains(&one.name.as_str()));
-            // The partners of a torch that is missing are missing with it.
-            family.filter_map(move |one| missing(run, install, one)).take(1)
-        })
-        .collect()
+    torch::first_of_each(file, missing)
 }
 
 fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {

@@ -53,6 +53,34 @@ builds --file "$LAB/context/Dockerfile" "$LAB/context" --pull
 check_that "a base image behind a login: status 0" ended_with 0
 builds --file "$LAB/context/Dockerfile" "$LAB/context" --pull --builder classic
 check_that "a base image behind a login, classic builder: status 0" ended_with 0
+# Several platforms: one image each, and a list of them that envdoc writes.
+asked_of() { perl -MIO::Socket::INET -e 'my ($port, $path) = @ARGV; my $s = IO::Socket::INET->new("127.0.0.1:$port"); print $s "GET $path HTTP/1.0\r\nAuthorization: Basic bWU6c2VjcmV0\r\nAccept: application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.oci.image.index.v1+json\r\n\r\n"; local $/; my $all = <$s>; $all =~ s/.*?\r\n\r\n//s; print $all' "$@"; }
+printf 'FROM scratch\nARG TARGETARCH\nLABEL processor=$TARGETARCH\nCOPY Dockerfile /\n' >"$LAB/context/Dockerfile"
+for port in 5000 5001; do
+    push --tag localhost:$port/team/many:1 --platform linux/amd64,linux/arm64/v8 --no-prove
+    check_that "two platforms, $port: status 0" ended_with 0
+    list=$(asked_of $port /v2/team/many/manifests/1)
+    check_that "two platforms, $port: the list has both" same "$(jq -c '[.manifests[].platform | .architecture + "/" + (.variant // "")]' <<<"$list")" '["amd64/","arm64/v8"]'
+    check_that "two platforms, $port: the report names the list" grep -q "many:1 " <<<"$answer"
+done
+envdoc inspect --remote localhost:5000/team/many:1 --arch aarch64 --verbose
+check_that "two platforms: the image of one is found" eval 'ended_with 0 && grep -q "arm64" <<<"$answer"'
+builds --file "$LAB/context/Dockerfile" "$LAB/context" --tag lab:many --platform linux/amd64,linux/arm64
+check_that "two platforms without --push: refused before anything is built" eval 'ended_with 2 && grep -q -- "--push" <<<"$error"'
+
+# A cache in a registry, read by an engine that has none.
+printf 'FROM localhost:5001/team/one:1\nRUN echo once >/once && sleep 1\n' >"$LAB/context/Dockerfile"
+builds --file "$LAB/context/Dockerfile" "$LAB/context" --tag lab:cached --cache-to type=registry,ref=localhost:5000/team/cache:1
+check_that "--cache-to a registry: status 0" ended_with 0
+check_that "--cache-to a registry: pushed under that name" grep -q "team/cache:1" <<<"$answer"
+docker rmi --force lab:cached localhost:5000/team/cache:1 >/dev/null
+docker builder prune --all --force >/dev/null
+builds --file "$LAB/context/Dockerfile" "$LAB/context" --tag lab:cached --cache-from localhost:5000/team/cache:1 --progress plain
+check_that "--cache-from it: status 0" ended_with 0
+check_that "--cache-from it: the step is not run again" grep -qE '[1-9][0-9]* from the cache' <<<"$answer"
+builds --file "$LAB/context/Dockerfile" "$LAB/context" --cache-to localhost:5000/team/cache:1 --builder classic
+check_that "--cache-to, classic builder: refused" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
+
 rm "$LAB/bin/docker-credential-lab"
 builds --file "$LAB/context/Dockerfile" "$LAB/context" --pull
 check_that "a helper that is not there: status 1" ended_with 1

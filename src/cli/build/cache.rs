@@ -1,0 +1,99 @@
+//! Where a build's cache comes from and goes to: what an engine's own builder can, and why the rest is refused before anything is built.
+//!
+//! `/build` of the engine's API takes images to read a cache from, and one way to write one: into the image itself
+//! (moby/moby:daemon/internal/builder-next/builder.go@b985e231). A cache under a name of its own is therefore the image pushed under that name.
+
+/// What can do what an engine's builder cannot.
+const BUILDX: &str = "`docker buildx create --driver docker-container` makes a builder that can, with the Dockerfile of `envdoc render dockerfile`";
+
+/// Where the cache goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Into the image.
+    Image,
+    /// Into the image, which is pushed under this name too.
+    Name(String),
+}
+
+/// `NAME` or `type=registry,ref=NAME`.
+pub(super) fn source(text: &str) -> Result<String, String> {
+    if !text.contains('=') {
+        return Ok(text.to_owned());
+    }
+    let field = |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    match (field("type"), field("ref")) {
+        (None | Some("registry"), Some(name)) => Ok(name.to_owned()),
+        _ => Err(format!(
+            "an engine's own builder takes caches from images only: type=registry,ref=NAME; {BUILDX}"
+        )),
+    }
+}
+
+/// `type=inline`, `NAME`, `type=registry,ref=NAME[,mode=min]`.
+pub(super) fn target(text: &str) -> Result<Target, String> {
+    if text == "inline" {
+        return Ok(Target::Image);
+    }
+    if !text.contains('=') {
+        return Ok(Target::Name(text.to_owned()));
+    }
+    let (mut kind, mut name) = (None, None);
+    for part in text.split(',') {
+        match part.split_once('=') {
+            Some(("type", value)) => kind = Some(value),
+            Some(("ref", value)) => name = Some(value),
+            Some(("mode", "min")) => {}
+            Some(("mode", mode)) => {
+                return Err(format!(
+                    "an engine's own builder keeps the layers of the image only (mode=min), not mode={mode}; {BUILDX}"
+                ));
+            }
+            _ => {
+                return Err(format!(
+                    "an engine's own builder writes its cache as an image, without {part:?}; {BUILDX}"
+                ));
+            }
+        }
+    }
+    match (kind, name) {
+        (Some("inline"), None) => Ok(Target::Image),
+        (Some("registry"), Some(name)) if !name.is_empty() => Ok(Target::Name(name.to_owned())),
+        (Some("registry"), _) => Err("under which name? type=registry,ref=NAME".to_owned()),
+        _ => Err(format!(
+            "an engine's own builder writes its cache into the image only: type=inline, or type=registry,ref=NAME to push \
+             it under that name; {BUILDX}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        assert_eq!(target("type=inline"), Ok(Target::Image));
+        assert_eq!(target("inline"), Ok(Target::Image));
+        let name = || Ok(Target::Name("r.example/team/train:cache".to_owned()));
+        assert_eq!(target("r.example/team/train:cache"), name());
+        assert_eq!(target("type=registry,ref=r.example/team/train:cache"), name());
+        assert_eq!(target("type=registry,mode=min,ref=r.example/team/train:cache"), name());
+        for (text, why) in [
+            ("type=registry,ref=a,mode=max", "mode=min"),
+            ("type=registry", "under which name"),
+            ("type=local,dest=/tmp/c", "\"dest=/tmp/c\""),
+            ("type=local", "type=inline"),
+            ("type=gha", "type=inline"),
+            ("type=registry,ref=a,compression=zstd", "compression"),
+        ] {
+            assert!(target(text).unwrap_err().contains(why), "{text}: {:?}", target(text));
+        }
+    }
+
+    #[test]
+    fn sources() {
+        assert_eq!(source("a:b").as_deref(), Ok("a:b"));
+        assert_eq!(source("type=registry,ref=a:b").as_deref(), Ok("a:b"));
+        assert!(source("type=local,src=/c").is_err());
+    }
+}
