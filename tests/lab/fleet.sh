@@ -207,7 +207,7 @@ host_delay() {
 # engine_stop_on HOST: properly. engine_kill_on HOST: dockerd and its containerd at once, containers stay for the moment.
 engine_stop_on() {
     local _
-    on "$1" sh -c 'kill $(cat /run/docker.pid)'
+    on "$1" sh -c 'kill $(cat /run/docker.pid)' 2>/dev/null || return 1
     for _ in $(seq 200); do [ -e "$FLEET/$1/run/docker.pid" ] || return 0; sleep 0.1; done
     return 1
 }
