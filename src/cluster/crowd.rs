@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
 
 use crate::engine::docker::Engine;
 use crate::engine::exec::{self, Command};
@@ -62,12 +63,14 @@ pub fn mark() -> String {
 }
 
 /// Runs all to their ends, in the order in which they end. Lines are told as they come: node, whether standard error, the line. With
-/// `together`, the first that fails has the others stopped after a while, in all these containers.
+/// `together`, the first that fails has the others stopped after a while, in all these containers; so does the alarm, for a launcher that
+/// waits for the others instead of ending.
 pub async fn run(
     jobs: Vec<Job<'_>>,
     everywhere: &[(String, &Engine)],
     mark: &str,
     together: bool,
+    alarm: &Notify,
     line: &dyn Fn(&str, bool, &str),
 ) -> Vec<Ended> {
     let started = Instant::now();
@@ -79,6 +82,13 @@ pub async fn run(
     loop {
         let next = match stop_at {
             Some(at) if !stopping => tokio::time::timeout_at(at.into(), running.next()).await,
+            None if together => tokio::select! {
+                next = running.next() => Ok(next),
+                () = alarm.notified() => {
+                    stop_at = Some(Instant::now() + GRACE);
+                    continue;
+                }
+            },
             _ => Ok(running.next().await),
         };
         match next {

@@ -1,6 +1,9 @@
 //! `launch`: a training job over all nodes, and none of its processes left behind.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use tokio::sync::Notify;
 
 use super::crowd::{Ended, Job};
 use super::plan::ClusterPlan;
@@ -82,6 +85,10 @@ pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
 pub struct FirstFailure {
     found: RefCell<Option<Rank>>,
     root: RefCell<Option<String>>,
+    /// The number of each node's first rank.
+    ranks: BTreeMap<String, u32>,
+    /// Rung when a rank has failed: torchrun then waits up to five minutes for the other nodes before it ends, and they hold their GPUs.
+    pub alarm: Notify,
 }
 
 /// A rank that failed.
@@ -93,8 +100,34 @@ pub struct Rank {
 }
 
 impl FirstFailure {
+    /// For a plan's nodes.
+    pub fn of(plan: &ClusterPlan) -> FirstFailure {
+        let mut next = 0;
+        let ranks = plan.nodes.iter().map(|node| {
+            let first = next;
+            next += node.slots;
+            (node.name.clone(), first)
+        });
+        FirstFailure { ranks: ranks.collect(), ..FirstFailure::default() }
+    }
+
+    /// torchrun's words when a rank of its own has ended: `failed (exitcode: -9) local_rank: 0 (pid: 403) of binary: …`.
+    fn ended(&self, node: &str, line: &str) {
+        let Some((_, rest)) = line.split_once("failed (exitcode: ") else { return };
+        let Some((exit, rest)) = rest.split_once(") local_rank: ") else { return };
+        let local: Option<u32> = rest.split_whitespace().next().and_then(|text| text.parse().ok());
+        if self.found.borrow().is_none() {
+            let rank =
+                local.and_then(|local| Some(self.ranks.get(node)? + local)).map(|rank| rank.to_string());
+            *self.found.borrow_mut() =
+                Some(Rank { node: node.to_owned(), rank, exit: Some(exit.to_owned()) });
+        }
+        self.alarm.notify_one();
+    }
+
     /// Reads a line of a node's output.
     pub fn line(&self, node: &str, line: &str) {
+        self.ended(node, line);
         if line.contains("Root Cause (first observed failure)") {
             // Every node's torchrun has a summary: the first one that is printed counts.
             if self.found.borrow().is_none() {
@@ -152,6 +185,15 @@ pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_rank_that_failed_while_its_launcher_waits_for_the_others() {
+        let first = FirstFailure { ranks: [("node2".to_owned(), 4)].into(), ..FirstFailure::default() };
+        first.line("node2", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 1 (pid: 403) of binary: /usr/bin/python3.11");
+        first.line("node1", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11");
+        assert_eq!(first.says().as_deref(), Some("rank 5 on node2 was ended by signal 9"));
+        first.alarm.notified().await;
+    }
 
     #[test]
     fn the_first_rank_that_failed() {

@@ -157,6 +157,9 @@ fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
     if container.running {
         row.container = Some(container.status.clone());
         row.since = Some(container.since.clone());
+        if container.health.as_deref() == Some("starting") {
+            row.differs.push("its health check has not passed yet since it was started".into());
+        }
         if container.health.as_deref() == Some("unhealthy") {
             row.differs.push(format!("its health check fails: {}", container.health_says));
         }

@@ -1,5 +1,7 @@
 //! `envdoc cluster exec`.
 
+use tokio::sync::Notify;
+
 use super::Source;
 use super::work::interrupted;
 use crate::cluster::crowd::{self, Ended, Job};
@@ -93,8 +95,9 @@ impl Args {
             .collect();
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
+        let alarm = Notify::new();
         tokio::select! {
-            mut ended = crowd::run(jobs, &engines, &mark, false, &line) => {
+            mut ended = crowd::run(jobs, &engines, &mark, false, &alarm, &line) => {
                 ended.extend(gone);
                 ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
                 Ok(ended)

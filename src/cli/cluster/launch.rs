@@ -73,14 +73,14 @@ impl Args {
                     .hint("is it up? `envdoc cluster status`, `envdoc cluster up`")
             })?;
         }
-        let first = FirstFailure::default();
+        let first = FirstFailure::of(plan);
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), engines.len() > 1);
         let line = |node: &str, error: bool, text: &str| {
             first.line(node, text);
             prefixed.line(node, error, text);
         };
         let ended = tokio::select! {
-            ended = crowd::run(jobs, &engines, &mark, true, &line) => Some(ended),
+            ended = crowd::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
             () = interrupted() => None,
         };
         // Whatever happened, nothing of it stays.
