@@ -1,21 +1,24 @@
 //! The nodes' engines, connected to all at once.
 
-use futures_util::future::join_all;
+use std::time::Instant;
 
+use super::nodes::{self, Limits};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use crate::engine::docker::Engine;
 
-/// Every node with its engine, or why that cannot be used.
+/// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
-    join_all(plan.nodes.iter().map(|node| async move {
-        let engine = Engine::connect(&node.engine).await.map_err(|error| {
+    let limits = Limits::default();
+    let opened = nodes::open(&plan.nodes, limits).await;
+    nodes::side_by_side(plan.nodes.iter().zip(opened), limits.width, |(node, opened)| async move {
+        let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|error| {
             let mut problem = Problem::of("connect", &node.name, error.message);
             problem.fix = error.hints;
             problem
         });
         (node, engine)
-    }))
+    })
     .await
 }
 

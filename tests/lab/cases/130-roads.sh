@@ -6,7 +6,7 @@ for name in host other user stranger; do ssh-keygen -q -t ed25519 -N '' -C "$nam
 # sshd reads it as the user who comes, and the lab's folder is root's.
 install -m 644 "$keys/user.pub" /run/lab/authorized
 # Folders of roads, apart from those of others.
-export TMPDIR=/run/lab/tmp
+export TMPDIR=$LAB/t
 mkdir -p "$TMPDIR"
 useradd --no-create-home --home-dir / --shell /bin/sh ann 2>/dev/null
 usermod -p '*' ann
@@ -70,7 +70,7 @@ tls=tcp://127.0.0.1:2376
 said() { grep -qF -- "$1" <<<"$error"; }
 nothing_left() {
     sleep 0.3
-    [ -z "$(find "$TMPDIR" -name 'envdoc-*')" ] && ! pgrep -f "[s]sh .*/envdoc-.*/control" >/dev/null
+    [ -z "$(find "$TMPDIR" -name 'envdoc-*')" ] && ! pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control" >/dev/null
 }
 
 for road in ssh tls; do
@@ -152,11 +152,11 @@ for signal in INT KILL; do
     "${AS[@]}" /run/lab/envdoc build "$LAB/context" --file "$LAB/context/Slow" --host "$ssh" >/dev/null 2>"$LAB/stderr" &
     slow=$!
     sleep 4
-    check_that "$signal: the road was open" eval 'pgrep -f "[s]sh .*/envdoc-.*/control" >/dev/null'
+    check_that "$signal: the road was open" eval 'pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control" >/dev/null'
     kill -"$signal" "$slow"
     wait "$slow" 2>/dev/null
     sleep 1
-    check_that "$signal: ssh has ended" eval '! pgrep -f "[s]sh .*/envdoc-.*/control"'
+    check_that "$signal: ssh has ended" eval '! pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control"'
     [ "$signal" = KILL ] || check_that "$signal: nothing is left" nothing_left
     rm -rf "$TMPDIR"/envdoc-*
 done
