@@ -23,19 +23,19 @@ chmod +x "$work/bin/envdoc"
 { echo "name: bench"; echo "image: bench:1"; echo "nodes:"; } >"$work/cluster.yaml"
 for number in $(seq "$count"); do
     port=$((23000 + number))
-    printf '%s\n' "Port $port" "ListenAddress 127.0.0.1" "HostKey $work/host" "PidFile none" "UsePAM no" "StrictModes no" \
+    printf '%s\n' "Port $port" "ListenAddress 127.0.1.$number" "HostKey $work/host" "PidFile none" "UsePAM no" "StrictModes no" \
         "AuthorizedKeysFile $work/authorized" "SetEnv PATH=$work/bin:/usr/bin:/bin" "MaxStartups 100" >"$work/sshd-$number"
     /usr/sbin/sshd -D -f "$work/sshd-$number" -E "$work/log-$number" &
     pids+=($!)
-    echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
-    printf 'Host n%s\n  HostName 127.0.0.1\n  Port %s\n' "$number" "$port" >>"$work/ssh"
-    echo "  - {name: n$number, address: 127.0.0.1, engine: \"ssh://root@n$number\", gpus: 0, slots: 1}" >>"$work/cluster.yaml"
+    echo "[127.0.1.$number]:$port $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
+    printf 'Host n%s\n  HostName 127.0.1.%s\n  Port %s\n' "$number" "$number" "$port" >>"$work/ssh"
+    echo "  - {name: n$number, address: 127.0.1.$number, engine: \"ssh://root@n$number\", gpus: 0, slots: 1}" >>"$work/cluster.yaml"
 done
 printf 'Host *\n  User root\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n  BatchMode yes\n  LogLevel ERROR\n' "$work" "$work" >>"$work/ssh"
 sleep 1
 export ENVDOC_SSH_CONFIG=$work/ssh
 names=$(seq -f 'n%g' -s, "$count")
-seconds() { local start end; start=$(date +%s%N); "$@" >"$work/out" 2>"$work/err" || true; end=$(date +%s%N); awk -v ns=$((end - start)) 'BEGIN { printf "%.2f", ns / 1e9 }'; }
+seconds() { local start end; start=$(date +%s%N); "$@" >"$work/out" 2>"$work/err" || [ -s "$work/out" ] || cat "$work/err" >&2; end=$(date +%s%N); awk -v ns=$((end - start)) 'BEGIN { printf "%.2f", ns / 1e9 }'; }
 pdsh() { PDSH_RCMD_TYPE=ssh PDSH_SSH_ARGS="-F $work/ssh %h" command pdsh -S -f 32 -w "$names" "$@"; }
 one() { ssh -F "$work/ssh" n1 "$@"; }
 printf '%-10s %-28s %-28s %-28s %-28s\n' round "ssh, one endpoint (s)" "pdsh, true (s)" "pdsh, envdoc snapshot (s)" "envdoc cluster check (s)"
