@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # `envdoc cluster check` over many SSH endpoints, beside pdsh on the same ones in the same run.
 #
-#     benches/cluster-check.sh [ENDPOINTS] [ROUNDS]      64 and 3 unless said otherwise; needs sshd, pdsh, jq
+#     benches/cluster-check.sh [ENDPOINTS] [ROUNDS]      64 and 3 unless said otherwise; needs root, sshd, pdsh, jq
 #
-# The endpoints are sshds on loopback ports with keys of their own. Their `envdoc snapshot` answers with a recorded server; the worker
+# The endpoints are sshds on this machine with keys of their own. Their `envdoc snapshot` answers with a recorded server; the worker
 # is the real one. All run on this machine, so what the cores can do is shared by both sides of every connection.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,7 +11,12 @@ count=${1:-64} rounds=${2:-3}
 envdoc=$(realpath "${ENVDOC:-target/release/envdoc}")
 work=$(mktemp -d /tmp/bench.XXXXXX)
 pids=()
-clean() { kill "${pids[@]}" 2>/dev/null || true; rm -rf "$work"; }
+# Addresses of their own on the loopback, of the block that is set aside for measurements: 127.0.0.0/8 is no address of a node.
+clean() {
+    kill "${pids[@]}" 2>/dev/null || true
+    for number in $(seq "$count"); do ip address del "198.18.1.$number/32" dev lo 2>/dev/null || true; done
+    rm -rf "$work"
+}
 trap clean EXIT
 mkdir -p "$work/bin" /run/sshd
 ssh-keygen -q -t ed25519 -N '' -f "$work/host"
@@ -23,13 +28,14 @@ chmod +x "$work/bin/envdoc"
 { echo "name: bench"; echo "image: bench:1"; echo "nodes:"; } >"$work/cluster.yaml"
 for number in $(seq "$count"); do
     port=$((23000 + number))
-    printf '%s\n' "Port $port" "ListenAddress 127.0.1.$number" "HostKey $work/host" "PidFile none" "UsePAM no" "StrictModes no" \
+    ip address add "198.18.1.$number/32" dev lo
+    printf '%s\n' "Port $port" "ListenAddress 198.18.1.$number" "HostKey $work/host" "PidFile none" "UsePAM no" "StrictModes no" \
         "AuthorizedKeysFile $work/authorized" "SetEnv PATH=$work/bin:/usr/bin:/bin" "MaxStartups 100" >"$work/sshd-$number"
     /usr/sbin/sshd -D -f "$work/sshd-$number" -E "$work/log-$number" &
     pids+=($!)
-    echo "[127.0.1.$number]:$port $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
-    printf 'Host n%s\n  HostName 127.0.1.%s\n  Port %s\n' "$number" "$number" "$port" >>"$work/ssh"
-    echo "  - {name: n$number, address: 127.0.1.$number, engine: \"ssh://root@n$number\", gpus: 0, slots: 1}" >>"$work/cluster.yaml"
+    echo "[198.18.1.$number]:$port $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
+    printf 'Host n%s\n  HostName 198.18.1.%s\n  Port %s\n' "$number" "$number" "$port" >>"$work/ssh"
+    echo "  - {name: n$number, address: 198.18.1.$number, engine: \"ssh://root@n$number\", gpus: 0, slots: 1}" >>"$work/cluster.yaml"
 done
 printf 'Host *\n  User root\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n  BatchMode yes\n  LogLevel ERROR\n' "$work" "$work" >>"$work/ssh"
 sleep 1

@@ -57,7 +57,7 @@ pub fn of(address: &SshAddress, stderr: &str, stdout: &str) -> Blocked {
     ];
     for (words, hint) in hints {
         if let Some(line) = line(words) {
-            return Blocked::new(format!("ssh: {line}")).hint(*hint);
+            return Blocked::new(format!("ssh: {}", line.trim_start_matches("ssh: "))).hint(*hint);
         }
     }
     let said: Vec<&str> =
