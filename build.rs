@@ -12,14 +12,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=catalog");
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut list = String::from("&[\n");
+    // Signatures are many small files: they become one list, which is parsed when the first is asked for.
+    let mut signatures = Vec::new();
     for name in names(Path::new("catalog"))? {
         let text = fs::read_to_string(Path::new("catalog").join(&name))?;
         let rows: serde_yaml::Value =
             serde_yaml::from_str(&text).map_err(|error| format!("catalog/{name}: {error}"))?;
+        if name.starts_with("signatures/") {
+            signatures.push(rows);
+            continue;
+        }
         writeln!(list, "    ({name:?}, {:?}),", serde_json::to_string(&rows)?)?;
     }
     list.push_str("]\n");
     fs::write(out.join("catalog.rs"), list)?;
+    fs::write(out.join("signatures.json"), serde_json::to_string(&signatures)?)?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod checks;
 pub mod cli;
 pub mod cluster;
+pub mod diagnose;
 pub mod engine;
 pub mod error;
 pub mod facts;

@@ -192,6 +192,41 @@ fn every_check_can_be_explained_and_is_listed() {
 }
 
 #[test]
+fn an_error_is_explained_or_said_to_be_unknown() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["driver-nvml-version-mismatch"], "# driver-nvml-version-mismatch"),
+        (
+            &["Failed to initialize NVML: Driver/library version mismatch"],
+            "envdoc check --only driver-library-mismatch",
+        ),
+        (&["NVRM: Xid (PCI:0000:38:00): 31, pid=7, name=python, MMU Fault"], "Xid 31, memory page fault"),
+        (&["xid", "79"], "# Xid 79"),
+        (&["sxid 12028"], "# SXid 12028"),
+        (&["ncclSystemError"], "# nccl-unhandled-system-error"),
+        (&["CUDA error 803"], "# cuda-compat-mismatch-803"),
+        (&["cudaErrorECCUncorrectable"], "# CUDA error 214"),
+        (&["cuda 12.7"], "# cuda"),
+    ];
+    for (words, wanted) in cases {
+        let output = envdoc(&[&["explain"], *words].concat());
+        let shown = text(&output.stdout);
+        assert!(
+            output.status.success() && shown.to_lowercase().contains(&wanted.to_lowercase()),
+            "{words:?}: {shown}"
+        );
+        assert!(!shown.contains('{'), "{shown}");
+    }
+    let (code, says) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
+    assert!(
+        code == 2 && says.contains("does not know what it means") && !says.contains("did you mean"),
+        "{says}"
+    );
+    let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
+    assert!(says.contains("does not know what it means"), "{says}");
+    assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
+}
+
+#[test]
 fn a_snapshot_of_this_machine_judges_as_the_machine_does() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("here.json").to_string_lossy().into_owned();

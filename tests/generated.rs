@@ -6,11 +6,13 @@ use std::fs;
 use std::path::Path;
 
 use envdoc::catalog::mirrors;
+use envdoc::catalog::signatures::{self, Component};
 use envdoc::checks::fleet::FLEET_CHECKS;
 use envdoc::checks::{self, CHECKS, Group};
 use envdoc::cli::Cli;
 use envdoc::cli::image::{ImageArgs, Settled};
 use envdoc::cluster::request::ClusterRequest;
+use envdoc::diagnose::says;
 use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
@@ -106,6 +108,33 @@ fn lints() {
         let _ = writeln!(text, "#### Found in\n\n```{language}\n# {}\n{}```\n", example.name, example.text);
     }
     same("docs/lints.md", &text);
+}
+
+#[test]
+fn signatures() {
+    let all = signatures::all();
+    let mut text = format!(
+        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit there. -->\n\n\
+         The {} wordings by which failures are recognised. `envdoc explain 'a line of a log'` finds those that match;\n\
+         `envdoc explain ID` shows causes, what tells them apart, fixes, example lines and the source, offline.\n\n\
+         A *root cause* is where a failure began; a *symptom* follows from something else; *context* is no failure by itself.\n\n",
+        all.len()
+    );
+    for component in Component::ALL {
+        let _ = writeln!(
+            text,
+            "## {}\n\n| signature | is | says | causes |\n|---|---|---|---|",
+            component.title()
+        );
+        for one in all.iter().filter(|one| one.component == *component) {
+            let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause.as_str()).collect();
+            let cells = [one.role.says().to_owned(), says::general(&one.says), causes.join("; ")];
+            let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
+            let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
+        }
+        text.push('\n');
+    }
+    same("docs/signatures.md", &(text.trim_end().to_owned() + "\n"));
 }
 
 fn capital(text: &str) -> String {

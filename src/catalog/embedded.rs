@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, mirrors, nccl, packages,
-    presets, systems, toolkit, torch, variables, xids,
+    cuda, cuda_errors, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, mirrors, nccl,
+    packages, presets, sxids, systems, toolkit, torch, variables, xids,
 };
 
 /// One file of the catalog.
@@ -76,6 +76,11 @@ static FILES: &[File] = &[
             named("forward_compatibility", &["toolkit"], Versions),
         ],
     ),
+    file::<file::Table<cuda_errors::CudaError>>(
+        "cuda_errors.yaml",
+        include_str!("../../catalog/cuda_errors.yaml"),
+        &[by(&["number"], Numbers)],
+    ),
     file::<deepspeed::File>(
         "deepspeed.yaml",
         include_str!("../../catalog/deepspeed.yaml"),
@@ -141,6 +146,11 @@ static FILES: &[File] = &[
         include_str!("../../catalog/presets.yaml"),
         &[by(&["name"], Alphabet)],
     ),
+    file::<file::Table<sxids::Sxid>>(
+        "sxids.yaml",
+        include_str!("../../catalog/sxids.yaml"),
+        &[by(&["number"], Numbers)],
+    ),
     file::<systems::File>(
         "systems.yaml",
         include_str!("../../catalog/systems.yaml"),
@@ -148,6 +158,7 @@ static FILES: &[File] = &[
             named("systems", &["id"], Free),
             named("pythons", &["python"], Versions),
             named("python_sources", &["system"], Free),
+            named("dnf_pythons", &["system", "python"], Free),
             named("compilers", &["cuda_from", "cuda_to"], Free),
         ],
     ),
@@ -215,7 +226,9 @@ mod tests {
             }
         }
         on_disk.sort();
-        let mut listed: Vec<String> = all().map(|file| file.name.into_owned()).collect();
+        let signatures = super::super::signatures::all().iter();
+        let signatures = signatures.map(|one| format!("signatures/{}/{}.yaml", one.component.id(), one.id));
+        let mut listed: Vec<String> = all().map(|file| file.name.into_owned()).chain(signatures).collect();
         listed.sort();
         assert_eq!(listed, on_disk, "catalog/ and the lists in embedded.rs and packages.rs");
     }

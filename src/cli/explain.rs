@@ -1,22 +1,26 @@
 //! `envdoc explain`.
 
+use crate::catalog::signatures;
 use crate::checks::CHECKS;
 use crate::checks::fleet::FLEET_CHECKS;
+use crate::diagnose::code::{Code, code};
+use crate::diagnose::scan::{Hit, scan};
 use crate::error::{Error, Kind};
 use crate::inspect::judge::QUESTIONS;
 use crate::lint::RULES;
-use crate::report::{explain, lint, screen};
+use crate::report::{explain, lint, screen, signature};
 use crate::resolve::exists;
 use crate::resolve::world::World;
 
-/// Tell what a check looks at or a rule of lint finds, or whether a version exists, what it is and what does instead.
+/// Tell what a check looks at or a rule of lint finds, what an error means, or whether a version exists and what does instead.
 ///
-/// Offline, from the catalog. Ids of checks (`envdoc checks` lists them), of rules (`envdoc lint --rules`) and of constraints; `torch==2.6.0+cu121`, `torch 2.6`,
-/// `numpy 1.26.4`, `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`,
-/// `nvidia/cuda:12.1-base`.
+/// Offline, from the catalog. A line of a log with an error (in quotes), `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`;
+/// ids of signatures (docs/signatures.md), of checks (`envdoc checks` lists them), of rules (`envdoc lint --rules`) and of
+/// constraints; `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`,
+/// `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`, `nvidia/cuda:12.1-base`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Id of a check, a rule or a constraint, or a thing with its version.
+    /// Id, a thing with its version, or a line with an error.
     #[arg(required = true, value_name = "ID")]
     words: Vec<String>,
 }
@@ -39,6 +43,13 @@ impl Args {
         if let Some(question) = QUESTIONS.iter().find(|question| question.id == id) {
             return screen::print(&explain::question(question)).map(|()| 0);
         }
+        if let Some(shown) = failure(text, &id) {
+            return shown.and_then(|shown| screen::print(&shown)).map(|()| 0);
+        }
+        // Things have names of a few words: a sentence is none of them, and the nearest name would be a guess.
+        if text.split_whitespace().count() > 4 || text.contains('\n') {
+            return Err(unmatched());
+        }
         if let Some(explanation) = exists::thing(World::get(), text) {
             return screen::print(&explain::thing(&explanation, screen::width())).map(|()| 0);
         }
@@ -60,4 +71,45 @@ impl Args {
         Err(error
             .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else can be asked"))
     }
+}
+
+/// What is known of a text as a failure: a signature's id, a number, or a line; `None` where it is none of them.
+fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
+    let width = screen::width();
+    if let Some(one) = signatures::signature(id) {
+        return Some(Ok(signature::signature(one, width)));
+    }
+    match code(text) {
+        Some(Code::Xid(row)) => return Some(Ok(signature::of_xid(row, width))),
+        Some(Code::Sxid(row)) => return Some(Ok(signature::of_sxid(row, width))),
+        Some(Code::Cuda(row)) => {
+            let lines = format!("CUDA error: {}\n{}", row.text, row.name);
+            return Some(Ok(signature::of_cuda(row, &found(&lines), width)));
+        }
+        Some(Code::Unknown(kind, number)) => {
+            let says = format!("the catalog has no {kind} {number}");
+            return Some(Err(Error::new(Kind::Usage, says)));
+        }
+        None => {}
+    }
+    let hits = found(text);
+    (!hits.is_empty()).then(|| Ok(signature::hits(&hits, width)))
+}
+
+/// What lines match, each signature once, those that explain most first.
+fn found(lines: &str) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for hit in lines.lines().flat_map(scan) {
+        if !hits.iter().any(|known| known.signature.id == hit.signature.id) {
+            hits.push(hit);
+        }
+    }
+    hits.sort_by_key(|hit| hit.signature.role);
+    hits
+}
+
+fn unmatched() -> Error {
+    let count = signatures::all().len();
+    Error::new(Kind::Usage, "no signature matches this line: envdoc does not know what it means")
+        .hint(format!("it knows {count} wordings of failures (docs/signatures.md); the line before or the first error of the log may be one"))
 }

@@ -68,7 +68,7 @@ pub fn thing(explanation: &Explanation, width: usize) -> String {
 }
 
 /// A line wrapped, what does not fit on the first one indented.
-fn hanging(line: &str, indent: usize, width: usize) -> String {
+pub(super) fn hanging(line: &str, indent: usize, width: usize) -> String {
     let indent = " ".repeat(indent);
     // Commands and addresses are copied whole.
     let options = textwrap::Options::new(width)

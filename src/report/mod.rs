@@ -15,6 +15,7 @@ pub mod markdown;
 pub mod matrix;
 pub mod resolve;
 pub mod screen;
+pub mod signature;
 pub mod smoke;
 pub mod text;
 

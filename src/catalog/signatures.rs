@@ -1,0 +1,307 @@
+//! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its causes apart.
+//!
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build.rs` puts them into one list, which is parsed when the first
+//! is asked for; see [`crate::diagnose`] for how lines are matched.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+/// Whose failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Component {
+    /// Docker's engine, client and builder.
+    Docker,
+    /// Swarm and its overlay networks.
+    Swarm,
+    /// NVIDIA's container toolkit.
+    Toolkit,
+    /// NVIDIA's driver.
+    Driver,
+    /// The Linux kernel and the machine's buses.
+    Kernel,
+    /// CUDA's runtime and libraries.
+    Cuda,
+    /// NCCL.
+    Nccl,
+    /// PyTorch.
+    Torch,
+    /// DeepSpeed.
+    Deepspeed,
+    /// ssh and pdsh.
+    Ssh,
+    /// Names, routes, proxies and certificates.
+    Network,
+    /// Python and its packages.
+    Python,
+    /// File systems.
+    Disk,
+    /// The machine's memory, shared memory too.
+    Memory,
+}
+
+impl Component {
+    /// Every component, from the container down to the machine and back up to the job.
+    pub const ALL: &[Component] = &[
+        Component::Docker,
+        Component::Swarm,
+        Component::Toolkit,
+        Component::Driver,
+        Component::Kernel,
+        Component::Cuda,
+        Component::Nccl,
+        Component::Torch,
+        Component::Deepspeed,
+        Component::Ssh,
+        Component::Network,
+        Component::Python,
+        Component::Disk,
+        Component::Memory,
+    ];
+
+    /// Its folder below `catalog/signatures/`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Component::Docker => "docker",
+            Component::Swarm => "swarm",
+            Component::Toolkit => "toolkit",
+            Component::Driver => "driver",
+            Component::Kernel => "kernel",
+            Component::Cuda => "cuda",
+            Component::Nccl => "nccl",
+            Component::Torch => "torch",
+            Component::Deepspeed => "deepspeed",
+            Component::Ssh => "ssh",
+            Component::Network => "network",
+            Component::Python => "python",
+            Component::Disk => "disk",
+            Component::Memory => "memory",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Component::Docker => "Docker",
+            Component::Swarm => "Docker Swarm",
+            Component::Toolkit => "NVIDIA container toolkit",
+            Component::Driver => "NVIDIA driver",
+            Component::Kernel => "Kernel and buses",
+            Component::Cuda => "CUDA",
+            Component::Nccl => "NCCL",
+            Component::Torch => "PyTorch",
+            Component::Deepspeed => "DeepSpeed",
+            Component::Ssh => "ssh and pdsh",
+            Component::Network => "Network",
+            Component::Python => "Python packages",
+            Component::Disk => "Disks",
+            Component::Memory => "Memory",
+        }
+    }
+}
+
+/// What a line with this wording is in the story of a failure. Ordered by how much it explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Where it began.
+    Root,
+    /// What follows from something else.
+    Symptom,
+    /// No failure by itself: it helps to understand one.
+    Context,
+}
+
+impl Role {
+    /// In words.
+    pub fn says(self) -> &'static str {
+        match self {
+            Role::Root => "a root cause",
+            Role::Symptom => "a symptom of something else",
+            Role::Context => "no failure by itself",
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// A notice.
+    Info,
+    /// It may become worse.
+    Warning,
+    /// Something did not work.
+    Error,
+    /// The job or the machine cannot go on.
+    Fatal,
+}
+
+impl Severity {
+    /// The word.
+    pub fn id(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+            Severity::Fatal => "fatal",
+        }
+    }
+}
+
+/// How it is known that programs really say this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verified {
+    /// Read in the program's source or in its strings.
+    SourceCode,
+    /// Read in the log of a real failure.
+    RealLog,
+}
+
+impl Verified {
+    /// In words.
+    pub fn says(self) -> &'static str {
+        match self {
+            Verified::SourceCode => "the program's source",
+            Verified::RealLog => "a real log",
+        }
+    }
+}
+
+/// One of the causes that end in the same words.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// The cause in a few words.
+    pub cause: String,
+    /// What tells it from the others: the id of a check, or a command.
+    pub check: String,
+    /// What to do.
+    pub fix: String,
+    /// What to type; words in capitals are to be replaced.
+    #[serde(default)]
+    pub commands: Vec<String>,
+}
+
+/// One wording of a failure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// Its id, which is the name of its file.
+    pub id: String,
+    /// Whose failure it is.
+    pub component: Component,
+    /// What it is in the story of a failure.
+    pub role: Role,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A regular expression for one line.
+    pub pattern: String,
+    /// Texts of which every matching line has at least one.
+    pub literals: Vec<String>,
+    /// The named groups of the pattern.
+    #[serde(default)]
+    pub captures: Vec<String>,
+    /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
+    pub says: String,
+    /// What it means.
+    pub meaning: String,
+    /// What may be behind it, the likely first.
+    pub causes: Vec<Cause>,
+    /// Ids of the signatures that follow from it.
+    #[serde(default)]
+    pub leads_to: Vec<String>,
+    /// The first version of the component with these words; `None`: not known.
+    pub since: Option<String>,
+    /// The last version of the component with these words; `None`: not known, or it has them still.
+    pub until: Option<String>,
+    /// Lines that match.
+    pub matches: Vec<String>,
+    /// Lines that look alike and do not match.
+    pub not_matches: Vec<String>,
+    /// Where this was read.
+    pub source: String,
+    /// How it is known that programs really say this.
+    pub verified: Verified,
+}
+
+/// All signatures, by component's folder and id.
+///
+/// # Panics
+/// When the embedded list is not what [`Signature`] says; a test reads it.
+pub fn all() -> &'static [Signature] {
+    static ROWS: OnceLock<Vec<Signature>> = OnceLock::new();
+    const TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/signatures.json"));
+    ROWS.get_or_init(|| match serde_json::from_str(TEXT) {
+        Ok(rows) => rows,
+        Err(error) => panic!("catalog/signatures: {error}"),
+    })
+}
+
+/// The signature with this id.
+pub fn signature(id: &str) -> Option<&'static Signature> {
+    all().iter().find(|one| one.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::checks::{CHECKS, fleet::FLEET_CHECKS};
+
+    #[test]
+    fn ids_are_unique_and_are_no_check() {
+        let mut seen = BTreeSet::new();
+        for one in all() {
+            assert!(seen.insert(&one.id), "{} twice", one.id);
+            assert!(!CHECKS.iter().any(|check| check.id == one.id), "{} is a check too", one.id);
+        }
+    }
+
+    #[test]
+    fn what_a_signature_leads_to_exists() {
+        for one in all() {
+            for id in &one.leads_to {
+                assert!(signature(id).is_some() && *id != one.id, "{}: leads to {id}", one.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_check_exists() {
+        const COMMANDS: &[&str] = &["nvidia-smi"];
+        let known = |id: &str| {
+            CHECKS.iter().any(|check| check.id == id) || FLEET_CHECKS.iter().any(|check| check.id == id)
+        };
+        for one in all() {
+            for cause in &one.causes {
+                let check = &cause.check;
+                let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+                let like_an_id = check.contains('-') && check.chars().all(letters);
+                let fine = !like_an_id || COMMANDS.contains(&check.as_str()) || known(check);
+                assert!(fine, "{}: there is no check {check}", one.id);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_empty() {
+        for one in all() {
+            let texts = [&one.says, &one.meaning, &one.source, &one.pattern];
+            assert!(texts.iter().all(|text| text.trim().len() > 3), "{}", one.id);
+            assert!(!one.causes.is_empty() && !one.matches.is_empty() && !one.not_matches.is_empty());
+            for cause in &one.causes {
+                let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(&cause.commands);
+                assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
+            }
+            assert!(
+                !one.literals.is_empty() && one.literals.iter().all(|text| text.len() >= 8),
+                "{}",
+                one.id
+            );
+        }
+    }
+}
