@@ -223,6 +223,8 @@ fn an_error_is_explained_or_said_to_be_unknown() {
     );
     let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
     assert!(says.contains("does not know what it means"), "{says}");
+    let (_, says) = refused(&["explain", "docker: weird"]);
+    assert!(says.contains("does not know what it means") && !says.contains("did you mean"), "{says}");
     assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
 }
 

@@ -10,7 +10,7 @@ use super::file;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CudaError {
-    /// 803. The numbers are those since CUDA 10.1.
+    /// 803; as CUDA 12 and 13 number them.
     pub number: u32,
     /// `cudaErrorSystemDriverMismatch`.
     pub name: String,

@@ -47,7 +47,7 @@ impl Args {
             return shown.and_then(|shown| screen::print(&shown)).map(|()| 0);
         }
         // Things have names of a few words: a sentence is none of them, and the nearest name would be a guess.
-        if text.split_whitespace().count() > 4 || text.contains('\n') {
+        if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
             return Err(unmatched());
         }
         if let Some(explanation) = exists::thing(World::get(), text) {
@@ -87,8 +87,13 @@ fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
             return Some(Ok(signature::of_cuda(row, &found(&lines), width)));
         }
         Some(Code::Unknown(kind, number)) => {
-            let says = format!("the catalog has no {kind} {number}");
-            return Some(Err(Error::new(Kind::Usage, says)));
+            let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
+            return Some(Err(match kind {
+                "CUDA error" => {
+                    error.hint("it has those of CUDA 12 and 13; older releases may number otherwise")
+                }
+                _ => error,
+            }));
         }
         None => {}
     }
