@@ -39,9 +39,11 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
     let started = Instant::now();
     let mut last = "unknown".to_owned();
+    // What was before does not count: a port that was taken may be free by now.
+    let mut before = None;
     while started.elapsed() < BECOMING {
         match container::look(engine, &node.name).await {
-            Ok(Some(found)) => match state(&found, started.elapsed()) {
+            Ok(Some(found)) => match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
                 State::Well(says) => return Ok(says),
                 State::Never(says) => {
                     return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
@@ -78,8 +80,8 @@ enum State {
     Never(String),
 }
 
-fn state(found: &Found, waited: Duration) -> State {
-    if found.restarts > 1 || (!found.running && found.status != "created" && found.status != "restarting") {
+fn state(found: &Found, before: i64, waited: Duration) -> State {
+    if found.restarts > before + 1 || (!found.running && found.status != "created" && found.status != "restarting") {
         let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
         let memory = if found.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
         return State::Never(format!("{}{exit}{memory}", found.status));
