@@ -323,6 +323,7 @@ mod tests {
     const STALL: Duration = Duration::from_secs(10);
 
     /// A ring of so many ranks on the loopback.
+    #[expect(clippy::disallowed_methods, reason = "the ranks of this test are threads of its own")]
     fn ring(world: usize, stall: Duration) -> Vec<Ring> {
         let listeners: Vec<TcpListener> =
             (0..world).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
