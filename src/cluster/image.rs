@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn who_gets_the_image_from_whom() {
         let text =
-            "name: c\nimage: IMAGE\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
+            "name: abc\nimage: IMAGE\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
         let plan = |image: &str| {
             let request =
                 crate::cluster::request::ClusterRequest::parse("x", &text.replace("IMAGE", image)).unwrap();

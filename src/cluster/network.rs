@@ -159,7 +159,7 @@ mod tests {
 
     fn plan(network: &str) -> ClusterPlan {
         let text = format!(
-            "name: c\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
+            "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
         );
         let request = crate::cluster::request::ClusterRequest::parse("x", &text).unwrap();
         crate::cluster::settle::settle(&request).unwrap()
@@ -176,7 +176,7 @@ mod tests {
             scope: "swarm".into(),
             attachable: true,
             mtu: Some(1450),
-            labels: [(LABEL.to_owned(), "c".to_owned())].into(),
+            labels: [(LABEL.to_owned(), "abc".to_owned())].into(),
             ..Network::default()
         };
         let asked = plan("{}");

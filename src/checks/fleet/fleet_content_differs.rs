@@ -12,8 +12,9 @@ pub const CHECK: FleetCheck = FleetCheck {
     summary: "code and data that must be the same on every machine are",
     explain: "\
 ## What it checks
-The paths of cluster.yaml with `check: same-content`, on every machine: names, kinds, sizes, modes and contents
-of everything below them, as one digest. Owners and times do not count. `.git` and `__pycache__` are left out.
+The paths of cluster.yaml with `check: same-content`, on every machine: names, kinds, sizes, modes and
+contents of everything below them, as one digest. Owners and times do not count. `.git` and `__pycache__`
+are left out.
 
 ## Why it matters
 Ranks with unlike code disagree about the shapes that they exchange: a hang or an error in NCCL that nothing
