@@ -207,7 +207,8 @@ fn compose_files_are_merged() {
         ["compose.yaml:2 gpu-request-missing"]
     );
     let both = rules(&[".", "--only", "gpu-request-missing,gpu-request-invalid"]);
-    assert_eq!(both, ["compose.override.yaml:3 gpu-request-invalid"]);
+    // A request without capabilities is none, and invalid where it stands.
+    assert_eq!(both, ["compose.yaml:2 gpu-request-missing", "compose.override.yaml:3 gpu-request-invalid"]);
     assert_eq!(
         rules(&["-f", "compose.yaml", "-f", "gpu.yaml", "--only", "gpu-request-missing"]),
         Vec::<String>::new()

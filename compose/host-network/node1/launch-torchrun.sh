@@ -2,4 +2,4 @@
 # rendered by envdoc 0.1.0 from compose/host-network/cluster.yaml
 # Starts this node's part of a job; the others wait for it, so run theirs too: ./launch-torchrun.sh SCRIPT [ARGUMENT …]
 set -eu
-exec docker exec -i -u trainer node1 /etc/envdoc/enter torchrun --nnodes=2 --node-rank=0 --nproc-per-node=8 --master-addr=node1 --master-port=29500 "$@"
+exec docker exec -i -u trainer node1 /etc/envdoc/enter torchrun --nnodes=2 --node_rank=0 --nproc_per_node=8 --master_addr=node1 --master_port=29500 "$@"
