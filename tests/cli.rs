@@ -75,7 +75,10 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["build", "--file", "Cargo.toml", "--cache-from", "type=gha"], "type=registry,ref=NAME"),
         (&["build", "--file", "Cargo.toml", "--build-arg", "NO_SUCH_VARIABLE_7"], "no such variable"),
         (&["build", "--file", "Cargo.toml", "--platform", "linux/amd64,linux/arm64"], "one platform"),
-        (&["build", "--file", "Cargo.toml", "--host", "carrier-pigeon://gpu"], "unix://, tcp:// and ssh:// only"),
+        (
+            &["build", "--file", "Cargo.toml", "--host", "carrier-pigeon://gpu"],
+            "unix://, tcp:// and ssh:// only",
+        ),
         (&["build", "--file", "Cargo.toml", "--host", "unix:///no/such/socket"], "cannot be used"),
         (&["build", "--torch", "2.9", "--copy", "src:/src", "/no/such/folder"], "/no/such/folder"),
         (&["chekc"], "check"),

@@ -43,13 +43,15 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Pr
     let mut before = None;
     while started.elapsed() < BECOMING {
         match container::look(engine, &node.name).await {
-            Ok(Some(found)) => match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
-                State::Well(says) => return Ok(says),
-                State::Never(says) => {
-                    return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
+            Ok(Some(found)) => {
+                match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
+                    State::Well(says) => return Ok(says),
+                    State::Never(says) => {
+                        return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
+                    }
+                    State::NotYet(says) => last = says,
                 }
-                State::NotYet(says) => last = says,
-            },
+            }
             Ok(None) => {
                 return Err(Problem::of(
                     STEP,
@@ -81,7 +83,9 @@ enum State {
 }
 
 fn state(found: &Found, before: i64, waited: Duration) -> State {
-    if found.restarts > before + 1 || (!found.running && found.status != "created" && found.status != "restarting") {
+    if found.restarts > before + 1
+        || (!found.running && found.status != "created" && found.status != "restarting")
+    {
         let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
         let memory = if found.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
         return State::Never(format!("{}{exit}{memory}", found.status));

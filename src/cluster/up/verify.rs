@@ -1,7 +1,7 @@
 //! The step `verify`: what the cluster is for, tried from inside every container to every other.
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
@@ -25,6 +25,11 @@ const SIZING: Duration = Duration::from_secs(20);
 const LISTENING: Duration = Duration::from_secs(60);
 /// The longest that an ssh from one container to another may take.
 const SSH: Duration = Duration::from_secs(20);
+/// How long the engines of a swarm may take until each knows of every container: what the gossip lost comes with the next exchange of whole
+/// tables, which is every 30 s (moby:libnetwork/networkdb, bulkSyncTables).
+const SPREADING: Duration = Duration::from_secs(40);
+/// The pause before what did not answer is tried again.
+const AGAIN: Duration = Duration::from_secs(3);
 /// Pairs that are tried at once.
 const AT_ONCE: usize = 32;
 /// The port over which a swarm's members gossip.
@@ -106,11 +111,18 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
 async fn pairs(work: &Work<'_>, inside: &[Inside<'_>]) -> Result<(), Vec<Problem>> {
     let ordered = (0..inside.len()).flat_map(|from| (0..inside.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
-    let tried: Vec<Tried> = stream::iter(ordered)
-        .map(|(from, to)| pair(work, inside, from, to))
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await;
+    let start = Instant::now();
+    let mut tried = of_pairs(work, inside, ordered).await;
+    while work.plan.network.kind == NetworkKind::Overlay && start.elapsed() < SPREADING {
+        let (dead, alive): (Vec<Tried>, Vec<Tried>) = tried.into_iter().partition(dead);
+        tried = alive;
+        if dead.is_empty() {
+            break;
+        }
+        work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows of every container");
+        tokio::time::sleep(AGAIN).await;
+        tried.extend(of_pairs(work, inside, dead.iter().map(|one| (one.from, one.to)).collect()).await);
+    }
     let problems = if tried.iter().all(|tried| well(tried, inside[tried.from].mtu)) {
         Vec::new()
     } else {
@@ -132,6 +144,19 @@ async fn pairs(work: &Work<'_>, inside: &[Inside<'_>]) -> Result<(), Vec<Problem
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+async fn of_pairs(work: &Work<'_>, inside: &[Inside<'_>], pairs: Vec<(usize, usize)>) -> Vec<Tried> {
+    stream::iter(pairs)
+        .map(|(from, to)| pair(work, inside, from, to))
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await
+}
+
+/// Whether one does not find the other at all.
+fn dead(tried: &Tried) -> bool {
+    tried.name.is_err() || tried.connects.is_err()
 }
 
 async fn pair(work: &Work<'_>, inside: &[Inside<'_>], from: usize, to: usize) -> Tried {
@@ -235,8 +260,7 @@ fn says(one: &Inside<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
 /// Why pairs do not reach each other: what their machines see of each other decides.
 async fn causes(work: &Work<'_>, inside: &[Inside<'_>], tried: &[Tried]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let dead: Vec<&Tried> =
-        tried.iter().filter(|tried| tried.connects.is_err() || tried.name.is_err()).collect();
+    let dead: Vec<&Tried> = tried.iter().filter(|tried| dead(tried)).collect();
     if !dead.is_empty() {
         problems.extend(underlay(work, inside, &dead).await);
     }
