@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # cluster check over SSH: envdoc brought along, what lies between two hosts tried, each fault named
+# needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 hosts_start 2 || return 1
