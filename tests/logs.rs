@@ -3,6 +3,13 @@
 //! A log's answer is the first root in it, else the first symptom: what `explain` says of single lines, without the weighing of ranks and
 //! times that a diagnosis will add. The counts are a floor; raise them when signatures are added.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests read the source tree and tell what they counted"
+)]
+
 use std::path::{Path, PathBuf};
 
 use envdoc::catalog::signatures::Role;
