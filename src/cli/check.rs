@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::fail_on::FailOn;
 use crate::checks::{self, CHECKS, Check, CheckResult, Group};
 use crate::engine::live;
 use crate::error::{Error, Kind};
 use crate::facts::live::Live;
 use crate::facts::{self, Expected, Fact, Facts, gather};
 use crate::host::snapshot::Snapshot;
+use crate::report::text::Layout;
 use crate::report::{self, Summary, screen};
 
 /// Look at this machine and say what is wrong with it.
@@ -72,16 +74,6 @@ pub struct Args {
 const LIVE_STEP: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    /// Errors only.
-    Error,
-    /// Errors and warnings.
-    Warning,
-    /// Always exit with 0 when the check could be made.
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people.
     Text,
@@ -105,7 +97,7 @@ impl Args {
         }
         let results = checks::judge(&chosen, &facts);
         screen::print(&self.report(&facts, &results)?)?;
-        Ok(self.exit_code(&Summary::of(&results)))
+        Ok(self.fail_on.exit_code(&Summary::of(&results), self.strict))
     }
 
     fn facts(&self, expected: Expected) -> Result<Facts, Error> {
@@ -143,31 +135,14 @@ impl Args {
         let machine = report::machine::lines(facts);
         match self.format {
             Format::Text => {
-                let layout = report::text::Layout {
-                    width: screen::width(),
-                    unicode: screen::unicode(),
-                    verbose: self.verbose,
-                    root: facts.system.uid == Fact::Known(0),
-                };
+                let layout =
+                    Layout { root: facts.system.uid == Fact::Known(0), ..Layout::of_screen(self.verbose) };
                 Ok(report::text::report(&machine, results, layout))
             }
             Format::Json => report::json::text(&report::json::report(results)),
             Format::Junit => report::junit::report(results),
             Format::Github => Ok(report::github::report(results)),
             Format::Markdown => Ok(report::markdown::report(&machine, results)),
-        }
-    }
-
-    fn exit_code(&self, summary: &Summary) -> u8 {
-        let findings = match self.fail_on {
-            FailOn::Error => summary.error,
-            FailOn::Warning => summary.error + summary.warning,
-            FailOn::Never => 0,
-        };
-        match findings {
-            0 if self.strict && summary.unknown > 0 => 3,
-            0 => 0,
-            _ => 1,
         }
     }
 }

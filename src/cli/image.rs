@@ -7,7 +7,8 @@ use super::wishes::{Asked, Wishes};
 use crate::error::{Error, Kind};
 use crate::image::plan::{self, Plan};
 use crate::image::request::{Compile, Copy, ImageRequest, PythonFrom};
-use crate::report::{self, file, screen};
+use crate::report::text::Layout;
+use crate::report::{self, file};
 use crate::resolve;
 use crate::resolve::answer::{Answer, Resolution, Warning};
 use crate::resolve::lock::{Lock, LockError};
@@ -407,11 +408,6 @@ fn on_other_architectures(
 /// Why there is no stack, as `envdoc resolve` says it.
 fn no_stack(request: &Request, answer: &Answer, warnings: &[Warning], notes: &[String]) -> String {
     let report = report::resolve::Report { wishes: &request.wishes, answer, warnings, notes };
-    let layout = report::text::Layout {
-        width: screen::width(),
-        unicode: screen::unicode(),
-        verbose: false,
-        root: false,
-    };
+    let layout = Layout::of_screen(false);
     report::resolve::text::report(&report, layout)
 }

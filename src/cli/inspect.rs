@@ -17,7 +17,8 @@ use crate::host::{Host, Reading};
 use crate::inspect::image::{self, Image, processor};
 use crate::inspect::{Reference, judge};
 use crate::report::inspect::{self as report, Machine};
-use crate::report::{self as reports, json, screen};
+use crate::report::text::Layout;
+use crate::report::{json, screen};
 
 /// Tell what an image is, without pulling it, and whether it runs on a machine.
 ///
@@ -102,12 +103,7 @@ impl Args {
         let text = match self.format {
             Format::Json => json::text(&report::json(&image, &judged))?,
             Format::Text => {
-                let layout = reports::text::Layout {
-                    width: screen::width(),
-                    unicode: screen::unicode(),
-                    verbose: self.verbose,
-                    root: false,
-                };
+                let layout = Layout::of_screen(self.verbose);
                 report::text(&image, &judged, layout)
             }
         };

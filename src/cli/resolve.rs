@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use super::wishes::{Asked, Wishes};
 use crate::error::{Error, Kind};
 use crate::report::resolve::Report;
+use crate::report::text::Layout;
 use crate::report::{self, explain, file, json, screen};
 use crate::resolve::answer::Answer;
 use crate::resolve::lock::{Lock, LockError};
@@ -122,12 +123,7 @@ impl Args {
     }
 
     fn text(&self, report: &Report) -> String {
-        let layout = report::text::Layout {
-            width: screen::width(),
-            unicode: screen::unicode(),
-            verbose: self.verbose,
-            root: false,
-        };
+        let layout = Layout::of_screen(self.verbose);
         report::resolve::text::report(report, layout)
     }
 }

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::running::runtime;
 use crate::error::{Error, Kind};
 use crate::report::smoke::{self as report, page, plot};
-use crate::report::{file, json, screen, text};
-use crate::smoke::ladder::{self, Options};
+use crate::report::text::Layout;
+use crate::report::{file, json, screen};
+use crate::smoke::bandwidth;
+use crate::smoke::ladder::{self, Options, Place};
 use crate::smoke::local::Local;
 use crate::smoke::outcome::{Outcome, Verdict};
-use crate::smoke::{bandwidth, ladder::Place};
 
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
@@ -99,8 +101,7 @@ impl Args {
             stall: self.stall,
             corrupt: self.corrupt,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let runtime = runtime()?;
         let outcome = runtime.block_on(async {
             let local = Local::start(self.ranks).await?;
             let outcome = until_interrupted(&local.places, &options).await;
@@ -121,13 +122,7 @@ impl Args {
             Format::Json => json::text(&report::json(outcome))?,
             Format::Junit => report::junit(outcome)?,
             Format::Markdown => report::markdown(outcome),
-            Format::Text => {
-                let (width, unicode) = (screen::width(), screen::unicode());
-                report::text::report(
-                    outcome,
-                    &text::Layout { width, unicode, verbose: self.verbose, root: false },
-                )
-            }
+            Format::Text => report::text::report(outcome, &Layout::of_screen(self.verbose)),
         })
     }
 }

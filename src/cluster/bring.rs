@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::engine::road::ssh::{Connection, quoted};
 use crate::error::Error;
 use crate::worker::bundle::{self, Bundle};
+use crate::worker::digest::hex;
 
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl Parcel {
     /// Of the program that is running.
     pub fn pack() -> Result<Parcel, Error> {
         let bundle = Bundle::make()?;
-        let digest = Sha256::digest(&bundle.tar).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&Sha256::digest(&bundle.tar)[..8]);
         Ok(Parcel { bundle, digest })
     }
 

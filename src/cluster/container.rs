@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::plan::{ClusterPlan, Gpus, LABEL, Mount, Node, PLAN_LABEL, SETTINGS, Source};
 use super::request::NetworkKind;
+use crate::worker::digest::hex;
 
 /// What the entrypoint makes when it starts: keys of the user, sshd's configuration, the environment. In memory.
 pub const RUN: &str = "/run/envdoc";
@@ -185,11 +187,9 @@ impl Container {
         let mut bare = self.clone();
         bare.labels.remove(PLAN_LABEL);
         let text = serde_json::to_string(&bare).unwrap_or_default();
-        sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(text))
     }
 }
-
-use sha2::Digest;
 
 fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
@@ -230,14 +230,7 @@ fn health() -> Health {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::request::ClusterRequest;
-    use crate::cluster::settle::settle;
-
-    fn plan(text: &str) -> ClusterPlan {
-        let nodes =
-            "name: two-node\nimage: a\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
-        settle(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap()
-    }
+    use crate::cluster::testing::two_nodes as plan;
 
     #[test]
     fn the_digest_tells_what_differs_and_nothing_else() {

@@ -166,14 +166,7 @@ fn looked_up(host: &str, port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::request::ClusterRequest;
-    use crate::cluster::settle::settle;
-
-    fn plan(text: &str) -> ClusterPlan {
-        let nodes =
-            "name: two-node\nimage: a\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
-        settle(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap()
-    }
+    use crate::cluster::testing::two_nodes as plan;
 
     #[test]
     fn keys_are_made_once_kept_and_rotated() {

@@ -26,4 +26,6 @@ pub mod seen;
 pub mod settle;
 pub mod status;
 pub mod swarm;
+#[cfg(test)]
+mod testing;
 pub mod up;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::screen::colour;
+use super::screen::{self, colour};
 use super::{Summary, json, of_group, reason};
 use crate::checks::{CheckResult, FixClass, Group, Severity, Verdict};
 
@@ -19,6 +19,13 @@ pub struct Layout {
     pub verbose: bool,
     /// Whether envdoc runs as root: then "run with sudo" would be no help.
     pub root: bool,
+}
+
+impl Layout {
+    /// As this screen is, for whom rights do not matter.
+    pub fn of_screen(verbose: bool) -> Layout {
+        Layout { width: screen::width(), unicode: screen::unicode(), verbose, root: false }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -110,7 +110,9 @@ impl Ladder<'_> {
                 failed.push((place.node.clone(), format!("{} cannot listen: {why}", place.node)));
             }
         }
-        self.rung("tcp", start, failed, "")?;
+        if !failed.is_empty() {
+            return self.rung("tcp", start, failed, "");
+        }
         let pairs = self.places.iter().enumerate().flat_map(|(from, place)| {
             let listening = &listening;
             self.places.iter().enumerate().filter(move |(to, _)| *to != from).map(
@@ -136,7 +138,6 @@ impl Ladder<'_> {
             }
         }))
         .await;
-        self.outcome.phases.pop();
         let ranks = self.places.len();
         self.rung("tcp", start, failed, &format!("all {} pairs connect", ranks * (ranks - 1)))
     }

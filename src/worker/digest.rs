@@ -110,7 +110,8 @@ impl Sum {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -6,7 +6,7 @@
 //! [`bundle`] is the program with the libraries that it needs, for images of another or no C library.
 
 pub mod bundle;
-mod digest;
+pub mod digest;
 mod interfaces;
 mod machine;
 mod mtu;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::cli::image::{self, ImageArgs};
+use crate::cli::running::runtime;
 use crate::engine::client::Client;
 use crate::engine::docker::Engine;
 use crate::engine::run::{self, NotRan, Run};
@@ -51,8 +52,7 @@ pub(super) fn told(args: &ImageArgs, client: &Client) -> Result<(ImageArgs, Vec<
 }
 
 fn look(name: &str, client: &Client) -> Result<Inside, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+    let runtime = runtime()?;
     let container = format!("envdoc-look-{}", std::process::id());
     let wanted = Run {
         image: name.to_owned(),

@@ -13,12 +13,14 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use crate::cli::image::ImageArgs;
+use crate::cli::running::runtime;
 use crate::engine::client;
 use crate::engine::docker::Engine;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::prove::Status;
 use crate::report::build::{BuildReport, Progress, events, lines, text, tree};
-use crate::report::{self, screen};
+use crate::report::screen;
+use crate::report::text::Layout;
 
 /// Resolve a stack, write its Dockerfile, build the image through the container engine, and prove it from inside.
 ///
@@ -159,8 +161,7 @@ impl Args {
         }
         // Looking at this machine (--here) has a thread that ends envdoc at once; a build is ended in order.
         crate::cli::LOOKING_INSIDE.store(true, std::sync::atomic::Ordering::SeqCst);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let runtime = runtime()?;
         let engine = runtime.block_on(Engine::connect(&client.endpoint))?;
         let mut reports = Vec::new();
         for one in platforms::each(&order) {
@@ -216,12 +217,7 @@ impl Args {
         if self.format == Format::Json {
             return events::report(report);
         }
-        let layout = report::text::Layout {
-            width: screen::width(),
-            unicode: screen::unicode(),
-            verbose: self.verbose,
-            root: false,
-        };
+        let layout = Layout::of_screen(self.verbose);
         screen::print(&text::report(report, layout))
     }
 

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::options::Order;
+use crate::cli::running::interrupted;
 use crate::engine::auth::Logins;
 use crate::engine::build::{self, Built, Failure};
 use crate::engine::docker::Engine;
@@ -39,18 +40,6 @@ pub(super) async fn carry_out_until_interrupted(
     // By now the future is dropped: the session and the connection of the build are closed.
     let phase = phase.borrow().clone();
     Err(clean_up(engine, &phase, &order.build.id, &container).await)
-}
-
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
-    }
 }
 
 async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> Error {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::checks::{self, CHECKS, fleet};
+use crate::cli::fail_on::FailOn;
+use crate::cli::running::runtime;
 use crate::cluster::check::{self, Looked, Missing, NodeResults, Options};
 use crate::cluster::nodes::Limits;
 use crate::cluster::plan::ClusterPlan;
@@ -15,6 +17,7 @@ use crate::facts::fleet::{Fleet, Member};
 use crate::facts::{Expected, Fact, gather};
 use crate::host::snapshot::Snapshot;
 use crate::report::cluster::check as report;
+use crate::report::text::Layout;
 use crate::report::{self as reports, json, screen};
 
 /// Look at every machine of a cluster, and at what lies between them.
@@ -72,16 +75,6 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    /// Errors only.
-    Error,
-    /// Errors and warnings.
-    Warning,
-    /// Always exit with 0 when the check could be made.
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people.
     Text,
@@ -100,27 +93,12 @@ impl Args {
         let text = match self.format {
             Format::Json => json::text(&report::json(&looked, &results))?,
             Format::Text => {
-                let layout = reports::text::Layout {
-                    width: screen::width(),
-                    unicode: screen::unicode(),
-                    verbose: self.verbose,
-                    root: true,
-                };
+                let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
                 report::text(&looked, &results, layout)
             }
         };
         screen::print(&text)?;
-        let summary = report::summary(&looked, &results);
-        let findings = match self.fail_on {
-            FailOn::Error => summary.error,
-            FailOn::Warning => summary.error + summary.warning,
-            FailOn::Never => 0,
-        };
-        Ok(match findings {
-            0 if self.strict && summary.unknown > 0 => 3,
-            0 => 0,
-            _ => 1,
-        })
+        Ok(self.fail_on.exit_code(&report::summary(&looked, &results), self.strict))
     }
 
     fn look(&self, plan: &ClusterPlan) -> Result<Looked, Error> {
@@ -129,8 +107,7 @@ impl Args {
             look: self.timeout,
             content: self.content_timeout,
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let runtime = runtime()?;
         let looked = runtime.block_on(async {
             tokio::select! {
                 looked = check::look(plan, options, |missing| self.bring || asked(missing)) => looked,

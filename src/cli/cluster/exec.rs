@@ -3,7 +3,7 @@
 use tokio::sync::Notify;
 
 use super::Source;
-use super::work::interrupted;
+use crate::cli::running::{interrupted, runtime};
 use crate::cluster::crowd::{self, Ended, Job};
 use crate::cluster::plan::ClusterPlan;
 use crate::cluster::reach;
@@ -70,8 +70,7 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let runtime = runtime()?;
         let ended = runtime.block_on(self.on_all(&plan, &places))?;
         if ended.len() > 1 || ended.iter().any(|end| end.status.is_err()) {
             screen::note(table(&ended).trim_end());

@@ -4,7 +4,8 @@ use clap::ValueEnum;
 
 use super::Source;
 use super::exec::engines;
-use super::work::{interrupted, stopped};
+use super::work::stopped;
+use crate::cli::running::{interrupted, runtime};
 use crate::cluster::crowd;
 use crate::cluster::launch::{self, FirstFailure};
 use crate::cluster::plan::ClusterPlan;
@@ -46,8 +47,7 @@ impl Args {
     /// Starts it and waits.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+        let runtime = runtime()?;
         runtime.block_on(self.on_all(&plan))
     }
 

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use crate::cli::running::{interrupted, runtime};
 use crate::error::{Error, Kind};
 use crate::report::screen;
 use crate::report::text::Layout;
@@ -17,8 +18,7 @@ pub(super) enum Format {
 
 /// Runs to its end, or until Ctrl-C (or SIGTERM): then `None`.
 pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Option<T>, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))?;
+    let runtime = runtime()?;
     let result = runtime.block_on(async {
         tokio::select! {
             result = work => Some(result),
@@ -30,22 +30,9 @@ pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Opti
     Ok(result)
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-pub(super) async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
-    }
-}
-
 /// The shape of reports here.
 pub(super) fn layout() -> Layout {
-    Layout { width: screen::width(), unicode: screen::unicode(), verbose: false, root: false }
+    Layout::of_screen(false)
 }
 
 /// A report as the last object of a stream of events.

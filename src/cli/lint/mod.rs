@@ -11,6 +11,7 @@ use crate::error::{Error, Kind as ErrorKind};
 use crate::lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
 use crate::lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 use crate::report::lint::{Counts, github, json, rules, sarif, text};
+use crate::report::text::Layout;
 use crate::report::{self, file, screen};
 
 /// Name what will fail in Dockerfiles and compose or stack files, before anything is built.
@@ -186,12 +187,7 @@ impl Args {
     fn report(&self, findings: &[Finding], files: &[File]) -> Result<String, Error> {
         match self.format {
             Format::Text => {
-                let layout = report::text::Layout {
-                    width: screen::width(),
-                    unicode: screen::unicode(),
-                    verbose: false,
-                    root: false,
-                };
+                let layout = Layout::of_screen(false);
                 Ok(text::report(findings, files.len(), layout))
             }
             Format::Json => {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::cluster::nodes::{Worker, side_by_side};
+use crate::cluster::probe;
 use crate::facts::Fact;
 use crate::facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
 use crate::worker::{Answer, Failure, Task, Why};
@@ -107,7 +108,7 @@ async fn contents(worker: &Worker, path: &str, limit: Duration) -> Fact<crate::w
 fn unexpected(answer: Result<Answer, Failure>) -> String {
     match answer {
         Err(failure) => failure.says,
-        Ok(other) => format!("the worker answered something else: {other:?}"),
+        Ok(other) => probe::unexpected(&other).says,
     }
 }
 

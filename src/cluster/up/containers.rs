@@ -14,6 +14,7 @@ use crate::cluster::seen::{self, Seen};
 use crate::engine::docker::Engine;
 use crate::engine::{container as engine_container, volume};
 use crate::report::cluster::progress::Outcome;
+use crate::worker::digest::hex;
 
 const STEP: &str = "container";
 /// Label of the settings' volume: what is in it, as a SHA-256.
@@ -86,7 +87,7 @@ pub(super) fn files(work: &Work<'_>, node: &Node) -> Result<(Vec<SettingsFile>, 
         digest.update(format!("{}\n{:o}\n{}\n", file.path, file.mode, file.bytes.len()));
         digest.update(&file.bytes);
     }
-    let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&digest.finalize());
     Ok((files, digest))
 }
 

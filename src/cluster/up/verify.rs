@@ -11,9 +11,9 @@ use crate::cluster::plan::Node;
 use crate::cluster::probe::{self, Probe};
 use crate::cluster::problem::Problem;
 use crate::cluster::request::NetworkKind;
+use crate::engine::container;
 use crate::engine::docker::Engine;
 use crate::engine::exec::{self, Command};
-use crate::engine::{container, exec as engine_exec};
 use crate::report::cluster::progress::Outcome;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, Task, Why};
@@ -86,8 +86,8 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
         )
     };
     let bundle = work.bundle()?;
-    engine_exec::bring(engine, &node.name, bundle).await.map_err(failed)?;
-    let session = engine_exec::session(engine, &node.name, bundle).await.map_err(failed)?;
+    exec::bring(engine, &node.name, bundle).await.map_err(failed)?;
+    let session = exec::session(engine, &node.name, bundle).await.map_err(failed)?;
     let interfaces = probe::interfaces(&session).await.map_err(|failure| failed(failure.says))?;
     let address = match work.plan.network.kind {
         NetworkKind::Host => node.address.parse::<IpAddr>().ok(),

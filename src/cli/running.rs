@@ -1,0 +1,24 @@
+//! How a verb waits for what goes on elsewhere: engines, registries, other machines.
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{Error, Kind};
+
+/// A runtime of one thread.
+pub(super) fn runtime() -> Result<Runtime, Error> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+pub(super) async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}
