@@ -86,7 +86,7 @@ host_boot() {
     local host=$1 folder=$FLEET/$1 address unshare pid _
     address=$(host_address "$host")
     cat /proc/sys/kernel/random/uuid >"$folder/boot_id"
-    rm -rf "${folder:?}/run" && mkdir -p "$folder/run"
+    emptied "$folder/run" && mkdir -p "$folder/run"
     setsid unshare --net --mount --uts --pid --fork --kill-child --propagation private \
         bash -c "$HOST_INIT" init "$host" "$folder" </dev/null >"$folder/init.log" 2>&1 &
     unshare=$!
@@ -173,8 +173,7 @@ hosts_stop() {
     for host in "${HOSTS[@]}"; do host_off "$host"; done
     ip link del fleet0 2>/dev/null
     for host in "${HOSTS[@]}"; do
-        umount -l "$FLEET/$host/docker" 2>/dev/null
-        rm -rf --one-file-system "${FLEET:?}/$host"
+        emptied "$FLEET/$host"
     done
     HOSTS=() HOST_PID=() HOST_ENGINE=()
 }
@@ -220,7 +219,7 @@ engine_restart_on() {
 # disk_small_on HOST SIZE: reboots it with an empty data root of that size (`300m`), in memory. disk_full_on HOST: nothing is left on it.
 disk_small_on() {
     host_off "$1"
-    rm -rf --one-file-system "${FLEET:?}/$1/docker" && mkdir "$FLEET/$1/docker"
+    emptied "$FLEET/$1/docker" && mkdir "$FLEET/$1/docker"
     mount -t tmpfs -o "size=$2,mode=710" fleet "$FLEET/$1/docker" && host_boot "$1" && host_ready "$1"
 }
 disk_full_on() { on "$1" sh -c 'head -c 100G /dev/zero >/var/lib/docker/filler' 2>/dev/null; }

@@ -108,5 +108,26 @@ engine_stop() {
     return 0
 }
 
+# emptied PATH…: removes them with what is still mounted beneath: an engine that was killed unmounts nothing. What cannot be removed is
+# said; a case is judged by its checks.
+emptied() {
+    local path one _
+    for path in "$@"; do
+        # One mount may lie over another at the same place.
+        for _ in 1 2 3; do
+            mounted_below "$path" | while read -r one; do umount -l "$one" 2>/dev/null; done
+            rm -rf --one-file-system "${path:?}" 2>/dev/null && break
+            sleep 0.3
+        done
+        [ ! -e "$path" ] || echo "    $path cannot be removed: $(rm -rf --one-file-system "$path" 2>&1 | head -1)"
+    done
+    return 0
+}
+# Where something is mounted at PATH or below it, the innermost first.
+mounted_below() {
+    awk -v path="$(realpath -m "$1")" '{ gsub(/\\040/, " ", $5) } $5 == path || index($5, path "/") == 1 { print $5 }' /proc/self/mountinfo |
+        sort -r
+}
+
 # The base image, in the engine that runs.
 image() { docker image inspect lab:base >/dev/null 2>&1 || docker import "$LAB_BASE" lab:base >/dev/null; }

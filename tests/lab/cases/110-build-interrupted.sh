@@ -65,7 +65,9 @@ check_that "the engine is killed: it says so" grep -q "the engine went away duri
 # What the engine leaves when it is killed, which the next one would stumble over.
 # shellcheck disable=SC2086
 kill -KILL $sleeping "$(cat /run/docker/containerd/containerd.pid)" 2>/dev/null
-rm -rf /run/docker.pid /run/docker/containerd /run/docker.sock
+emptied /run/docker.pid /run/docker/containerd /run/docker.sock
+# The build's own root file system, which the engine had mounted.
+mounted_below "$LAB_DATA" | while read -r one; do umount -l "$one"; done
 engine_start || return 1
 check_that "the engine is killed: no image after its restart" eval '! docker inspect lab:never >/dev/null 2>&1'
 builds --file "$LAB/Quick" "$context" --tag lab:next
@@ -101,5 +103,4 @@ if engine_start --data-root "$LAB/small" && image; then
     check_that "a full disk: no image" eval '! docker inspect lab:big >/dev/null 2>&1'
 fi
 engine_stop
-umount -l "$LAB/small"
-rm -rf "$context"
+emptied "$LAB/small" "$context"

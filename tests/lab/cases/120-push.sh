@@ -89,6 +89,6 @@ builds --file "$LAB/context/Dockerfile" "$LAB/context"
 check_that "a config.json that is broken: status 2" ended_with 2
 check_that "a config.json that is broken: it is named" grep -q "config.json" <<<"$error"
 AS=(env)
-rm -rf "$HOME/.docker" "$LAB/context"
+emptied "$HOME/.docker" "$LAB/context"
 kill "${registries[@]}"
-rm -rf "$LAB/registry"
+emptied "$LAB/registry"

@@ -12,4 +12,4 @@ for one in 100-build 105-base-image 110-build-interrupted 120-push; do
     . "./cases/$one.sh" || return 1
     engine_stop
 done
-rm -rf "$LAB_DATA"
+emptied "$LAB_DATA"
