@@ -3,6 +3,8 @@
 //! A line that no signature matches has no meaning here: nothing is guessed.
 
 pub mod code;
+pub mod literals;
+pub mod read;
 pub mod says;
 pub mod scan;
 

@@ -1,0 +1,221 @@
+//! Lines that look like an error, whether a signature knows them or not: by words in them.
+
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// What makes a line look like an error. None is shorter than six bytes, so that blocks can be searched for them in strides.
+pub const WORDS: &[&str] = &[
+    "Traceback (most recent call last)",
+    "Error: ",
+    "Exception: ",
+    "Exception in ",
+    "Exception raised from ",
+    "AssertionError",
+    "KeyboardInterrupt",
+    "NotImplementedError",
+    "RecursionError",
+    "BrokenPipeError",
+    "EOFError",
+    "RuntimeError",
+    "StopIteration",
+    "SystemExit",
+    "Error response from daemon",
+    "Errors encountered",
+    "Error in ",
+    "Error while ",
+    "ERROR:",
+    "ERROR ",
+    "[ERROR]",
+    " ERROR]",
+    "[error]",
+    " error:",
+    "error: ",
+    " error code",
+    " internal error",
+    "level=error",
+    "level=fatal",
+    "level=panic",
+    "\"level\":\"error\"",
+    "\"level\":\"fatal\"",
+    "fatal error",
+    "Fatal error",
+    "fatal: ",
+    "fatal_error",
+    "Fatal Python error",
+    "FATAL:",
+    "FATAL ",
+    "[FATAL]",
+    "CRITICAL",
+    "panic: ",
+    "panicked at ",
+    "Kernel panic",
+    "kernel BUG at",
+    "Oops: ",
+    "Call Trace:",
+    "terminate called",
+    "Aborted",
+    "core dumped",
+    "stack smashing detected",
+    "Segmentation fault",
+    "segfault at",
+    "Bus error",
+    "Killed",
+    "SIGSEGV",
+    "SIGABRT",
+    "SIGKILL",
+    "SIGBUS",
+    " failed",
+    "Failed to ",
+    "FAILED",
+    " failure",
+    "Failure ",
+    "failed:",
+    "unsuccessful",
+    " denied",
+    " refused",
+    "timed out",
+    "No such file or directory",
+    "No space left",
+    "No such device",
+    "command not found",
+    "out of memory",
+    "Out of memory",
+    "OutOfMemory",
+    "oom-kill",
+    "Unable to ",
+    "unable to ",
+    "Could not ",
+    "could not ",
+    "Cannot ",
+    "exit code",
+    "exitcode",
+    "exit status",
+    "exited with",
+    "returned non-zero",
+    "unhandled ",
+    "Unhandled ",
+    "Input/output error",
+    "Broken pipe",
+    "Connection reset",
+    "has fallen off the bus",
+    "uncorrectable",
+    "Uncorrectable",
+    "corrupt",
+    "Root Cause (first observed failure)",
+    "The above exception was the direct cause",
+    "During handling of the above exception",
+];
+
+/// What has one of the words and is no error.
+const FINE: &[&str] = &[
+    "exit code 0",
+    "exit code: 0",
+    "exit status 0",
+    "exited with 0",
+    "exited with code 0",
+    "exitcode: 0",
+    "exitcode 0",
+    "exitcode=0",
+    " 0 failed",
+    "failed=0",
+    "failed: 0",
+    "0 uncorrectable",
+    "Uncorrectable: 0",
+];
+
+/// Whether a line looks like an error.
+pub fn error_like(line: &str) -> bool {
+    static LISTS: OnceLock<Option<(AhoCorasick, AhoCorasick)>> = OnceLock::new();
+    let build =
+        |words: &[&str]| AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok();
+    let Some((words, fine)) = LISTS.get_or_init(|| Some((build(WORDS)?, build(FINE)?))) else { return false };
+    let Some(first) = words.find(line) else { return false };
+    // A word that is fine takes away the one that it overlaps, and no other.
+    let excused: Vec<_> = fine
+        .find_iter(line)
+        .filter(|found| !line[found.end()..].starts_with(|next: char| next.is_ascii_digit() || next == 'x'))
+        .collect();
+    let is_excused =
+        |start: usize, end: usize| excused.iter().any(|fine| start < fine.end() && fine.start() < end);
+    !is_excused(first.start(), first.end())
+        || words.find_iter(line).any(|word| !is_excused(word.start(), word.end()))
+}
+
+/// What starts a block of lines that belong together: the lines after it tell more than itself.
+const STARTS: &[&str] = &[
+    "Traceback (most recent call last)",
+    "multiprocessing.errors.ChildFailedError",
+    "Root Cause (first observed failure)",
+    "Exception raised from ",
+    "The above exception was the direct cause",
+    "During handling of the above exception",
+    "Call Trace:",
+    "panicked at ",
+    "Fatal Python error",
+];
+
+/// Whether the lines after this one belong to it.
+pub fn starts_block(line: &str) -> bool {
+    static LIST: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    LIST.get_or_init(|| AhoCorasick::new(STARTS).ok()).as_ref().is_some_and(|list| list.is_match(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STARTS, WORDS, error_like, starts_block};
+
+    #[test]
+    fn words_are_long_enough_for_strides_and_have_no_end_of_line() {
+        for word in WORDS {
+            assert!(word.len() >= 6 && !word.contains(['\n', '\r', '\0', '\u{1b}']), "{word:?}");
+        }
+    }
+
+    #[test]
+    fn errors() {
+        for line in [
+            "Traceback (most recent call last):",
+            "RuntimeError: the frobnicator is out of cheese",
+            "[rank3]: ValueError: 3",
+            "AssertionError",
+            "train.sh: line 3: 4711 Killed                  python train.py",
+            "Killed",
+            "[2025-01-01 10:00:00,000] [ERROR] [launch.py:315] 4 exits",
+            "level=error msg=\"no\"",
+            "thread 'main' panicked at src/main.rs:3:5:",
+            "the process exited with exit code 1",
+            "exit code 0 of rank 0; rank 1: Segmentation fault",
+            "exit code 01",
+            "10 failed, 3 passed",
+            "错误: Connection refused",
+        ] {
+            assert!(error_like(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn no_errors() {
+        for line in [
+            "",
+            "epoch 3: loss 0.14, error_rate 0.2",
+            "the container exited with code 0",
+            "exit code 0",
+            "5 passed, 0 failed",
+            "NCCL INFO comm 0x55 rank 0 nranks 8 - Init COMPLETE",
+            "errors=0",
+        ] {
+            assert!(!error_like(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn blocks_start_with_lines_that_are_found() {
+        for start in STARTS {
+            assert!(starts_block(start));
+            let known = !crate::diagnose::scan::scan(start).is_empty();
+            assert!(known || error_like(start), "{start}");
+        }
+        assert!(!starts_block("epoch 3"));
+    }
+}
