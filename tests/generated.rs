@@ -167,6 +167,7 @@ fn schemas() {
     same("docs/schemas/cluster-check.json", &schema::<envdoc::report::cluster::check::ClusterCheckReport>());
     same("docs/schemas/inspect.json", &schema::<inspect::Report>());
     same("docs/schemas/lint.json", &schema::<report::lint::json::LintReport>());
+    same("docs/schemas/diagnose.json", &schema::<report::diagnose::json::DiagnoseReport>());
     same("docs/schemas/lock.json", &schema::<envdoc::resolve::lock::Lock>());
     same("docs/schemas/request.json", &schema::<ImageRequest>());
     same("docs/schemas/resolve.json", &schema::<resolve::json::ResolveReport>());

@@ -5,6 +5,7 @@ mod catalog;
 mod check;
 mod checks;
 pub mod cluster;
+mod diagnose;
 mod explain;
 mod fail_on;
 mod host_mirrors;
@@ -68,6 +69,7 @@ enum Command {
     Lint(lint::Args),
     Inspect(inspect::Args),
     Smoke(smoke::Args),
+    Diagnose(diagnose::Args),
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
@@ -104,6 +106,7 @@ impl Cli {
             Command::Lint(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Smoke(args) => args.run(),
+            Command::Diagnose(args) => args.run(),
             Command::Explain(args) => args.run(),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(),

@@ -8,6 +8,9 @@ use super::scan::scan;
 use crate::catalog::signatures::{self, Signature};
 
 fn wrong(one: &Signature) -> Vec<String> {
+    if one.is_derived() {
+        return Vec::new();
+    }
     let pattern = match Regex::new(&one.pattern) {
         Ok(pattern) => pattern,
         Err(error) => return vec![format!("{}: {error}", one.id)],

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod catalog;
 pub mod cluster;
+pub mod diagnose;
 pub mod explain;
 pub mod file;
 pub mod github;

@@ -15,7 +15,10 @@ use crate::diagnose::scan::Hit;
 pub fn signature(one: &Signature, width: usize) -> String {
     let mut text = format!("# {}\n\n{}", one.id, hanging(&says::general(&one.says), 0, width));
     rest(&mut text, one, width);
-    text.push_str("\nLines with it:\n");
+    text.push_str(match one.is_derived() {
+        true => "\nNo single line says it: envdoc diagnose reads it from several.\n",
+        false => "\nLines with it:\n",
+    });
     one.matches.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
     text
 }

@@ -1,0 +1,83 @@
+//! `envdoc diagnose`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::diagnose::read::{self, Read, Source};
+use crate::diagnose::weigh;
+use crate::error::{Error, Kind};
+use crate::facts::{Expected, Facts, gather};
+use crate::host::snapshot::Snapshot;
+use crate::report::diagnose::{json, markdown, text};
+use crate::report::text::Layout;
+use crate::report::{self, screen};
+
+/// Read logs of a job that failed and say what failed first, on which rank and node, what it means, and what to type.
+///
+/// Files (also packed with gzip or zstd), folders of them, or - for standard input. What is only a consequence is told from the cause; where
+/// the log proves none, the candidates are ranked with what would decide between them. Lines that tell of a failure and that nothing
+/// explains are always shown.
+///
+/// Exit code 0: nothing failed; 1: a cause, or an error that nothing explains; 2: something could not be read.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Logs, folders of logs, or - for standard input.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+
+    /// Let the checks that a cause points to look at a recorded machine (made with `envdoc snapshot`): they confirm it or rule it out.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// How the report is written.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Also tell what happened in which order.
+    #[arg(long)]
+    timeline: bool,
+
+    /// Everything of every cause, and lines that only look like errors.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For machines; stable keys, schema in docs/schemas/diagnose.json.
+    Json,
+    /// For an issue: names of people, machines and networks are replaced.
+    Markdown,
+}
+
+impl Args {
+    /// Reads, weighs, reports.
+    pub fn run(self) -> Result<u8, Error> {
+        let facts = self.facts()?;
+        let reads = reads(&self.paths)?;
+        let diagnosis = weigh::weigh(&reads, facts.as_ref());
+        let text = match self.format {
+            Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
+            Format::Json => report::json::text(&json::report(&diagnosis))?,
+            Format::Markdown => markdown::report(&diagnosis, self.timeline),
+        };
+        screen::print(&text)?;
+        Ok(u8::from(diagnosis.failed()))
+    }
+
+    fn facts(&self) -> Result<Option<Facts>, Error> {
+        let Some(file) = &self.from else { return Ok(None) };
+        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default())))
+    }
+}
+
+fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
+    let sources = read::sources(paths)?;
+    if !sources.iter().any(|source| !matches!(source, Source::LeftOut { .. })) {
+        return Err(Error::new(Kind::File, "there is no log to read here").hint("name the files themselves"));
+    }
+    sources.iter().map(read::read).collect()
+}

@@ -1,0 +1,461 @@
+//! Which of many events is the root cause.
+
+use std::collections::BTreeSet;
+
+use super::ranks::{self, Exit};
+use super::story::{Event, Story};
+use super::{Cause, Confidence, evidence};
+use crate::catalog::signatures::{self, Component, Role, Signature};
+use crate::catalog::xids;
+use crate::diagnose::origin::{Level, Time};
+
+/// Roots that are one only where nothing else failed: a peer that is gone, or a step of which only the end is told.
+const YIELDING: &[&str] = &[
+    "nccl-connect-refused",
+    "nccl-connect-aborted",
+    "nccl-connect-timeout",
+    "nccl-ib-completion-12",
+    "nccl-ib-local-error",
+    "torch-store-connect-timeout",
+    "torch-store-wait-clients",
+    "torch-rdzv-timeout",
+    "torch-rdzv-connection",
+    "torch-nccl-id-timeout",
+    "torch-gloo-connect",
+    "torch-desync-report",
+    "ds-op-build-failed",
+    "ds-op-incompatible",
+    "py-no-matching-other",
+    "docker-pull-timeout",
+    "launcher-sigterm",
+];
+
+/// What ends a process from outside or by itself, without a word of why.
+const SIGNALS: &[&str] = &[
+    "torch-agent-lost",
+    "torch-sigkill",
+    "ds-exit-sigkill",
+    "docker-oom-137",
+    "torch-sigbus",
+    "ds-exit-sigbus",
+    "torch-dataloader-killed",
+    "torch-sigsegv",
+    "ds-exit-sigsegv",
+    "kernel-segfault",
+    "torch-sigabrt",
+];
+
+/// Symptoms that tell of an end only, not of how it came.
+const ENDS: &[&str] = &[
+    "torch-elastic-childfailed",
+    "ds-exit-code",
+    "ds-pdsh-exit",
+    "ds-ssh-unreachable",
+    "docker-build-step-failed",
+    "torch-sigterm",
+    "torch-rdzv-closed",
+    "torch-rdzv-connection",
+    "torch-store-recv-failed",
+    "py-build-failed",
+    "py-metadata-failed",
+];
+
+/// A cause, before it is told.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// Its id where that is more than the signature's.
+    id: String,
+    signature: &'static Signature,
+    /// In a sentence.
+    says: String,
+    meaning: Option<String>,
+    confidence: Confidence,
+    /// Events that it rests on, the most telling first.
+    events: Vec<usize>,
+    whose: Option<String>,
+}
+
+/// Evidence of one cause is so many lines at most.
+const EVIDENCE: usize = 6;
+/// So many causes are told.
+const CAUSES: usize = 4;
+
+impl Chosen {
+    fn of(story: &Story, group: &[usize], confidence: Confidence) -> Chosen {
+        let event = &story.events[group[0]];
+        let (id, meaning) = match xid(event).and_then(xids::xid) {
+            Some(row) => (
+                format!("xid-{}", row.number),
+                Some(format!("Xid {}, {}: {} {}", row.number, row.name, row.meaning, row.action)),
+            ),
+            None => (event.id().to_owned(), None),
+        };
+        Chosen {
+            id,
+            signature: event.signature,
+            says: event.says.clone(),
+            meaning,
+            confidence,
+            events: group.to_vec(),
+            whose: ranks::who(event),
+        }
+    }
+
+    /// As it is told.
+    pub fn cause(&self, story: &Story, names: &[&str]) -> Cause {
+        let mut lines = Vec::new();
+        for event in self.events.iter().map(|place| &story.events[*place]) {
+            let line = evidence(names, event.read, event.number, &event.text);
+            if lines.len() < EVIDENCE && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        Cause {
+            id: self.id.clone(),
+            component: self.signature.component,
+            role: self.signature.role,
+            confidence: self.confidence,
+            whose: self.whose.clone(),
+            says: self.says.clone(),
+            meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.clone()),
+            evidence: lines,
+            choices: &self.signature.causes,
+            looked: Vec::new(),
+        }
+    }
+}
+
+/// Orders events by time where every one of them has a wall clock's, else by source and line.
+pub fn by_time(events: &mut [&Event]) {
+    let wall = |event: &Event| match event.origin.time {
+        Some(Time::Wall(seconds)) => Some(seconds),
+        _ => None,
+    };
+    let timed = events.iter().all(|event| wall(event).is_some());
+    events.sort_by(|one, other| {
+        let lines = (one.read, one.number).cmp(&(other.read, other.number));
+        match timed {
+            true => wall(one).partial_cmp(&wall(other)).unwrap_or(std::cmp::Ordering::Equal).then(lines),
+            false => lines,
+        }
+    });
+}
+
+/// The causes, the root cause first.
+pub fn causes(story: &Story) -> Vec<Chosen> {
+    let exits = ranks::exits(story);
+    let mut found = roots(story, &exits);
+    found.extend(signals(story, &exits));
+    found.extend(yielding(story));
+    found.extend(waits(story));
+    found.sort_by_key(|one| std::cmp::Reverse(one.0));
+    let mut causes: Vec<Chosen> = Vec::new();
+    for (_, one) in found {
+        if !causes.iter().any(|known| known.id == one.id) {
+            causes.push(one);
+        }
+    }
+    if causes.is_empty() {
+        causes = symptoms(story);
+    }
+    // What comes after a cause that is sure can only be less so.
+    let first = causes.first().map(|cause| cause.confidence);
+    causes.iter_mut().skip(1).for_each(|cause| {
+        let least =
+            if first == Some(Confidence::Certain) { Confidence::Likely } else { Confidence::Candidate };
+        cause.confidence = cause.confidence.max(least);
+    });
+    causes.truncate(CAUSES);
+    causes
+}
+
+/// How much speaks for a cause; the greatest is the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// The launcher was stopped.
+    Stopped,
+    /// One rank stood still or was elsewhere.
+    Stalled,
+    /// A peer is gone.
+    Lost,
+    /// A process was ended.
+    Signal,
+    /// The program raised an exception of its own.
+    Program,
+    /// A root that its own line calls a warning.
+    Mild,
+    /// A root that was survived: much happened after it.
+    Survived,
+    /// A root.
+    Root,
+    /// The program's exception on the rank that failed first, while roots are on others.
+    First,
+    /// The machine's own fault.
+    Machine,
+}
+
+type Weighed = (Weight, Chosen);
+
+/// Roots that no other root explains, each with all its events in order, the earliest first.
+fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
+    let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Root).collect();
+    let firm = |event: &&&Event| !YIELDING.contains(&event.id());
+    let (own, firm): (Vec<&Event>, Vec<&Event>) =
+        events.iter().filter(firm).copied().partition(|event| event.id() == "script-exception");
+    let mut weighed = Vec::new();
+    let groups = unexplained(story, firm);
+    let several = groups.len() > 1;
+    for group in groups {
+        let event = &story.events[group[0]];
+        let weight = match event.origin.level {
+            Some(Level::Info | Level::Warning) => Weight::Mild,
+            _ if of_machine(event) => Weight::Machine,
+            _ if survived(story, event) => Weight::Survived,
+            _ => Weight::Root,
+        };
+        let confidence = match (weight, several) {
+            (Weight::Mild | Weight::Survived, _) | (_, true) => Confidence::Likely,
+            _ => Confidence::Certain,
+        };
+        weighed.push((weight, Chosen::of(story, &group, confidence)));
+    }
+    weighed.extend(exception(story, own, exits, &weighed));
+    weighed
+}
+
+/// Groups of events of one kind, in order of their first, without those that another of them leads to.
+fn unexplained(story: &Story, mut events: Vec<&Event>) -> Vec<Vec<usize>> {
+    by_time(&mut events);
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    for event in events {
+        let Some(place) = story.events.iter().position(|one| std::ptr::eq(one, event)) else { continue };
+        let key = event.id().to_owned();
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(place),
+            None => groups.push((key, vec![place])),
+        }
+    }
+    let ids: Vec<String> = groups.iter().map(|(id, _)| id.clone()).collect();
+    groups.retain(|(id, _)| !ids.iter().any(|other| other != id && leads(other).contains(id.as_str())));
+    let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.iter_mut().for_each(|group| worst_first(story, group));
+    groups
+}
+
+/// Everything that follows from a signature, in one step or several.
+fn leads(id: &str) -> BTreeSet<&'static str> {
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&'static str> =
+        signatures::signature(id).map_or(Vec::new(), |one| one.leads_to.iter().map(String::as_str).collect());
+    while let Some(next) = open.pop() {
+        if next != id && reached.insert(next) {
+            open.extend(
+                signatures::signature(next)
+                    .into_iter()
+                    .flat_map(|one| one.leads_to.iter().map(String::as_str)),
+            );
+        }
+    }
+    reached
+}
+
+/// The number of the fault that a line of the driver tells, or of the one before that it names as its cause.
+fn xid(event: &Event) -> Option<u32> {
+    event.captured("previous").or_else(|| event.captured("xid"))?.parse().ok()
+}
+
+/// Of the driver's faults the worst comes first: a process that is ended (43, 45) or memory that is set aside (63) follows from another.
+fn worst_first(story: &Story, group: &mut [usize]) {
+    let key = |place: &usize| {
+        let event = &story.events[*place];
+        let Some(number) = xid(event) else { return (false, None) };
+        let follows = matches!(number, 43 | 45);
+        (follows, xids::xid(number).map(|row| std::cmp::Reverse(row.severity)))
+    };
+    group.sort_by_key(key);
+}
+
+/// Whether an event is a fault of the machine itself, which nothing in a program brings about.
+fn of_machine(event: &Event) -> bool {
+    match event.id() {
+        "gpu-xid" => xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error),
+        "mem-kernel-oom-kill" | "mem-cgroup-oom" | "gpu-off-the-bus" | "sxid-fatal" => true,
+        _ => {
+            event.signature.component == Component::Kernel
+                && event.signature.severity >= signatures::Severity::Fatal
+        }
+    }
+}
+
+/// So many lines without any failure after a root, and a failure later: it was not what ended the job.
+const QUIET: u64 = 400;
+
+fn survived(story: &Story, event: &Event) -> bool {
+    let later = story.events.iter().filter(|other| {
+        other.read == event.read && other.role != Role::Context && other.number > event.number
+    });
+    later.map(|other| other.number).min().is_some_and(|next| next - event.number > QUIET)
+        && story.events.iter().any(|other| {
+            other.read == event.read
+                && other.role == Role::Root
+                && other.number > event.number + QUIET
+                && other.id() != event.id()
+        })
+}
+
+/// The exception of the rank that failed first.
+fn exception(story: &Story, mut own: Vec<&Event>, exits: &[Exit], roots: &[Weighed]) -> Option<Weighed> {
+    by_time(&mut own);
+    // Ranks that were told to stop did not fail of their own.
+    let first_rank = exits.iter().find(|exit| exit.first && exit.code != -15).and_then(|exit| exit.rank);
+    let of_first = own.iter().find(|event| first_rank.is_some() && event.origin.rank == first_rank);
+    let event = *of_first.or(own.first())?;
+    let alike = |other: &&&Event| other.captured("exception") == event.captured("exception");
+    let same: Vec<&Event> = own.iter().filter(alike).copied().collect();
+    let sure = of_first.is_some() || same.len() == own.len();
+    let elsewhere = |one: &Weighed| {
+        let rank = story.events[one.1.events[0]].origin.rank;
+        rank.is_some() && rank != event.origin.rank && one.0 < Weight::Machine
+    };
+    let weight = match of_first.is_some() && !roots.is_empty() && roots.iter().all(elsewhere) {
+        true => Weight::First,
+        false => Weight::Program,
+    };
+    let mut group: Vec<usize> = vec![place(story, event)];
+    group.extend(same.iter().filter(|other| !std::ptr::eq(**other, event)).map(|other| place(story, other)));
+    // Who tells the first failure is evidence too.
+    group.extend(exits.iter().filter(|exit| exit.first && of_first.is_some()).map(|exit| exit.event));
+    Some((weight, Chosen::of(story, &group, if sure { Confidence::Certain } else { Confidence::Likely })))
+}
+
+fn place(story: &Story, event: &Event) -> usize {
+    story.events.iter().position(|one| std::ptr::eq(one, event)).unwrap_or(0)
+}
+
+/// Processes that were ended by a signal: those that the launcher names, else those of which lines tell.
+fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
+    let waited = story.events.iter().any(|event| ranks::WAITS.contains(&event.id()));
+    // PyTorch ends a rank that waited too long by SIGABRT, and the agent those that do not stop by SIGKILL.
+    let first_is_other = exits.iter().any(|exit| exit.first && ranks::signal(exit.code).is_none());
+    let fits = |id: &str| !(first_is_other || (id == "torch-sigabrt" && waited));
+    let mut found = Vec::new();
+    let mut listed: Vec<&Exit> =
+        exits.iter().filter(|exit| ranks::signal(exit.code).is_some_and(fits)).collect();
+    listed.sort_by_key(|exit| !exit.first);
+    if let Some(exit) = listed.first()
+        && let Some(signature) = ranks::signal(exit.code).and_then(signatures::signature)
+    {
+        let mut events: Vec<usize> = vec![exit.event];
+        events.extend((0..story.events.len()).filter(|place| story.events[*place].id() == signature.id));
+        let event = &story.events[exit.event];
+        let rank = exit.rank.map_or_else(
+            || "A rank".to_owned(),
+            |rank| match event.captured("local") {
+                None if event.id() == "torch-elastic-childfailed" => format!("Local rank {rank}"),
+                _ => format!("Rank {rank}"),
+            },
+        );
+        let node = event.origin.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
+        found.push((
+            Weight::Signal,
+            Chosen {
+                id: signature.id.clone(),
+                signature,
+                says: format!("{rank}{node} ended by signal {}.", signal_name(exit.code)),
+                meaning: None,
+                confidence: Confidence::Likely,
+                events,
+                whose: Some(format!("{}{node}", rank.to_lowercase())),
+            },
+        ));
+        return found;
+    }
+    for id in SIGNALS.iter().filter(|id| fits(id)) {
+        let group: Vec<usize> = (0..story.events.len())
+            .filter(|place| story.events[*place].id() == *id && story.events[*place].role != Role::Context)
+            .collect();
+        if !group.is_empty() {
+            found.push((Weight::Signal, Chosen::of(story, &group, Confidence::Likely)));
+        }
+    }
+    found
+}
+
+fn signal_name(code: i32) -> &'static str {
+    match code {
+        -9 | 137 => "9 (SIGKILL)",
+        -11 | 139 => "11 (SIGSEGV)",
+        -6 | 134 => "6 (SIGABRT)",
+        _ => "7 (SIGBUS)",
+    }
+}
+
+/// Roots that are one only where nothing else failed.
+fn yielding(story: &Story) -> Vec<Weighed> {
+    let events =
+        story.events.iter().filter(|event| event.role == Role::Root && YIELDING.contains(&event.id()));
+    let groups = unexplained(story, events.collect());
+    let several = groups.len() > 1;
+    groups
+        .into_iter()
+        .map(|group| {
+            let stopped = story.events[group[0]].id() == "launcher-sigterm";
+            let weight = if stopped { Weight::Stopped } else { Weight::Lost };
+            let confidence = if several { Confidence::Candidate } else { Confidence::Likely };
+            (weight, Chosen::of(story, &group, confidence))
+        })
+        .collect()
+}
+
+/// The rank that the others waited for, where the log tells it.
+fn waits(story: &Story) -> Option<Weighed> {
+    let waited = ranks::waited(story);
+    let derived = |id: &str, says: String, events: Vec<usize>, whose: String| {
+        let signature = signatures::signature(id)?;
+        let chosen = Chosen {
+            id: id.to_owned(),
+            signature,
+            says,
+            meaning: None,
+            confidence: Confidence::Likely,
+            events,
+            whose: Some(whose),
+        };
+        Some((Weight::Stalled, chosen))
+    };
+    if let Some((rank, says, events)) = ranks::apart(&waited).or_else(|| ranks::elsewhere(story, &waited)) {
+        return derived(
+            "torch-desync",
+            format!("The ranks are not in the same collective: {says}."),
+            events,
+            format!("rank {rank}"),
+        );
+    }
+    let silent = ranks::silent(story, &waited);
+    // One or a few that say nothing while most others wait are those waited for; of half a log nothing can be said.
+    if silent.is_empty() || waited.len() < 2 || silent.len() * 2 > waited.len() + 1 {
+        return None;
+    }
+    let names = silent.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let ranks = if silent.len() == 1 { "Rank" } else { "Ranks" };
+    let says =
+        format!("{ranks} {names} said nothing while {} others waited until time was up.", waited.len());
+    let events = waited.iter().map(|one| one.event).collect();
+    derived("torch-rank-stalled", says, events, format!("{} {names}", ranks.to_lowercase()))
+}
+
+/// Symptoms, where nothing more is known: those that tell most, as candidates.
+fn symptoms(story: &Story) -> Vec<Chosen> {
+    let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Symptom).collect();
+    let mut groups = unexplained(story, events);
+    let rank = |group: &Vec<usize>| {
+        let id = story.events[group[0]].id();
+        match () {
+            () if ENDS.contains(&id) => 2,
+            () if ranks::WAITS.contains(&id) => 1,
+            () => 0,
+        }
+    };
+    groups.sort_by_key(rank);
+    groups.iter().map(|group| Chosen::of(story, group, Confidence::Candidate)).collect()
+}

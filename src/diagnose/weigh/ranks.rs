@@ -1,0 +1,212 @@
+//! What became of each rank: how it ended, which collective it waited in, and whether it said anything at all.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::story::{Event, Story};
+
+/// The end of a rank, as a launcher tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exit {
+    /// The rank, or its place on the node where only that is told.
+    pub rank: Option<u32>,
+    /// The exit code; negative: the number of a signal.
+    pub code: i32,
+    /// The event that tells it.
+    pub event: usize,
+    /// Whether the launcher calls it the first failure.
+    pub first: bool,
+}
+
+/// What a rank waited for when time was up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// The rank.
+    pub rank: u32,
+    /// The collective's number in its group.
+    pub sequence: Option<u64>,
+    /// Which collective.
+    pub operation: String,
+    /// How many elements.
+    pub elements: Option<u64>,
+    /// The event.
+    pub event: usize,
+}
+
+/// Symptoms of a rank that waits for another until time is up.
+pub const WAITS: &[&str] = &[
+    "torch-watchdog-timeout",
+    "torch-gloo-timeout",
+    "torch-monitored-barrier",
+    "torch-barrier-timeout",
+    "torch-heartbeat-monitor",
+    "nccl-timeout-result",
+    "torch-watchdog-exception",
+    "torch-nccl-ops-failed",
+    "torch-nccl2-abort",
+];
+
+/// How ranks ended, from elastic's table, its lines and those of other launchers.
+pub fn exits(story: &Story) -> Vec<Exit> {
+    let mut exits: Vec<Exit> = Vec::new();
+    let mut rank: Option<(usize, u64, u32)> = None;
+    let mut first: Option<(usize, u64)> = None;
+    for (place, event) in story.events.iter().enumerate() {
+        match event.id() {
+            "torch-elastic-root-cause" => {
+                if event.text.contains("Root Cause (first observed failure)") {
+                    first = Some((event.read, event.number));
+                }
+                if let Some(number) = event.captured("rank").and_then(|rank| rank.parse().ok()) {
+                    rank = Some((event.read, event.number, number));
+                }
+                let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) else { continue };
+                let near = |at: (usize, u64), lines: u64| at.0 == event.read && event.number - at.1 <= lines;
+                exits.push(Exit {
+                    rank: rank.filter(|(read, number, _)| near((*read, *number), 4)).map(|(_, _, rank)| rank),
+                    code,
+                    event: place,
+                    first: first.is_some_and(|at| near(at, 8)),
+                });
+            }
+            "torch-elastic-childfailed" => {
+                if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
+                    let rank = event.captured("rank").and_then(|rank| rank.parse().ok());
+                    exits.push(Exit { rank, code, event: place, first: false });
+                }
+            }
+            _ => {}
+        }
+    }
+    exits
+}
+
+/// The signature of a signal that ended a process.
+pub fn signal(code: i32) -> Option<&'static str> {
+    Some(match code {
+        -9 | 137 => "torch-sigkill",
+        -11 | 139 => "torch-sigsegv",
+        -6 | 134 => "torch-sigabrt",
+        -7 | 135 => "torch-sigbus",
+        _ => return None,
+    })
+}
+
+/// What each rank waited in, the first of each rank.
+pub fn waited(story: &Story) -> Vec<Waited> {
+    static ELEMENTS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"NumelIn=(\d+)|TensorShape=\[(\d+)").ok());
+    let mut by_rank: BTreeMap<u32, Waited> = BTreeMap::new();
+    for (place, event) in story.events.iter().enumerate() {
+        let Some(rank) = event.origin.rank else { continue };
+        if !["torch-watchdog-timeout", "torch-gloo-timeout", "torch-monitored-barrier"].contains(&event.id())
+        {
+            continue;
+        }
+        let found = ELEMENTS.as_ref().and_then(|elements| elements.captures(&event.text));
+        let elements = found.and_then(|found| found.get(1).or(found.get(2))?.as_str().parse().ok());
+        let new = Waited {
+            rank,
+            sequence: event.captured("sequence").and_then(|text| text.parse().ok()),
+            operation: event.captured("operation").unwrap_or("").to_owned(),
+            elements,
+            event: place,
+        };
+        let old = by_rank.entry(rank).or_insert_with(|| new.clone());
+        // The first collective that did not end is the one that counts.
+        if new.sequence.is_some() && (old.sequence.is_none() || new.sequence < old.sequence) {
+            *old = new;
+        }
+    }
+    by_rank.into_values().collect()
+}
+
+/// The ranks of the job of which nothing speaks of a failure of their own while the others waited: they are the ones waited for.
+pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
+    let mut all: Vec<u32> = story.ranks.clone();
+    // The number of ranks is believed where it fits the ranks that were seen.
+    if let Some(world) = story.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= 4096) {
+        all = (0..world).collect();
+    }
+    let speaks = |rank: u32| {
+        waited.iter().any(|one| one.rank == rank)
+            || story.events.iter().any(|event| {
+                event.origin.rank == Some(rank) && event.role != crate::catalog::signatures::Role::Context
+            })
+    };
+    all.retain(|rank| !speaks(*rank));
+    all
+}
+
+/// The sentence that compares ranks by the collectives they waited in, and the rank that lags; `None` where they are at the same.
+pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
+    let numbered: Vec<&Waited> = waited.iter().filter(|one| one.sequence.is_some()).collect();
+    let least = numbered.iter().min_by_key(|one| (one.sequence, one.rank))?;
+    let most = numbered.iter().max_by_key(|one| (one.sequence, one.rank))?;
+    let say = |one: &Waited| {
+        let elements = one.elements.map_or(String::new(), |count| format!(" of {count} elements"));
+        format!(
+            "rank {} waits in number {} ({}{elements})",
+            one.rank,
+            one.sequence.unwrap_or(0),
+            one.operation
+        )
+    };
+    if least.sequence != most.sequence {
+        return Some((least.rank, format!("{}, {}", say(least), say(most)), vec![least.event, most.event]));
+    }
+    // The same number of another collective, or of other sizes where those must agree.
+    let alike = ["ALLREDUCE", "BROADCAST", "REDUCE"];
+    let other = numbered.iter().find(|one| {
+        one.operation != least.operation
+            || (alike.contains(&one.operation.as_str()) && one.elements != least.elements)
+    })?;
+    // Which of two is wrong, the majority tells.
+    let same = |one: &Waited| {
+        numbered.iter().filter(|all| all.operation == one.operation && all.elements == one.elements).count()
+    };
+    let odd = if same(other) < same(least) { other } else { least };
+    Some((odd.rank, format!("{}, {}", say(least), say(other)), vec![least.event, other.event]))
+}
+
+/// Of ranks that waited the one that was at another place of the program than all the others, by their tracebacks.
+pub fn elsewhere(story: &Story, waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
+    let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+    for raised in story.raised.iter().filter(|raised| !raised.handled) {
+        if let (Some(rank), Some(place)) = (raised.origin.rank, raised.place())
+            && waited.iter().any(|one| one.rank == rank)
+        {
+            places.entry(rank).or_insert(place);
+        }
+    }
+    if places.len() < 3 {
+        return None;
+    }
+    let count = |place: &str| places.values().filter(|other| **other == place).count();
+    let (rank, place) = places.iter().find(|(_, place)| count(place) == 1)?;
+    let (others, most) =
+        places.iter().map(|(rank, place)| (rank, *place)).max_by_key(|(_, place)| count(place))?;
+    if count(most) + 1 != places.len() {
+        return None;
+    }
+    let event = |rank: u32| waited.iter().find(|one| one.rank == rank).map(|one| one.event);
+    let says = format!("rank {rank} was at {place} while {} others were at {most}", count(most));
+    Some((*rank, says, [event(*rank), event(*others)].into_iter().flatten().collect()))
+}
+
+/// The rank and node of an event, in words: `rank 3 on node-2`.
+pub fn who(event: &Event) -> Option<String> {
+    let rank = match (event.origin.rank, event.origin.local_rank) {
+        (Some(rank), _) => Some(format!("rank {rank}")),
+        (None, Some(local)) => Some(format!("local rank {local}")),
+        (None, None) => None,
+    };
+    match (rank, &event.origin.node) {
+        (Some(rank), Some(node)) => Some(format!("{rank} on {node}")),
+        (Some(rank), None) => Some(rank),
+        (None, Some(node)) => Some(node.clone()),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! Python's tracebacks: what was raised, where in the program, and whether that was the program or a launcher.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::diagnose::origin::Origin;
+use crate::diagnose::read::Found;
+
+/// An exception that ended something.
+#[derive(Debug, Clone)]
+pub struct Raised {
+    /// Which of the sources.
+    pub read: usize,
+    /// The line `Traceback (most recent call last)`.
+    pub began: u64,
+    /// The line with the exception.
+    pub number: u64,
+    /// That line.
+    pub text: String,
+    /// Who raised it.
+    pub origin: Origin,
+    /// `ValueError`, `torch.OutOfMemoryError`.
+    pub name: String,
+    /// What it says.
+    pub message: String,
+    /// Files and functions, the outermost first.
+    pub frames: Vec<String>,
+    /// Whether another exception was raised while this one was handled.
+    pub handled: bool,
+    /// Whether it is repeated in a launcher's table.
+    pub in_table: bool,
+}
+
+static EXCEPTION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"));
+static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
+
+/// Programs that start others: what ends them is told by those.
+const LAUNCHERS: &[&str] = &[
+    "torch/distributed/run.py",
+    "torch/distributed/launch",
+    "bin/torchrun",
+    "accelerate/commands/",
+    "deepspeed/launcher/",
+    "bin/deepspeed",
+    "torch/multiprocessing/spawn.py",
+    "lightning/fabric/cli",
+    "bin/accelerate",
+];
+
+/// Exceptions that only say that something else ended.
+const CONSEQUENCES: &[&str] = &[
+    "ChildFailedError",
+    "SignalException",
+    "CalledProcessError",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "BrokenPipeError",
+    "EOFError",
+    "ConnectionResetError",
+    "RendezvousConnectionError",
+    "DistNetworkError",
+    "SystemExit",
+    "KeyboardInterrupt",
+    "StopIteration",
+    "CancelledError",
+];
+
+impl Raised {
+    /// Whether a program raised it of its own, and it is the last of its chain.
+    pub fn of_program(&self) -> bool {
+        let name = self.name.rsplit('.').next().unwrap_or(&self.name);
+        !self.handled
+            && !self.in_table
+            && !CONSEQUENCES.contains(&name)
+            && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
+    }
+
+    /// Where in the program: the last frame that is not in a library.
+    pub fn place(&self) -> Option<&str> {
+        let own = |frame: &&String| {
+            !["site-packages/", "dist-packages/", "lib/python3", "<frozen"]
+                .iter()
+                .any(|library| frame.contains(library))
+        };
+        self.frames.iter().rfind(own).or(self.frames.last()).map(String::as_str)
+    }
+
+    /// In a sentence.
+    pub fn says(&self) -> String {
+        let message = match self.message.trim() {
+            "" => String::new(),
+            message => format!(": {}", message.trim_end_matches('.')),
+        };
+        let place = self.place().map_or(String::new(), |place| format!(" ({place})"));
+        format!("The program raised {}{message}{place}.", self.name)
+    }
+}
+
+#[expect(clippy::unwrap_used, reason = "the expressions are constants, compiled in a test")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).unwrap()
+}
+
+/// What a line that begins a traceback ends in; `None` where its end is not in the log.
+pub fn raised(
+    read: usize,
+    found: &Found,
+    origin: &Origin,
+    from: &dyn Fn(&str) -> (Origin, String),
+) -> Option<Raised> {
+    if !found.text.contains("Traceback (most recent call last)") {
+        return None;
+    }
+    let (_, first) = from(&found.text);
+    let base = indent(&first);
+    let in_table = first.trim_start().starts_with("traceback :");
+    let mut raised = Raised {
+        read,
+        began: found.number,
+        number: 0,
+        text: String::new(),
+        origin: origin.clone(),
+        name: String::new(),
+        message: String::new(),
+        frames: Vec::new(),
+        handled: false,
+        in_table,
+    };
+    let mut number = found.number;
+    for line in &found.after {
+        number += 1;
+        let (by, rest) = from(line);
+        // Lines of other ranks stand between.
+        if by.rank != origin.rank || (by.node.is_some() && origin.node.is_some() && by.node != origin.node) {
+            continue;
+        }
+        let trimmed = rest.trim();
+        if !raised.name.is_empty() {
+            if trimmed.starts_with("During handling of the above exception")
+                || trimmed.starts_with("The above exception was the direct cause")
+            {
+                raised.handled = true;
+                break;
+            }
+            if trimmed.is_empty() {
+                continue;
+            }
+            break;
+        }
+        if let Some(frame) = FRAME.captures(trimmed) {
+            raised.frames.push(format!("{} line {}, in {}", &frame[1], &frame[2], &frame[3]));
+        } else if !trimmed.is_empty() && indent(&rest) <= base && !trimmed.starts_with("...<") {
+            let exception = EXCEPTION.captures(trimmed).filter(|found| like_exception(&found[1]))?;
+            raised.name = exception[1].to_owned();
+            raised.message = exception.get(2).map_or(String::new(), |text| text.as_str().to_owned());
+            raised.number = number;
+            line.clone_into(&mut raised.text);
+        }
+    }
+    (!raised.name.is_empty()).then_some(raised)
+}
+
+/// Whether a name may be an exception's: the last part begins with a capital.
+fn like_exception(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    last.len() > 2 && last.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start_matches(' ').len()
+}

@@ -1,0 +1,166 @@
+//! The diagnosis for people: the cause first, what it rests on, what to do; then what else was found.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{nothing, seconds, sentences, title};
+use crate::catalog::signatures::{Cause as Choice, Role};
+use crate::checks::CHECKS;
+use crate::diagnose::weigh::looked::Outcome;
+use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Evidence};
+use crate::report::screen::colour;
+use crate::report::text::Layout;
+
+/// Lines that nothing explains are shown up to so many.
+const SHOWN: usize = 10;
+/// A line of a log is cut after so many characters.
+const LONGEST: usize = 240;
+
+/// The report.
+pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
+    let mut text = String::new();
+    for (place, cause) in diagnosis.causes.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        let full = place == 0 || layout.verbose;
+        one(&mut text, place, cause, layout, full);
+    }
+    if diagnosis.causes.is_empty() {
+        paragraph(&mut text, &nothing(diagnosis), "", layout);
+    }
+    if !diagnosis.silent.is_empty() {
+        let ranks: Vec<String> = diagnosis.silent.iter().map(u32::to_string).collect();
+        paragraph(
+            &mut text,
+            &format!("\nRanks that said nothing of a failure: {}", ranks.join(", ")),
+            "",
+            layout,
+        );
+    }
+    lines(&mut text, "Errors that nothing explains:", &diagnosis.unmatched_errors, layout);
+    if layout.verbose {
+        lines(&mut text, "Lines that only look like errors:", &diagnosis.suspicious, layout);
+    }
+    if timeline {
+        moments(&mut text, diagnosis, layout);
+    }
+    for remark in &diagnosis.remarks {
+        paragraph(&mut text, &format!("Note: {remark}"), "", layout);
+    }
+    text
+}
+
+fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: bool) {
+    let (style, sign) = match (cause.confidence, layout.unicode) {
+        (Confidence::Candidate, _) => (colour(AnsiColor::Yellow).bold(), "?"),
+        (_, true) => (colour(AnsiColor::Red).bold(), "✗"),
+        (_, false) => (colour(AnsiColor::Red).bold(), "x"),
+    };
+    let bold = Style::new().bold();
+    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(place, cause), cause.id);
+    if !full {
+        paragraph(text, &cause.says, "  ", layout);
+        cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));
+        return;
+    }
+    paragraph(text, &sentences(cause), "  ", layout);
+    text.push('\n');
+    cause.evidence.iter().for_each(|line| evidence(text, line, layout));
+    for looked in &cause.looked {
+        let word = match looked.outcome {
+            Outcome::Confirmed => "confirmed",
+            Outcome::RuledOut => "ruled out",
+            Outcome::Unknown => "not known",
+        };
+        paragraph(text, &format!("{}: {word}: {}", looked.check, looked.says), "  ", layout);
+    }
+    text.push('\n');
+    choices(text, cause.choices, layout);
+}
+
+fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
+    let several = choices.len() > 1;
+    if several {
+        text.push_str("  What may be behind it, and what tells:\n");
+    }
+    for (number, choice) in choices.iter().enumerate() {
+        let start = if several { format!("{}. ", number + 1) } else { String::new() };
+        paragraph(text, &format!("{start}{}", choice.cause), "  ", layout);
+        paragraph(text, &format!("look: {}", look(choice)), "     ", layout);
+        paragraph(text, &format!("fix:  {}", choice.fix), "     ", layout);
+        choice.commands.iter().for_each(|command| {
+            let _ = writeln!(text, "           {command}");
+        });
+    }
+}
+
+/// How to look for a cause: the check of this machine, or the command.
+pub(super) fn look(choice: &Choice) -> String {
+    match CHECKS.iter().any(|check| check.id == choice.check) {
+        true => format!("envdoc check --only {}", choice.check),
+        false => choice.check.clone(),
+    }
+}
+
+fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
+    let dim = Style::new().dimmed();
+    let _ =
+        writeln!(text, "  {dim}{}:{}{dim:#}  {}", line.file, line.line, cut(line.text.trim_start(), layout));
+}
+
+fn cut(line: &str, layout: Layout) -> String {
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) if !layout.verbose => {
+            format!("{} {}", &line[..end], if layout.unicode { "…" } else { "..." })
+        }
+        _ => line.to_owned(),
+    }
+}
+
+fn lines(text: &mut String, heading: &str, lines: &[Evidence], layout: Layout) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{heading}");
+    let shown = if layout.verbose { lines.len() } else { SHOWN };
+    lines.iter().take(shown).for_each(|line| evidence(text, line, layout));
+    if lines.len() > shown {
+        let _ = writeln!(text, "  and {} more (--verbose)", lines.len() - shown);
+    }
+}
+
+fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
+    text.push_str("\nTimeline:\n");
+    if diagnosis.timeline.is_empty() {
+        text.push_str("  nothing that is known happened\n");
+    }
+    for moment in &diagnosis.timeline {
+        let role = match moment.role {
+            Role::Root => "root",
+            Role::Symptom => "symptom",
+            Role::Context => "context",
+        };
+        let whose = moment.whose.as_deref().unwrap_or("");
+        let count = if moment.count > 1 { format!(" ({} lines)", moment.count) } else { String::new() };
+        let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
+        let start =
+            format!("{:>9}  {whose:16} {role:8} {}{count}  {line}", seconds(moment.seconds), moment.id);
+        let _ = writeln!(text, "{}", start.trim_end());
+        if layout.verbose {
+            paragraph(text, &moment.says, "             ", layout);
+        }
+    }
+}
+
+fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
+    // What is copied is never broken: paths, options.
+    let options = textwrap::Options::new(layout.width)
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let _ = writeln!(text, "{}", textwrap::fill(words, options));
+}
