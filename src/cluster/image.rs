@@ -29,7 +29,7 @@ pub enum Decision {
     },
 }
 
-/// Decides. `current` says whether an image that is to be built is there as its request wants it.
+/// Decides. `current` says whether an image that is to be built is on the first node as its request wants it.
 pub fn decide(plan: &ClusterPlan, seen: &[Seen], current: bool) -> Decision {
     let built = matches!(plan.image, Image::Built { .. });
     if built && (!current || seen.first().is_none_or(|first| first.image.is_none())) {
@@ -45,7 +45,10 @@ pub fn decide(plan: &ClusterPlan, seen: &[Seen], current: bool) -> Decision {
         seen.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
     match to.is_empty() {
         true => Decision::Same(image.clone()),
-        false => Decision::Send { from, to, registry: !built && of_registry(plan.image_name()) },
+        false => {
+            let registry = plan.registry.is_some() || !built && of_registry(plan.image_name());
+            Decision::Send { from, to, registry }
+        }
     }
 }
 

@@ -121,19 +121,14 @@ struct NodeValues {
 
 /// The text of the file.
 pub fn text(asked: &Asked) -> Result<String, Error> {
-    let node = |found: &Found| {
-        let host =
-            if found.address.contains(':') { format!("[{}]", found.address) } else { found.address.clone() };
-        NodeValues {
-            address: quoted(&found.address),
-            engine: quoted(&match (found.own, &asked.user) {
-                (true, _) => "unix:///var/run/docker.sock".into(),
-                (false, Some(user)) => format!("ssh://{user}@{host}"),
-                (false, None) => format!("ssh://{host}"),
-            }),
-            gpus: found.gpus.into_iter().collect(),
-            says: found.says.iter().map(|line| one_line(line)).collect(),
-        }
+    let node = |found: &Found| NodeValues {
+        address: quoted(&found.address),
+        engine: quoted(&match found.own {
+            true => "unix:///var/run/docker.sock".into(),
+            false => endpoint(&found.address, asked.user.as_deref()),
+        }),
+        gpus: found.gpus.into_iter().collect(),
+        says: found.says.iter().map(|line| one_line(line)).collect(),
     };
     let values = Values {
         header: format!(
@@ -148,6 +143,15 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
         infiniband_unknown: asked.nodes.iter().any(|node| node.rdma.is_none()),
     };
     fill("cluster/cluster.yaml.hbs", TEMPLATE, &values)
+}
+
+/// The endpoint of a machine's engine over SSH.
+pub fn endpoint(address: &str, user: Option<&str>) -> String {
+    let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+    match user {
+        Some(user) => format!("ssh://{user}@{host}"),
+        None => format!("ssh://{host}"),
+    }
 }
 
 /// A text that YAML reads as that text; bare where it may be.

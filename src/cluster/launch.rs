@@ -85,9 +85,10 @@ pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
 pub struct FirstFailure {
     found: RefCell<Option<Rank>>,
     root: RefCell<Option<String>>,
-    /// The number of each node's first rank.
-    ranks: BTreeMap<String, u32>,
-    /// Rung when a rank has failed: torchrun then waits up to five minutes for the other nodes before it ends, and they hold their GPUs.
+    /// The number of each node's first rank, and how many it has.
+    ranks: BTreeMap<String, (u32, u32)>,
+    /// Rung when a rank has failed: torchrun then waits up to five minutes for the other nodes before it ends, DeepSpeed's launcher for ever,
+    /// and they hold their GPUs.
     pub alarm: Notify,
 }
 
@@ -97,6 +98,8 @@ pub struct Rank {
     node: String,
     rank: Option<String>,
     exit: Option<String>,
+    /// Whether it is ssh's own exit status: 255 where the connection broke.
+    ssh: bool,
 }
 
 impl FirstFailure {
@@ -106,7 +109,7 @@ impl FirstFailure {
         let ranks = plan.nodes.iter().map(|node| {
             let first = next;
             next += node.slots;
-            (node.name.clone(), first)
+            (node.name.clone(), (first, node.slots))
         });
         FirstFailure { ranks: ranks.collect(), ..FirstFailure::default() }
     }
@@ -116,11 +119,42 @@ impl FirstFailure {
         let Some((_, rest)) = line.split_once("failed (exitcode: ") else { return };
         let Some((exit, rest)) = rest.split_once(") local_rank: ") else { return };
         let local: Option<u32> = rest.split_whitespace().next().and_then(|text| text.parse().ok());
-        if self.found.borrow().is_none() {
-            let rank =
-                local.and_then(|local| Some(self.ranks.get(node)? + local)).map(|rank| rank.to_string());
+        let rank = local.and_then(|local| Some(self.ranks.get(node)?.0 + local));
+        self.failed(node, rank, exit);
+    }
+
+    /// The words of DeepSpeed's launcher on a node, which pdsh puts that node's name before: `node2: [date] [ERROR] [launch.py:259:sigkill_handler]
+    /// ['/usr/bin/python3', …, '--local_rank=0', …] exits with return code = 9`; and pdsh's own when it lost the node: `pdsh@node1: node2: ssh
+    /// exited with exit code 255`. The command is that of the node's last rank whichever failed, so only a node's single rank is known by it.
+    fn ended_far(&self, line: &str) {
+        let number = |text: &str| text.trim().parse::<i64>().is_ok();
+        if let Some((before, exit)) =
+            line.split_once(" exits with return code = ").filter(|(_, exit)| number(exit))
+        {
+            let node = before.split(": ").next().unwrap_or_default();
+            if let Some((first, count)) = self.ranks.get(node) {
+                self.failed(node, (*count == 1).then_some(*first), exit.trim());
+            }
+        }
+        if let Some((before, exit)) =
+            line.split_once(": ssh exited with exit code ").filter(|(_, exit)| number(exit))
+        {
+            let node = before.rsplit(": ").next().unwrap_or_default();
+            if before.starts_with("pdsh@") && self.ranks.contains_key(node) {
+                let found =
+                    Rank { node: node.to_owned(), rank: None, exit: Some(exit.trim().to_owned()), ssh: true };
+                self.found.borrow_mut().get_or_insert(found);
+                self.alarm.notify_one();
+            }
+        }
+    }
+
+    fn failed(&self, node: &str, rank: Option<u32>, exit: &str) {
+        // The node's own words say more than those of pdsh, which may come first.
+        if self.found.borrow().as_ref().is_none_or(|found| found.ssh) {
+            let rank = rank.map(|rank| rank.to_string());
             *self.found.borrow_mut() =
-                Some(Rank { node: node.to_owned(), rank, exit: Some(exit.to_owned()) });
+                Some(Rank { node: node.to_owned(), rank, exit: Some(exit.to_owned()), ssh: false });
         }
         self.alarm.notify_one();
     }
@@ -128,6 +162,7 @@ impl FirstFailure {
     /// Reads a line of a node's output.
     pub fn line(&self, node: &str, line: &str) {
         self.ended(node, line);
+        self.ended_far(line);
         if line.contains("Root Cause (first observed failure)") {
             // Every node's torchrun has a summary: the first one that is printed counts.
             if self.found.borrow().is_none() {
@@ -155,12 +190,22 @@ impl FirstFailure {
     pub fn says(&self) -> Option<String> {
         let found = self.found.borrow();
         let rank = found.as_ref()?;
-        let number = rank.rank.as_ref()?;
+        // Of torchrun's summary nothing but its first line has come.
+        rank.rank.as_ref().or(rank.exit.as_ref())?;
+        if rank.ssh {
+            return Some(match rank.exit.as_deref() {
+                Some("255") => format!("{}: the SSH connection to it broke", rank.node),
+                exit => {
+                    format!("the launcher on {}, which ended with {}", rank.node, exit.unwrap_or_default())
+                }
+            });
+        }
+        let which = rank.rank.as_ref().map_or("a rank".to_owned(), |rank| format!("rank {rank}"));
         let exit = rank.exit.as_deref().map_or(String::new(), |exit| match exit.strip_prefix('-') {
-            Some(signal) => format!(" was ended by signal {signal}"),
-            None => format!(" ended with {exit}"),
+            Some(signal) => format!(", which was ended by signal {signal}"),
+            None => format!(", which ended with {exit}"),
         });
-        Some(format!("rank {number} on {}{exit}", rank.node))
+        Some(format!("{which} on {}{exit}", rank.node))
     }
 }
 
@@ -188,11 +233,37 @@ mod tests {
 
     #[tokio::test]
     async fn a_rank_that_failed_while_its_launcher_waits_for_the_others() {
-        let first = FirstFailure { ranks: [("node2".to_owned(), 4)].into(), ..FirstFailure::default() };
+        let first = FirstFailure { ranks: [("node2".to_owned(), (4, 4))].into(), ..FirstFailure::default() };
         first.line("node2", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 1 (pid: 403) of binary: /usr/bin/python3.11");
         first.line("node1", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11");
-        assert_eq!(first.says().as_deref(), Some("rank 5 on node2 was ended by signal 9"));
+        assert_eq!(first.says().as_deref(), Some("rank 5 on node2, which was ended by signal 9"));
         first.alarm.notified().await;
+    }
+
+    #[test]
+    fn a_rank_that_failed_below_deepspeeds_launcher() {
+        let says = |count: u32, line: &str| {
+            let ranks = [("node1".to_owned(), (0, count)), ("node2".to_owned(), (count, count))].into();
+            let first = FirstFailure { ranks, ..FirstFailure::default() };
+            first.line("node1", line);
+            first.says()
+        };
+        let failed = "node2: [2026-11-22 01:06:50,137] [ERROR] [launch.py:259:sigkill_handler] ['/usr/bin/python3', '-u', '/workspace/train.py', '--local_rank=0', 'fail'] exits with return code = 9";
+        assert_eq!(says(1, failed).as_deref(), Some("rank 1 on node2, which ended with 9"));
+        assert_eq!(says(8, failed).as_deref(), Some("a rank on node2, which ended with 9"));
+        let killed = failed.replace("= 9", "= -9");
+        assert_eq!(says(1, &killed).as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
+        assert_eq!(
+            says(1, "pdsh@node1: node2: ssh exited with exit code 255").as_deref(),
+            Some("node2: the SSH connection to it broke")
+        );
+        let ranks = [("node2".to_owned(), (1, 1))].into();
+        let first = FirstFailure { ranks, ..FirstFailure::default() };
+        first.line("node1", "pdsh@node1: node2: ssh exited with exit code 9");
+        first.line("node1", failed);
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which ended with 9"));
+        assert_eq!(says(1, "node2: my script exits with return code = what"), None);
+        assert_eq!(says(1, "node9: it exits with return code = 9"), None);
     }
 
     #[test]
@@ -210,14 +281,14 @@ mod tests {
             first.line("node2", line);
             first.line("node1", "  rank      : 0 (local_rank: 0)");
         }
-        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 was ended by signal 9"));
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
         let end =
             |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
         let says =
             verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
         assert_eq!(
             says,
-            "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2 was ended by signal 9; stopped after it: node1"
+            "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2, which was ended by signal 9; stopped after it: node1"
         );
         assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
     }

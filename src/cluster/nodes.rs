@@ -76,7 +76,7 @@ pub async fn side_by_side<I, T, W: Future<Output = T>>(
 }
 
 /// Opens the roads to all nodes. Whether their engines answer is not asked yet.
-pub async fn open(nodes: &[plan::Node], limits: Limits) -> Vec<Node> {
+pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) -> Vec<Node> {
     side_by_side(nodes, limits.width, |node| async move {
         let started = Instant::now();
         let road = Road::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;

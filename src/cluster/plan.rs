@@ -22,6 +22,8 @@ pub struct ClusterPlan {
     pub origin: Option<String>,
     /// The image that every node runs.
     pub image: Image,
+    /// The registry that it is pushed to and pulled from, `registry.example:5000/team`; `None`: it goes from engine to engine.
+    pub registry: Option<String>,
     /// The machines, in the order of their ranks.
     pub nodes: Vec<Node>,
     /// How the containers reach each other.
@@ -55,9 +57,9 @@ pub struct ClusterPlan {
 pub enum Image {
     /// One that a registry, or every node, has.
     Named(String),
-    /// One that is built from a request first; then it has this tag.
+    /// One that is built first; then it has this tag.
     Built {
-        /// Path of the request.
+        /// Path of a request (`.yaml`, `.yml`) or of a Dockerfile, seen from cluster.yaml.
         request: String,
         /// Its tag: `two-node:envdoc`.
         tag: String,

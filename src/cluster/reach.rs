@@ -9,9 +9,17 @@ use crate::engine::docker::Engine;
 
 /// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
+    connect_to(&plan.nodes).await
+}
+
+/// These nodes.
+pub async fn connect_to<'p>(
+    nodes: impl IntoIterator<Item = &'p Node>,
+) -> Vec<(&'p Node, Result<Engine, Problem>)> {
     let limits = Limits::default();
-    let opened = nodes::open(&plan.nodes, limits).await;
-    nodes::side_by_side(plan.nodes.iter().zip(opened), limits.width, |(node, opened)| async move {
+    let nodes: Vec<&Node> = nodes.into_iter().collect();
+    let opened = nodes::open(nodes.iter().copied(), limits).await;
+    nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {
         let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|error| {
             let mut problem = Problem::of("connect", &node.name, error.message);
             problem.fix = error.hints;

@@ -16,8 +16,12 @@ pub struct ClusterRequest {
     pub name: Option<String>,
     /// The image that every node runs: `registry.example/team/train:1`. Either this or `build`.
     pub image: Option<String>,
-    /// The request of an image that `up` builds (`images/multi-node/request.yaml`), seen from this file.
+    /// What `up` builds the image from, on the first node's engine, as `envdoc build` does: a request (`images/multi-node/request.yaml`) or a
+    /// Dockerfile, seen from this file.
     pub build: Option<String>,
+    /// The registry through which the image comes to the nodes: `registry.example:5000/team`. `up` pushes it there and the nodes pull it; left
+    /// out, it goes from engine to engine. An `image` must be in it; one that is built is named in it.
+    pub registry: Option<String>,
     /// The machines, the one that leads first: the swarm's manager, rank 0.
     pub nodes: Vec<NodeRequest>,
     /// How the containers reach each other.

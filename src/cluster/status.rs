@@ -32,6 +32,9 @@ pub struct NodeStatus {
     pub since: Option<String>,
     /// What differs from the plan, each a sentence.
     pub differs: Vec<String>,
+    /// What to do where the node could not be asked, each a sentence or a command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<String>,
 }
 
 /// Asks all nodes that can be reached.
@@ -65,7 +68,12 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 }
                 row
             }
-            Err(why) => NodeStatus { node: node.name.clone(), differs: vec![why], ..NodeStatus::default() },
+            Err(why) => NodeStatus {
+                node: node.name.clone(),
+                differs: vec![why],
+                fix: engine.err().map(|problem| problem.fix.clone()).unwrap_or_default(),
+                ..NodeStatus::default()
+            },
         })
         .collect()
 }

@@ -56,6 +56,17 @@ impl Engine {
         Ok(Engine { docker, endpoint: endpoint.to_owned(), road, name, api, podman })
     }
 
+    /// Whether it answers now; why not, as far as the way to it shows that.
+    pub async fn answers(&self, deadline: Instant) -> Result<(), String> {
+        if let Some(connection) = self.road.ssh() {
+            return connection.engine_answers(deadline).await.map_err(|blocked| blocked.says);
+        }
+        match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
+            Ok(answer) => answer.map(drop).map_err(|error| words(&error)),
+            Err(_) => Err("the engine did not answer".into()),
+        }
+    }
+
     /// Why BuildKit cannot be used here, if it cannot.
     pub fn without_buildkit(&self) -> Option<String> {
         if self.podman {

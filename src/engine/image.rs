@@ -1,5 +1,7 @@
 //! What the engine knows of a finished image, and giving it names.
 
+use std::collections::BTreeMap;
+
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +67,8 @@ pub struct Identity {
     pub bytes: u64,
     /// `NAME=VALUE` that it brings.
     pub environment: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Identity {
@@ -87,6 +91,13 @@ pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, Strin
         layers: image.root_fs.and_then(|root| root.layers).unwrap_or_default(),
         architecture: image.architecture,
         bytes: image.size.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+        labels: image
+            .config
+            .as_ref()
+            .and_then(|config| config.labels.clone())
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
         environment: image.config.and_then(|config| config.env).unwrap_or_default(),
     }))
 }

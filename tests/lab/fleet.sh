@@ -249,21 +249,27 @@ in_cluster() {
     LIMIT=${LIMIT:-150} envdoc cluster "$verb" --file "$LAB/cluster/cluster.yaml" "$@"
 }
 
-# The table of what envdoc says of faults: $LAB_KEPT/cluster-faults.md, from which docs/measurements/cluster-faults.md is taken.
-faults_start() { printf '| fault | what envdoc says | what to do | seconds |\n|---|---|---|---|\n' >"$LAB_KEPT/cluster-faults.md"; }
+# faults_start [NAME]: the table of what envdoc says of faults, $LAB_KEPT/cluster-NAME.md (cluster-faults.md), from which
+# docs/measurements/cluster-faults.md is taken.
+faults_start() {
+    FAULTS=$LAB_KEPT/cluster-${1:-faults}.md
+    printf '| fault | what envdoc says | what to do | seconds |\n|---|---|---|---|\n' >"$FAULTS"
+}
 # fault NAME PATTERN VERB ARGUMENT…: envdoc cluster, which must not succeed, says what matches PATTERN, with something to do.
 fault() {
     local name=$1 pattern=$2 says fix
     shift 2
-    in_cluster "$@" --format json
+    # exec has no report: its words are those of standard error.
+    if [ "$1" = exec ]; then in_cluster "$@"; else in_cluster "$@" --format json; fi
     says=$(jq -rs '[last.problems[]?.says] | join(" / ")' <<<"$answer" 2>/dev/null)
     fix=$(jq -rs '[last.problems[]?.fix[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
+    [ -n "$says" ] || says=$(jq -rs '[last.nodes[]?.differs[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
     [ -n "$says" ] || says=$(sed -n 's/^error: //p' <<<"$error")
     [ -n "$fix" ] || fix=$(sed -n 's/^hint: //p' <<<"$error")
     check_that "$name: it does not succeed" test "$code" -eq 1 -o "$code" -eq 2
     check_that "$name: named by its cause" grep -qE "$pattern" <<<"$says"
     check_that "$name: with something to do" test -n "$fix"
     echo "        ($((took / 1000)).$((took % 1000 / 100)) s) $says" | cut -c1-400
-    printf '| %s | %s | %s | %s.%s |\n' "$name" "$says" "$fix" "$((took / 1000))" "$((took % 1000 / 100))" | tr '\n' ' ' >>"$LAB_KEPT/cluster-faults.md"
-    echo >>"$LAB_KEPT/cluster-faults.md"
+    printf '| %s | %s | %s | %s.%s |\n' "$name" "$says" "$fix" "$((took / 1000))" "$((took % 1000 / 100))" | tr '\n' ' ' >>"$FAULTS"
+    echo >>"$FAULTS"
 }

@@ -80,7 +80,7 @@ trap 'exit 143' TERM HUP
 # Base images: this machine's own release, so that the envdoc built here runs in them. `base` has Python, which proofs ask; those
 # that a case needs besides (`# needs: fleet`) are made when that case is run.
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
-# base FILE RELEASE PACKAGE…
+# base FILE RELEASE PACKAGE…; FINISH names a function that gets the folder before it is packed.
 base() {
     local file=target/lab/$1 release=$2 packages mirror
     shift 2
@@ -95,8 +95,28 @@ base() {
         echo "debootstrap failed"
         exit 2
     fi
+    if [ -n "${FINISH:-}" ] && ! "$FINISH" "$lab/base" >"$lab/finish.log" 2>&1; then
+        tail -20 "$lab/finish.log"
+        echo "$FINISH failed"
+        exit 2
+    fi
     rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/* "$lab/base/debootstrap"
     tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$file" && rm -rf "$lab/base"
+}
+# DeepSpeed from PyPI (pure Python; what it needs are packages of Debian), and a fault of Debian 13's torch mended: it is built without
+# libuv, and its torchrun asks for libuv whatever USE_LIBUV says.
+deepspeed_into() {
+    local root=$1 python folder=$1/usr/lib/python3/dist-packages/torch/distributed program
+    python=$(ls target/uv/bin/python 2>/dev/null || command -v python3)
+    "$python" -m pip install --quiet --no-deps --target "$lab/deepspeed" deepspeed==0.19.8 || return 1
+    for program in deepspeed ds ds_report; do
+        sed '1s|^#!.*|#!/usr/bin/env python3|' "$lab/deepspeed/bin/$program" >"$root/usr/local/bin/$program" && chmod 755 "$root/usr/local/bin/$program"
+    done
+    rm -rf "$lab/deepspeed/bin"
+    cp -a "$lab/deepspeed/." "$(echo "$root"/usr/local/lib/python3.*/dist-packages)/" && rm -rf "$lab/deepspeed"
+    sed -i 's/multi_tenant=True,$/multi_tenant=True, use_libuv=False,/' "$folder/elastic/rendezvous/static_tcp_rendezvous.py"
+    sed -i 's/is_master=False,$/is_master=False, use_libuv=False,/' "$folder/rendezvous.py"
+    rm -rf "$root/usr/share/doc" "$root/usr/share/man" "$root/usr/lib/libtorch-test"
 }
 # needed WORD PATTERN…: whether one of the cases that will run says that it needs it.
 needed() {
@@ -110,10 +130,11 @@ needed() {
     done
     return 1
 }
-# engine VERSION RELEASE: dockerd of another Debian release, for `hosts_start 2 VERSION`; containerd and runc stay this machine's.
+# engine VERSION RELEASE: dockerd of another Debian release, for `hosts_start 2 VERSION`, and its docker-compose; containerd and runc stay
+# this machine's.
 engine() {
     local folder=$PWD/target/lab/engine-$1 apt=$lab/apt mirror
-    [ ! -x "$folder/usr/sbin/dockerd" ] || return 0
+    [ ! -x "$folder/usr/sbin/dockerd" ] || [ ! -x "$folder/usr/libexec/docker/cli-plugins/docker-compose" ] || return 0
     echo "fetching Docker $1 ($2), once"
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/deb"
     mirror=$(apt-get indextargets --format "\$(REPO_URI)" "Created-By: Packages" "Release: $codename" 2>/dev/null | head -1)
@@ -122,22 +143,26 @@ engine() {
         cd "$apt/deb" &&
             set -- -qq -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
                 -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root &&
-            apt-get "$@" update && apt-get "$@" download docker.io && mkdir -p "$folder" && dpkg -x docker.io_*.deb "$folder.part"
+            apt-get "$@" update && apt-get "$@" download docker.io docker-compose && dpkg -x docker.io_*.deb "$folder.part" &&
+            dpkg -x docker-compose_*.deb "$folder.part"
     ) && rm -rf "$folder" && mv "$folder.part" "$folder" && rm -rf "${folder:?}/usr/share" "$apt"
 }
 # What the lab kept before its base had a Python.
-rm -f "target/lab/base-$codename.tar"
+rm -f "target/lab/base-$codename.tar" "target/lab/base-torch-bookworm.tar"
 base "base-python-$codename.tar" "$codename" python3
 fleet=(python3 openssh-server openssh-client pdsh iproute2 iputils-ping)
 if needed fleet "$@"; then base "base-fleet-$codename.tar" "$codename" "${fleet[@]}"; fi
-if needed torch "$@"; then base "base-torch-$codename.tar" "$codename" "${fleet[@]}" python3-torch; fi
+# Debian 12's torch is 1.13, which DeepSpeed no longer takes.
+if needed torch "$@"; then
+    FINISH=deepspeed_into base base-torch-trixie.tar trixie "${fleet[@]}" python3-{torch,hjson,msgpack,cpuinfo,psutil,pydantic,tqdm,einops,packaging,numpy}
+fi
 if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
-    LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-$codename.tar" \
+    LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
     LAB_OLD="$repository/target/lab/base-old.tar" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!

@@ -120,7 +120,7 @@ impl Args {
 }
 
 /// Asks on the terminal; without one the answer is no.
-fn asked(missing: &Missing) -> bool {
+pub(super) fn asked(missing: &Missing) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }

@@ -79,8 +79,14 @@ impl Args {
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
-        let reached = reach::connect(plan).await;
-        let (engines, gone) = engines(&reached, places);
+        let reached = reach::connect_to(places.iter().map(|place| &plan.nodes[*place])).await;
+        let every: Vec<usize> = (0..places.len()).collect();
+        let (engines, gone) = engines(&reached, &every);
+        for fix in
+            reached.iter().filter_map(|(_, engine)| engine.as_ref().err()).flat_map(|problem| &problem.fix)
+        {
+            screen::note(&format!("hint: {fix}"));
+        }
         let mark = crowd::mark();
         let command = Command { argv: self.command.clone(), ..Command::default() };
         let jobs: Vec<Job<'_>> = engines

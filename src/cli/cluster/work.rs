@@ -12,7 +12,7 @@ use crate::report::text::Layout;
 pub(super) enum Format {
     /// For people.
     Text,
-    /// JSON: events, one a line, where there are any, and the report.
+    /// The report as JSON on standard output; events, one JSON object a line, on standard error.
     Json,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn layout() -> Layout {
     Layout::of_screen(false)
 }
 
-/// A report as the last object of a stream of events.
+/// A report, which says so beside the events.
 pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
     let mut value = serde_json::to_value(report).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {

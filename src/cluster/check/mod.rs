@@ -67,15 +67,7 @@ pub async fn look(
     options: Options,
     consent: impl Fn(&Missing) -> bool,
 ) -> Result<Looked, Error> {
-    let remote = plan.nodes.iter().any(|node| node.engine.starts_with("ssh://"));
-    let pack = async {
-        match remote {
-            true => tokio::task::spawn_blocking(Parcel::pack).await.ok().transpose(),
-            false => Ok(None),
-        }
-    };
-    let (parcel, nodes) = tokio::join!(pack, nodes::open(&plan.nodes, options.limits));
-    let programs = programs(&nodes, parcel?.as_ref(), options, consent).await;
+    let (nodes, programs) = reached(plan, options, consent).await?;
     let width = options.limits.width;
     let pairs: Vec<(&Node, &Result<String, String>)> = nodes.iter().zip(&programs).collect();
     let members = side_by_side(pairs.clone(), width, |(node, program)| {
@@ -102,18 +94,8 @@ pub async fn look(
             pairs.len()
         ));
     }
-    let results = nodes.iter().zip(&members).zip(&programs).map(|((node, member), program)| NodeResults {
-        name: node.name.clone(),
-        engine: node.engine.clone(),
-        closed: node.closed().or_else(|| program.as_ref().err().cloned()),
-        hints: match node.place() {
-            Place::Blocked(blocked) => blocked.hints.clone(),
-            _ => Vec::new(),
-        },
-        results: checks::judge(CHECKS, &member.member.facts),
-        seconds: (node.took + member.took).as_secs_f64(),
-    });
-    let results = results.collect();
+    let results = nodes.iter().zip(&members).zip(&programs);
+    let results = results.map(|((node, seen), program)| result(node, seen, program)).collect();
     Ok(Looked {
         fleet: Fleet {
             members: members.into_iter().map(|seen| seen.member).collect(),
@@ -125,6 +107,53 @@ pub async fn look(
         nodes: results,
         notes,
     })
+}
+
+/// Looks at the machines alone, and at nothing that lies between them.
+pub async fn machines(
+    plan: &ClusterPlan,
+    options: Options,
+    consent: impl Fn(&Missing) -> bool,
+) -> Result<Vec<(NodeResults, Member)>, Error> {
+    let (nodes, programs) = reached(plan, options, consent).await?;
+    let pairs = nodes.iter().zip(&programs);
+    let seen = side_by_side(pairs, options.limits.width, |(node, program)| async move {
+        let seen = member::look(node, program.as_deref(), plan.image_name(), options).await;
+        (result(node, &seen, program), seen.member)
+    });
+    Ok(seen.await)
+}
+
+/// The ways to the machines, and how envdoc is started there.
+async fn reached(
+    plan: &ClusterPlan,
+    options: Options,
+    consent: impl Fn(&Missing) -> bool,
+) -> Result<(Vec<Node>, Vec<Result<String, String>>), Error> {
+    let remote = plan.nodes.iter().any(|node| node.engine.starts_with("ssh://"));
+    let pack = async {
+        match remote {
+            true => tokio::task::spawn_blocking(Parcel::pack).await.ok().transpose(),
+            false => Ok(None),
+        }
+    };
+    let (parcel, nodes) = tokio::join!(pack, nodes::open(&plan.nodes, options.limits));
+    let programs = programs(&nodes, parcel?.as_ref(), options, consent).await;
+    Ok((nodes, programs))
+}
+
+fn result(node: &Node, seen: &member::Seen, program: &Result<String, String>) -> NodeResults {
+    NodeResults {
+        name: node.name.clone(),
+        engine: node.engine.clone(),
+        closed: node.closed().or_else(|| program.as_ref().err().cloned()),
+        hints: match node.place() {
+            Place::Blocked(blocked) => blocked.hints.clone(),
+            _ => Vec::new(),
+        },
+        results: checks::judge(CHECKS, &seen.member.facts),
+        seconds: (node.took + seen.took).as_secs_f64(),
+    }
 }
 
 /// How envdoc is started on each machine, or why it is not there.

@@ -41,6 +41,7 @@ pub fn settle(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
     }
     Ok(ClusterPlan {
         image: image(request, &name, &at)?,
+        registry: request.registry.clone(),
         mounts: storage::settle(&request.storage, &name, &at)?,
         shm: shm(&request.limits, &nodes, &at.key("limits, shm"))?,
         memlock,
@@ -77,11 +78,26 @@ fn name(request: &ClusterRequest, at: &At) -> Result<String, Error> {
 }
 
 fn image(request: &ClusterRequest, name: &str, at: &At) -> Result<Image, Error> {
+    if let Some(registry) = &request.registry {
+        at.key("registry").fits(&value::REGISTRY, registry)?;
+        if let Some(image) = &request.image
+            && !image.starts_with(&format!("{registry}/"))
+        {
+            return Err(at.key("image").wrong(
+                format!("{image} is not in the registry {registry}, through which the nodes shall get it"),
+                format!("write `image: {registry}/{image}`, or leave `registry` out"),
+            ));
+        }
+    }
+    let tag = match &request.registry {
+        Some(registry) => format!("{registry}/{name}:envdoc"),
+        None => format!("{name}:envdoc"),
+    };
     match (&request.image, &request.build) {
         (Some(image), None) => Ok(Image::Named(at.key("image").fits(&value::IMAGE, image)?.to_owned())),
         (None, Some(request)) => {
             at.key("build").fits(&value::FILE, request)?;
-            Ok(Image::Built { request: request.clone(), tag: format!("{name}:envdoc") })
+            Ok(Image::Built { request: request.clone(), tag })
         }
         (Some(_), Some(_)) => Err(at.wrong(
             "both `image` and `build` are given",

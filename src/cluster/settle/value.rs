@@ -80,6 +80,20 @@ pub const IMAGE: Rule = Rule {
     looks: "write REGISTRY/NAME:TAG or NAME@sha256:…, in letters, digits and . _ / : @ -",
 };
 
+/// A registry, and what stands before the names in it.
+pub const REGISTRY: Rule = Rule {
+    what: "a registry",
+    fits: |text| {
+        let host = text.split('/').next().unwrap_or_default();
+        (host.contains('.') || host.contains(':') || host == "localhost")
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/:-".contains(c))
+            && !text.ends_with('/')
+            && text.len() <= 256
+    },
+    looks: "write HOST:PORT or HOST/TEAM, where the host has a dot or a port: registry.example:5000/team",
+};
+
 /// A file of the controlling machine.
 pub const FILE: Rule = Rule {
     what: "a path",

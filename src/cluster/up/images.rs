@@ -2,14 +2,14 @@
 
 use futures_util::future::join_all;
 
-use super::{Work, on_all};
+use super::{Work, build, on_all};
 use crate::cluster::image::{self, Decision};
 use crate::cluster::plan::Node;
 use crate::cluster::problem::Problem;
 use crate::cluster::seen::Seen;
 use crate::engine::docker::Engine;
 use crate::engine::image::Identity;
-use crate::engine::{self, pull, transfer};
+use crate::engine::{self, pull, push, transfer};
 use crate::report::build::size;
 use crate::report::cluster::progress::Outcome;
 
@@ -19,16 +19,24 @@ const SHORT: usize = 19;
 
 /// Brings it to those that lack it.
 pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
+    let decision = image::decide(work.plan, seen, current);
+    if decision == Decision::Build {
+        build::build(work).await?;
+        let seen = work.look().await?;
+        return brought(work, &seen, image::decide(work.plan, &seen, true)).await;
+    }
+    brought(work, seen, decision).await
+}
+
+async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
-    match image::decide(work.plan, seen, true) {
+    match decision {
         Decision::Same(image) => fits(&image, seen).map(|()| unchanged(work, &image)),
-        Decision::Build => Err(vec![
-            Problem::new(
-                STEP,
-                format!("the image {name} is to be built, and the first node does not have it"),
-            )
-            .fix(format!("envdoc build --request … --tag {name}, on the first node's engine (--host)")),
-        ]),
+        Decision::Build => Err(vec![Problem::new(
+            STEP,
+            format!("the image {name} was built, and the first node does not have it"),
+        )]),
         Decision::Pull => {
             on_all(work.nodes.iter().copied(), |node, engine| pull_on(work, node, engine)).await?;
             equal(work).await
@@ -40,6 +48,7 @@ pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<()
                 .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
             fits(&whole, seen)?;
             if registry {
+                pushed(work, from).await;
                 to = without_pulled(work, &whole, to).await;
             }
             send(work, from, &to, &whole).await?;
@@ -105,6 +114,23 @@ fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
             "build it or load it on one node (envdoc build --tag {name}): the others get it from there"
         ))
         .fix("a registry that wants a login: docker login, on this machine")
+}
+
+/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to engine, and it is said.
+async fn pushed(work: &Work<'_>, from: usize) {
+    let Some(registry) = &work.plan.registry else { return };
+    let (node, engine) = work.nodes[from];
+    let name = work.plan.image_name();
+    work.progress.doing(STEP, &node.name, &format!("pushing {name}"));
+    match push::push(engine, work.logins.clone(), name).await {
+        Ok(digest) => {
+            work.done(STEP, &node.name, format!("pushed {name} ({})", short(&digest)), Outcome::Changed);
+        }
+        Err(why) => {
+            work.done(STEP, &node.name, format!("{registry} did not take {name}"), Outcome::Failed);
+            work.note(format!("{registry} did not take {name} ({why}): it goes from engine to engine"));
+        }
+    }
 }
 
 /// Those of the nodes that did not get the same image from the registry.

@@ -17,6 +17,8 @@ const STEP: &str = "swarm";
 const JOINING: Duration = Duration::from_secs(60);
 /// How often is looked.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long a node's engine may be silent while it joins: one that is started again is back by then.
+const SILENCE: Duration = Duration::from_secs(8);
 /// Where a manager is asked to be joined.
 const MANAGER: u16 = 2377;
 
@@ -154,8 +156,11 @@ fn with_port(address: &str, port: u16) -> String {
 async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
     let started = Instant::now();
     let mut last = String::new();
+    let mut silent: Option<Instant> = None;
     while started.elapsed() < JOINING {
-        match engine_swarm::machine(engine).await {
+        let machine = engine_swarm::machine(engine).await;
+        let since = silent.take();
+        match machine {
             Ok(machine) if machine.swarm.state == State::Active => {
                 let members = engine_swarm::members(manager).await;
                 let member =
@@ -171,7 +176,20 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                 return Err(refused(work, node, engine, &machine.swarm.error).await);
             }
             Ok(machine) => last = format!("its engine says: {:?}", machine.swarm.state).to_lowercase(),
-            Err(why) => last = why,
+            Err(why) => {
+                let since = since.unwrap_or_else(Instant::now);
+                if since.elapsed() > SILENCE {
+                    return Err(Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("the engine of {} does not answer any more: {why}", node.name),
+                    )
+                    .fix("systemctl status docker, on that node")
+                    .fix("then `envdoc cluster up` goes on from here"));
+                }
+                silent = Some(since);
+                last = why;
+            }
         }
         tokio::time::sleep(PAUSE).await;
     }

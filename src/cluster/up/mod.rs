@@ -1,7 +1,9 @@
 //! `up`: from nodes with an engine to containers that reach each other, in steps that look first and change only what differs.
 
+mod build;
 mod containers;
 mod diagnosis;
+mod gone;
 mod healthy;
 mod images;
 mod joining;
@@ -139,6 +141,13 @@ impl<'a> Work<'a> {
 
 /// Does everything; what was done is in [`Work::steps`].
 pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    match steps(work).await {
+        Ok(()) => Ok(()),
+        Err(problems) => Err(gone::first(work, problems).await),
+    }
+}
+
+async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let seen = work.look().await?;
     connected(work, &seen)?;
     refused(work, &seen).await?;

@@ -1,7 +1,7 @@
 //! What `up` would do, from what is there now: for `--dry-run`.
 
 use super::containers::Action as OfContainer;
-use super::{Work, connected, containers, images, refused};
+use super::{Work, build, connected, containers, images, refused};
 use crate::cluster::container;
 use crate::cluster::image::{self, Decision as OfImage};
 use crate::cluster::network::{self, Decision as OfNetwork};
@@ -17,7 +17,7 @@ pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let seen = work.look().await?;
     connected(work, &seen)?;
     refused(work, &seen).await?;
-    of_image(work, &seen);
+    of_image(work, &seen)?;
     if work.plan.network.kind == NetworkKind::Overlay {
         of_swarm(work, &seen).await?;
     }
@@ -64,9 +64,10 @@ fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn of_image(work: &Work<'_>, seen: &[Seen]) {
+fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
-    match image::decide(work.plan, seen, true) {
+    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
+    match image::decide(work.plan, seen, current) {
         OfImage::Same(image) => {
             let says = format!("{name} is the same on every node: {}", images::short(&image.id));
             work.keep("image", &work.plan.name, says, Outcome::Unchanged);
@@ -87,6 +88,9 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) {
             let source = &seen[from];
             let bytes =
                 source.image.as_ref().map_or(String::new(), |image| format!(" ({})", size(image.bytes)));
+            if let Some(registry) = &work.plan.registry {
+                work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
+            }
             let first = if registry { "pull it, else " } else { "" };
             for place in to {
                 let says = match &seen[place].image {
@@ -101,6 +105,7 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) {
             }
         }
     }
+    Ok(())
 }
 
 async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {

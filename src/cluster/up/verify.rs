@@ -217,7 +217,7 @@ async fn logs_in(one: &Inside<'_>, other: &str, user: &str) -> Result<(), String
     let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
     match ran.status {
         0 => Ok(()),
-        _ => Err(ran.stderr.lines().last().unwrap_or("it ended without a word").trim().to_owned()),
+        _ => Err(said(&ran.stderr)),
     }
 }
 
@@ -294,14 +294,29 @@ fn small(work: &Work<'_>, a: &str, b: &str, bytes: u32, mtu: u32) -> Problem {
         .fix("or mend the way between the machines: ip link, on both, and what is between them")
 }
 
+/// What ssh said, in one line; of a key that it does not take for its mode it says so before the last line.
+fn said(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let cause = lines
+        .iter()
+        .find(|line| line.contains("bad permissions") || line.contains("Host key verification failed"));
+    cause.or(lines.last()).map_or("it ended without a word", |line| *line).to_owned()
+}
+
 fn unlogged(a: &str, b: &str, why: &str) -> Problem {
     let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} is refused: {why}"));
     if why.contains("Host key verification failed") || why.contains("REMOTE HOST IDENTIFICATION") {
         return problem.fix("the host keys in the containers are not those of known_hosts: `envdoc cluster up` after `down` writes both anew");
     }
-    if why.contains("bad permissions") || why.contains("UNPROTECTED") {
-        return problem
-            .fix("a key may be read by others than its owner: `envdoc cluster down` and `up` write it anew");
+    if why.contains("bad permissions") {
+        let says = format!(
+            "ssh in the container of {a} does not take its key, which others than its owner may read: {why}"
+        );
+        return Problem::of(STEP, a, says)
+            .fix(format!(
+                "docker restart {a}, on that node: its entrypoint writes the key anew, with mode 0600"
+            ))
+            .fix("and look what in the image or in `command` changes modes below /run/envdoc");
     }
     problem
         .fix(format!("envdoc cluster exec {a} -- ssh -v {b} true"))

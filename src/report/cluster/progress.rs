@@ -123,7 +123,7 @@ pub fn sign(outcome: Outcome, unicode: bool) -> (&'static str, anstyle::Style) {
     }
 }
 
+/// On standard error, as all progress is: standard output holds the report alone.
 fn event(value: &serde_json::Value) {
-    // A reader that went away is noticed when the report is written.
-    let _ = screen::print(&format!("{value}\n"));
+    screen::note(&value.to_string());
 }

@@ -97,6 +97,9 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
                 }
+                for fix in &node.fix {
+                    let _ = writeln!(text, "  {}: {fix}", node.node);
+                }
             }
         }
     }

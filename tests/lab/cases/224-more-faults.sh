@@ -1,0 +1,72 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Faults of a cluster that has worked: engines that stop, die or come back, keys that others may read, a full disk
+# needs: fleet
+# shellcheck source=tests/lab/fleet.sh
+. ./fleet.sh
+hosts_start 2 && image_on node1 || return 1
+mkdir -p "$LAB/cluster"
+ask_for() { cluster_yaml >"$LAB/cluster/cluster.yaml"; }
+faults_start more-faults
+again() { in_cluster down --leave-swarm >/dev/null; }
+
+# Stopped when node2 is about to join.
+in_the_middle() {
+    local _
+    for _ in $(seq 600); do
+        [ "$(docker_on node1 info --format '{{.Swarm.LocalNodeState}}' 2>/dev/null)" = active ] && break
+        sleep 0.1
+    done
+    engine_stop_on node2
+}
+ask_for && image_on node2
+in_the_middle &
+stopping=$!
+fault "an engine that stops in the middle of up" 'the engine of node2 went away' up
+check_that "an engine that stops in the middle of up: within 40 s" within_ms 40000
+wait "$stopping"
+engine_restart_on node2 && again
+
+ask_for && in_cluster up
+check_that "after that: up: status 0" ended_with 0
+[ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
+chmod 644 "$LAB/cluster/.envdoc/ssh/id_ed25519"
+fault "a key that others may read, where envdoc runs" 'id_ed25519 has mode 0644' up
+chmod 600 "$LAB/cluster/.envdoc/ssh/id_ed25519"
+docker_on node1 exec node1 chmod 644 /run/envdoc/id_ed25519
+fault "a key that others may read, in a container" 'container of node1 does not take its key' up
+docker_on node1 exec node1 chmod 600 /run/envdoc/id_ed25519
+in_cluster up --format json
+check_that "the modes are right again: up: nothing to change" same "$(jq -r .status <<<"$answer")" unchanged
+check_that "up --format json: the report alone is on standard output" same "$(jq -s length <<<"$answer")" 1
+
+engine_kill_on node2
+sleep 1
+fault "an engine that was killed (status)" 'node2' status
+fault "an engine that was killed (exec)" 'node2' exec all -- true
+fault "an engine that was killed (up)" 'node2' up
+engine_restart_on node2
+host_reboot node2
+started=$SECONDS
+for _ in $(seq 60); do docker_on node2 ps --format '{{.Status}}' | grep -q '(healthy)' && break; sleep 0.5; done
+echo "    healthy $((SECONDS - started)) s after its engine was back"
+in_cluster status
+check_that "a node that was rebooted: its container is back" ended_with 0
+[ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
+for _ in $(seq 60); do
+    in_cluster exec node1 -- ssh node2 hostname
+    [ "$code" -eq 0 ] && break
+    echo "    $((SECONDS - started)) s: $(tail -1 <<<"$answer$error")"
+    docker_on node1 exec node1 getent hosts node2 node1 | sed 's/^/        node1 sees: /'
+    docker_on node2 exec node2 cat /etc/hosts | tail -1 | sed 's/^/        node2 is: /'
+    sleep 1
+done
+check_that "a node that was rebooted: ssh across works again" ended_with 0
+echo "    ssh across $((SECONDS - started)) s after its engine was back"
+in_cluster up
+check_that "a node that was rebooted: up again: status 0" ended_with 0
+again
+
+ask_for && disk_small_on node2 100m && disk_full_on node2
+fault "the disk of a node is full" 'node2.*(disk|space|room)' up
+again
+hosts_stop
