@@ -359,3 +359,58 @@ fn the_matrix_is_text_markdown_or_a_page() {
     assert!(matrix("markdown").contains("| 2.5.1 |"));
     assert!(matrix("html").starts_with("<!DOCTYPE html>"));
 }
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (html, svg) = (file("smoke.html"), file("smoke.svg"));
+    let common = ["smoke", "--local", "--ranks", "3", "--sizes", "8,4K,256K", "--format", "json"];
+    let output = envdoc(&[&common[..], &["--html", &html, "--svg", &svg]].concat());
+    let report = json(&output);
+    let verdict = report["verdict"].as_str().unwrap();
+    // A machine that is busy may be slow; wrong or failed it is not.
+    assert!(["ok", "slow"].contains(&verdict), "{report}");
+    assert_eq!(output.status.code(), Some(i32::from(verdict != "ok")));
+    let rungs: Vec<_> = report["phases"].as_array().unwrap().iter().map(|rung| &rung["name"]).collect();
+    assert_eq!(rungs, ["tcp", "rendezvous", "all-reduce", "path", "bandwidth"]);
+    let bytes: Vec<_> = report["results"].as_array().unwrap().iter().map(|size| &size["bytes"]).collect();
+    assert_eq!(bytes, [8, 4096, 262_144]);
+    assert!(fs::read_to_string(&html).unwrap().contains("</html>"));
+    assert!(fs::read_to_string(&svg).unwrap().contains("<polyline"));
+    let (code, says) = refused(&[&common[..], &["--html", &html]].concat());
+    assert!(code == 2 && says.contains("--force"), "{says}");
+
+    let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
+    let report = json(&output);
+    assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
+    assert!(report["says"].as_str().unwrap().contains("the first at 700"), "{report}");
+    for (format, word) in [
+        ("junit", "<testcase name=\"all-reduce rank 0\""),
+        ("markdown", "| all-reduce | rank 0 | failed |"),
+        ("text", "wrong: all-reduce: rank 0"),
+    ] {
+        let output = envdoc(&["smoke", "--local", "--sizes", "8", "--format", format, "--corrupt", "0:700"]);
+        assert!(text(&output.stdout).contains(word), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn smoke_refuses_what_cannot_be() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["smoke", "--file", "/no/such/cluster.yaml"], "there is no file /no/such/cluster.yaml"),
+        (&["smoke", "--ranks", "4"], "--local"),
+        (&["smoke", "--local", "--file", "x.yaml"], "cannot be used with"),
+        (&["smoke", "--local", "--ranks", "1"], "must be 2 to 256"),
+        (&["smoke", "--local", "--sizes", "7"], "a multiple of 4"),
+        (&["smoke", "--local", "--corrupt", "5:1"], "no rank 5 of 2"),
+    ];
+    for (arguments, says) in cases {
+        let (code, told) = refused(arguments);
+        assert!(code == 2 && told.contains(says), "{arguments:?}: {told}");
+    }
+}

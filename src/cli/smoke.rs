@@ -1,36 +1,44 @@
 //! `envdoc smoke`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::running::runtime;
+use super::running::{interrupted, runtime};
+use crate::cluster::reach;
 use crate::error::{Error, Kind};
 use crate::report::smoke::{self as report, page, plot};
 use crate::report::text::Layout;
 use crate::report::{file, json, screen};
-use crate::smoke::bandwidth;
-use crate::smoke::ladder::{self, Options, Place};
+use crate::smoke::ladder::{self, Options};
 use crate::smoke::local::Local;
 use crate::smoke::outcome::{Outcome, Verdict};
+use crate::smoke::{bandwidth, baseline, cluster};
+use crate::worker::bundle::Bundle;
 
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
 
 /// Run an all-reduce between ranks, rung by rung, with a verdict.
 ///
-/// Each rung has a deadline, and what breaks is named by the first rung that does not hold: TCP between all pairs, rendezvous, every
-/// element of a sum, what the path carries, bandwidth over size. Bandwidths are those of nccl-tests: algbw is bytes over time, busbw is
+/// Each rung has a deadline, and what breaks is named by the first rung that does not hold. In a cluster that `envdoc cluster up` made:
+/// containers, envdoc's worker in each, /dev/shm, the interface that NCCL uses, names; then, there and with --local: TCP between all pairs,
+/// the largest packets, ssh where the launcher needs it, rendezvous, every element of a sum, what the path carries, bandwidth over size.
+/// Nothing of it stays in the containers. Bandwidths are those of nccl-tests: algbw is bytes over time, busbw is
 /// algbw times 2(n-1)/n. Exit code 0: ok; 1: slow, wrong or failed; 2: it could not be tried.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Ranks on this machine, over the loopback.
-    #[arg(long, required = true)]
+    /// The cluster's description: a rank in every container of it.
+    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    file: PathBuf,
+
+    /// Ranks on this machine, over the loopback, in place of a cluster's.
+    #[arg(long, conflicts_with = "file")]
     local: bool,
 
-    /// How many ranks.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = ranks)]
+    /// How many ranks on this machine.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = ranks, requires = "local")]
     ranks: usize,
 
     /// Sizes in bytes: every power of two between two, or a list: 4K,1M,64M.
@@ -48,6 +56,19 @@ pub struct Args {
     /// Seconds that a connection between ranks may stand still.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = super::seconds)]
     stall: Duration,
+
+    /// Try every pair of ranks alone too, to find the one bad node or link; done by itself where the ring of more than two is slow or breaks.
+    #[arg(long)]
+    pairs: bool,
+
+    /// Keep this run, if it is good, to hold later ones against.
+    #[arg(long, value_name = "FILE")]
+    save_baseline: Option<PathBuf>,
+
+    /// Hold this run against one that was kept: slow where a large size has less than 75 % of its bandwidth, or a small one takes more than
+    /// twice its time.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
 
     /// For tests of this test: turn a byte of an element of a rank.
     #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = corrupt)]
@@ -91,25 +112,75 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
-        if let Some((rank, _)) = self.corrupt.filter(|(rank, _)| *rank >= self.ranks) {
-            return Err(Error::new(Kind::Usage, format!("there is no rank {rank} of {}", self.ranks)));
-        }
         let options = Options {
             sizes,
             iterations: self.iterations.map(|count| count as usize),
             deadline: self.timeout,
             stall: self.stall,
+            pairs: self.pairs,
             corrupt: self.corrupt,
         };
-        let runtime = runtime()?;
-        let outcome = runtime.block_on(async {
-            let local = Local::start(self.ranks).await?;
-            let outcome = until_interrupted(&local.places, &options).await;
-            local.end().await;
-            outcome
-        })?;
+        let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
+        let mut outcome = if self.local { self.local(&options) } else { self.cluster(&options) }?;
+        if let Some((path, kept)) = &kept
+            && outcome.verdict != Verdict::Failed
+        {
+            baseline::compare(&mut outcome, kept)
+                .map_err(|why| Error::new(Kind::Usage, format!("the baseline {path} is of no use: {why}")))?;
+        }
+        if let Some(path) = &self.save_baseline {
+            match baseline::keep(&outcome, &jiff::Timestamp::now().strftime("%FT%TZ").to_string()) {
+                Ok(text) => file::write(path, &text, self.force)?,
+                Err(why) => outcome.remarks.push(format!("{} is not written: {why}", path.display())),
+            }
+        }
         self.print(&outcome)?;
         Ok(u8::from(outcome.verdict != Verdict::Ok))
+    }
+
+    fn local(&self, options: &Options) -> Result<Outcome, Error> {
+        self.corruptible(self.ranks)?;
+        runtime()?.block_on(async {
+            let local = Local::start(self.ranks).await?;
+            let outcome = until_interrupted(ladder::climb(&local.places, options, &telling())).await;
+            local.end().await;
+            outcome.ok_or_else(|| interruption(&[]))
+        })
+    }
+
+    fn cluster(&self, options: &Options) -> Result<Outcome, Error> {
+        let (_, plan) = super::cluster::read(&self.file)?;
+        if plan.nodes.len() < 2 {
+            return Err(Error::new(Kind::Usage, "an all-reduce needs two nodes, and this cluster has one")
+                .hint("`envdoc smoke --local --ranks 2` tries one machine"));
+        }
+        self.corruptible(plan.nodes.len())?;
+        let bundle = Bundle::make()?;
+        let runtime = runtime()?;
+        let outcome = runtime.block_on(async {
+            let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
+            let tell = telling();
+            let climbing = cluster::climb(&plan, &reached, &bundle, options, &tell);
+            let outcome = until_interrupted(climbing).await;
+            let left = cluster::leave(&reached).await;
+            match outcome {
+                Some(mut outcome) => {
+                    outcome.remarks.extend(left);
+                    Ok(outcome)
+                }
+                None => Err(interruption(&left)),
+            }
+        });
+        // A connection that hangs must not hold envdoc.
+        runtime.shutdown_background();
+        outcome
+    }
+
+    fn corruptible(&self, ranks: usize) -> Result<(), Error> {
+        match self.corrupt.filter(|(rank, _)| *rank >= ranks) {
+            Some((rank, _)) => Err(Error::new(Kind::Usage, format!("there is no rank {rank} of {ranks}"))),
+            None => Ok(()),
+        }
     }
 
     fn print(&self, outcome: &Outcome) -> Result<(), Error> {
@@ -127,17 +198,40 @@ impl Args {
     }
 }
 
-async fn until_interrupted(places: &[Place], options: &Options) -> Result<Outcome, Error> {
-    let tell = |says: &str| {
-        if screen::redraws() {
-            screen::note(says);
+/// A run that was kept, and the name of its file.
+fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
+    let name = path.display().to_string();
+    let text = file::read(path)?.ok_or_else(|| {
+        Error::new(Kind::File, format!("there is no file {name}")).hint("`--save-baseline FILE` writes one")
+    })?;
+    let kept = baseline::parse(&text)
+        .map_err(|why| Error::new(Kind::File, format!("{name} is no baseline of envdoc: {why}")))?;
+    Ok((name, kept))
+}
+
+/// A rung is told once, on a terminal everything that is done on it.
+fn telling() -> impl Fn(&str, &str) {
+    let last = std::cell::RefCell::new(String::new());
+    move |rung: &str, says: &str| {
+        if screen::redraws() || *last.borrow() != rung {
+            screen::note(&format!("{rung}: {says}"));
         }
-    };
+        last.replace(rung.to_owned());
+    }
+}
+
+/// What came of it; `None`: Ctrl-C, or SIGTERM.
+async fn until_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
-        outcome = ladder::climb(places, options, &tell) => Ok(outcome),
-        _ = tokio::signal::ctrl_c() => {
-            Err(Error::new(Kind::Interrupted, "interrupted; the ranks are ended".to_owned()))
-        }
+        came = work => Some(came),
+        () = interrupted() => None,
+    }
+}
+
+fn interruption(left: &[String]) -> Error {
+    match left {
+        [] => Error::new(Kind::Interrupted, "interrupted; the ranks are ended".to_owned()),
+        left => Error::new(Kind::Interrupted, format!("interrupted, but {}", left.join("; "))),
     }
 }
 

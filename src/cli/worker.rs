@@ -1,6 +1,7 @@
 //! `envdoc worker`, which envdoc itself starts on nodes and in containers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::report::screen;
@@ -14,6 +15,10 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     and_remove: Option<PathBuf>,
 
+    /// End where nothing came on standard input for so long; an empty line is a sign of life.
+    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    silence: Option<Duration>,
+
     /// Only write this program with the libraries that it needs to standard output, as a tar.
     #[arg(long)]
     bundle: bool,
@@ -25,7 +30,7 @@ impl Args {
         if self.bundle {
             return screen::bytes(&Bundle::make()?.tar).map(|()| 0);
         }
-        let served = serve::serve();
+        let served = serve::serve(self.silence);
         if let Some(folder) = self.and_remove {
             serve::remove(&folder)?;
         }

@@ -1,16 +1,18 @@
 //! Several machines as one cluster: [`request`] is `cluster.yaml`, [`settle`] makes it a [`plan`] with everything about it chosen;
 //! [`container`], [`keys`] and [`render`] say what the nodes get.
 //!
-//! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`]
-//! looks from inside, and a [`problem`] is a fault by its cause.
+//! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`] and
+//! [`inside`] look from inside, [`causes`] says why some do not reach others, and a [`problem`] is a fault by its cause.
 
 pub mod bring;
+pub mod causes;
 pub mod check;
 pub mod container;
 pub mod crowd;
 pub mod down;
 pub mod image;
 pub mod init;
+pub mod inside;
 pub mod keys;
 pub mod launch;
 pub mod network;

@@ -16,6 +16,8 @@ use crate::worker::session::Session;
 
 /// The longest that a worker may take to say its first word.
 const WORKER: Duration = Duration::from_secs(30);
+/// How long a worker in a container goes on when nothing comes from its caller: its end is not told where the engine was killed.
+pub const SILENCE: Duration = Duration::from_secs(20);
 /// What is held back of a worker's output until it is read, in bytes.
 const PIPE: usize = 64 << 10;
 
@@ -111,7 +113,8 @@ pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), S
 
 /// Starts a worker that was brought into a container which runs.
 pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, String> {
-    let argv = bundle.command("/", &["worker"]);
+    let (silence, folder) = (SILENCE.as_secs().to_string(), format!("/{}", Bundle::NAME));
+    let argv = bundle.command("/", &["worker", "--silence", &silence, "--and-remove", &folder]);
     let running = start(engine, name, &Command { argv, input: true, ..Command::default() }).await?;
     let (reader, mut pipe) = tokio::io::duplex(PIPE);
     let mut output = running.output;

@@ -2,22 +2,31 @@
 //! that does not hold.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bandwidth::{algorithm, bus, median};
-use super::outcome::{Expected, Measured, Outcome, Phase, Status, Verdict};
+use super::judge;
+use super::outcome::{Ends, Expected, Measured, Outcome, Phase, Status, Verdict};
+use super::pairs;
 use super::rank::{Answer, Task};
+use crate::worker;
 use crate::worker::session::Session;
-use crate::worker::{self, Failure};
 
-/// The part of what the path carries that the ring must reach: below it something other than the network is the limit. Measured
-/// on two cores, where the ranks share the processors with the kernel's side of the sockets (docs/measurements/smoke.md).
-const TOLERANCE: f64 = 0.6;
-/// Bytes that every rank sends to find out what the path carries.
+/// The most bytes that every rank sends to find out what the path carries, and about how many seconds that takes.
 const STREAMED: usize = 64 << 20;
+const STREAMING: f64 = 0.3;
+/// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and said.
+const LONGEST: f64 = 2.0;
+/// Milliseconds within which a connection stands in a network of one building.
+const SOON: f64 = 2.0;
+/// How long the others are waited for when one has told that the ring broke: a ring stands still everywhere within moments.
+const TOGETHER: Duration = Duration::from_secs(2);
+/// Connections that begin at once.
+const AT_ONCE: usize = 64;
 /// Seconds that the rounds of one size should take together.
 const ROUNDS: f64 = 0.2;
 /// Element counts of the first all-reduces: fewer than there are ranks, not divisible, more than a slice.
@@ -30,7 +39,7 @@ pub struct Place {
     /// The address by which the others reach it.
     pub address: IpAddr,
     /// Its worker.
-    pub session: Session,
+    pub session: Arc<Session>,
 }
 
 /// How it is to be done.
@@ -44,57 +53,93 @@ pub struct Options {
     pub deadline: Duration,
     /// The longest that a connection may stand still.
     pub stall: Duration,
+    /// Whether every pair of ranks is tried alone, whatever comes before.
+    pub pairs: bool,
     /// A test's: rank and element of which a byte is turned.
     pub corrupt: Option<(usize, usize)>,
 }
 
-/// What is told while it goes on.
-pub type Tell<'t> = &'t (dyn Fn(&str) + Sync);
+/// What is told while it goes on: the rung, and what is done on it.
+pub type Tell<'t> = &'t dyn Fn(&str, &str);
 
-struct Ladder<'p> {
+/// The ladder, and who stands on it.
+pub struct Ladder<'p> {
     places: &'p [Place],
     options: &'p Options,
     tell: Tell<'p>,
-    outcome: Outcome,
+    /// What came of it so far.
+    pub outcome: Outcome,
 }
-
-/// Why the ladder ends here: what is in the outcome already.
-struct Ends;
 
 /// Climbs. There must be at least two places.
 pub async fn climb(places: &[Place], options: &Options, tell: Tell<'_>) -> Outcome {
-    let outcome = Outcome {
-        verdict: Verdict::Failed,
-        says: String::new(),
-        ranks: places.iter().map(|place| place.node.clone()).collect(),
-        phases: Vec::new(),
-        results: Vec::new(),
-        transport: "tcp".into(),
-        expected: None,
-        links: Vec::new(),
-    };
-    let mut ladder = Ladder { places, options, tell, outcome };
-    if ladder.rungs().await.is_ok() {
-        ladder.judge();
+    let outcome = Outcome::new(places.iter().map(|place| place.node.clone()).collect());
+    let mut ladder = Ladder::new(places, options, tell, outcome);
+    if ladder.reach().await.is_ok() {
+        let _ = ladder.sums().await;
     }
-    // Whoever is gone cannot leave.
-    join_all(places.iter().map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
-    ladder.outcome
+    ladder.end().await
 }
 
-impl Ladder<'_> {
+impl<'p> Ladder<'p> {
+    /// At the foot; what was tried before is in the outcome.
+    pub fn new(places: &'p [Place], options: &'p Options, tell: Tell<'p>, outcome: Outcome) -> Ladder<'p> {
+        Ladder { places, options, tell, outcome }
+    }
+
+    /// From the rendezvous to the bandwidths, and the verdict.
+    pub async fn sums(&mut self) -> Result<(), Ends> {
+        let done = self.rungs().await;
+        if done.is_ok() {
+            judge::judge(&mut self.outcome);
+        }
+        let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
+        if self.options.pairs || bad && self.places.len() > 2 {
+            self.pairs().await;
+        }
+        done
+    }
+
     async fn rungs(&mut self) -> Result<(), Ends> {
-        self.reach().await?;
         self.rendezvous().await?;
         self.correct().await?;
         self.path().await?;
         self.sweep().await
     }
 
+    /// Which node or link it is.
+    async fn pairs(&mut self) {
+        let start = Instant::now();
+        (self.tell)("pairs", "every pair of ranks alone");
+        let pairs = pairs::tournament(self.places, self.options).await;
+        let blamed = pairs::blame(&pairs, &self.outcome.ranks);
+        let status =
+            if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
+        let says = match blamed.is_empty() {
+            true => format!("{} pairs, none worse than the others", pairs.len()),
+            false => blamed.join("; "),
+        };
+        if !blamed.is_empty() {
+            self.outcome.says += &format!("; pair by pair: {says}");
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        self.outcome.phases.push(Phase { name: "pairs", node: None, status, seconds, says });
+        self.outcome.network.pairs = pairs;
+    }
+
+    /// Lets the ranks go.
+    pub async fn end(self) -> Outcome {
+        let leave = |place| ask(place, Task::Leave, Duration::from_secs(1));
+        // Whoever is gone cannot leave, and is not waited for.
+        let left = join_all(self.places.iter().map(leave));
+        let _ = tokio::time::timeout(Duration::from_secs(1), left).await;
+        self.outcome
+    }
+
     /// Every rank connects to every other.
-    async fn reach(&mut self) -> Result<(), Ends> {
+    pub async fn reach(&mut self) -> Result<(), Ends> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
-        (self.tell)("every rank connects to every other");
+        (self.tell)("tcp", "every rank connects to every other");
         let listening = join_all(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
@@ -111,41 +156,49 @@ impl Ladder<'_> {
             }
         }
         if !failed.is_empty() {
-            return self.rung("tcp", start, failed, "");
+            return self.outcome.rung("tcp", start, failed, "");
         }
-        let pairs = self.places.iter().enumerate().flat_map(|(from, place)| {
-            let listening = &listening;
-            self.places.iter().enumerate().filter(move |(to, _)| *to != from).map(
-                move |(to, target)| async move {
-                    let port = listening[to].as_ref().map_or(0, |(_, port)| *port);
-                    let task = worker::Task::ConnectTcp {
-                        address: target.address.to_string(),
-                        port,
-                        greeting: true,
-                    };
-                    let tried = place.session.ask(task, deadline).await;
-                    tried.err().map(|Failure { says, .. }| {
-                        let (from, to) = (&place.node, &target.node);
-                        (from.clone(), format!("{from} does not reach {to} at {}: {says}", target.address))
-                    })
-                },
-            )
+        let (places, world) = (self.places, self.places.len());
+        let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
+        let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
+            let port = listening[to].as_ref().map_or(0, |(_, port)| *port);
+            async move { (from, to, connects(&places[from], &places[to], port, deadline).await) }
         });
-        let failed: Vec<_> = join_all(pairs).await.into_iter().flatten().collect();
+        // A few at once: hundreds of connections that begin together take each other's time.
+        let tried: Vec<_> = futures_util::stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
+        let mut failed = Vec::new();
+        for (from, to, came) in tried {
+            let (one, other) = (&self.places[from], &self.places[to]);
+            match came {
+                Ok(milliseconds) => {
+                    let slowest = &mut self.outcome.network.slowest_connect;
+                    if slowest.is_none_or(|(_, _, other)| milliseconds > other) {
+                        *slowest = Some((from, to, milliseconds));
+                    }
+                }
+                Err(why) => {
+                    let says =
+                        format!("{} does not reach {} at {}: {why}", one.node, other.node, other.address);
+                    failed.push((one.node.clone(), says));
+                }
+            }
+        }
+        failed.sort();
         join_all(self.places.iter().zip(&listening).map(|(place, listening)| async move {
             if let Ok((listener, _)) = listening {
                 let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
             }
         }))
         .await;
-        let ranks = self.places.len();
-        self.rung("tcp", start, failed, &format!("all {} pairs connect", ranks * (ranks - 1)))
+        let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
+        let says = format!("all {} pairs connect, the slowest in {slowest:.1} ms", world * (world - 1));
+        self.outcome.rung("tcp", start, failed, &says)
     }
 
     /// The ring is closed.
     async fn rendezvous(&mut self) -> Result<(), Ends> {
         let (start, world) = (Instant::now(), self.places.len());
-        (self.tell)("the ranks meet");
+        (self.tell)("rendezvous", "the ranks meet");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
@@ -158,8 +211,11 @@ impl Ladder<'_> {
             })
             .collect();
         let joined = join_all(self.places.iter().enumerate().map(|(number, place)| {
-            let to = (number + 1) % world;
+            let (to, from) = ((number + 1) % world, (number + world - 1) % world);
+            let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
             let task = Task::Join {
+                own: nonce(number),
+                left: nonce(from),
                 run: run.clone(),
                 number,
                 world,
@@ -170,47 +226,89 @@ impl Ladder<'_> {
             ask(place, task, deadline)
         }))
         .await;
+        let mut remarks = Vec::new();
         let failed = self.places.iter().zip(joined).filter_map(|(place, answer)| match answer {
-            Ok(Answer::Joined { .. }) => None,
+            Ok(Answer::Joined { refused }) => {
+                remarks.extend(refused.iter().map(|who| format!("{} refused {who}", place.node)));
+                None
+            }
             other => Some((place.node.clone(), format!("{}: {}", place.node, self.named(&unlike(other))))),
         });
         let failed = failed.collect();
-        self.rung("rendezvous", start, failed, &format!("all {world} ranks met"))
+        self.outcome.remarks.extend(remarks);
+        self.outcome.rung("rendezvous", start, failed, &format!("all {world} ranks met"))
     }
 
     /// Small all-reduces of awkward sizes, every element checked.
     async fn correct(&mut self) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("every element of a sum is checked");
+        (self.tell)("all-reduce", "every element of a sum is checked");
         for elements in CHECKED {
             self.reduce("all-reduce", start, *elements, 0, 0).await?;
         }
-        self.rung("all-reduce", start, Vec::new(), "every element on every rank is the sum of all ranks")
+        self.outcome.rung(
+            "all-reduce",
+            start,
+            Vec::new(),
+            "every element on every rank is the sum of all ranks",
+        )
     }
 
     /// What the path carries without any reducing: the limit that the ring is held against.
     async fn path(&mut self) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("what the path carries");
-        let most = self.options.sizes.last().copied().unwrap_or(0).clamp(1 << 20, STREAMED);
+        (self.tell)("path", "what the path carries");
         let mut best = vec![0.0_f64; self.places.len()];
-        // The first finds the window of TCP small.
-        for bytes in [most / 4, most, most] {
-            let answers = self.all(Task::Stream { bytes }, "path", start).await?;
-            for (best, answer) in best.iter_mut().zip(answers) {
-                if let Answer::Streamed { seconds } = answer {
+        let mut resent = vec![None; self.places.len()];
+        let mut bytes = 1 << 20;
+        // The first finds the window of TCP small, and how much the others may send.
+        for _ in 0..3 {
+            let task = Task::Stream { bytes, sends: true, receives: true };
+            let answers = self.all(task, "path", start).await?;
+            for (rank, answer) in answers.into_iter().enumerate() {
+                if let Answer::Streamed { seconds, resent: again } = answer {
+                    best[rank] = best[rank].max(bytes as f64 / seconds);
+                    resent[rank] = again;
+                }
+            }
+            let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
+            bytes = ((slowest * STREAMING) as usize).clamp(1 << 18, STREAMED);
+        }
+        self.outcome.network.resent = resent;
+        let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
+        self.outcome.links = best;
+        if judge::unlike(&self.outcome.links) {
+            self.alone(bytes, start).await?;
+        }
+        self.outcome.expected = Some(Expected {
+            bus: slowest,
+            tolerance: judge::TOLERANCE,
+            from: "the raw rate of the same sockets, all ranks sending and receiving at once".into(),
+        });
+        self.outcome.rung(
+            "path",
+            start,
+            Vec::new(),
+            &format!("{:.2} GB/s on the slowest link", slowest / 1e9),
+        )
+    }
+
+    /// Links that differ, once more, each while the others rest: on busy processors the ways take each other's time.
+    async fn alone(&mut self, bytes: usize, start: Instant) -> Result<(), Ends> {
+        let world = self.places.len();
+        let mut alone = vec![0.0_f64; world];
+        for _ in 0..2 {
+            for (to, best) in alone.iter_mut().enumerate() {
+                let from = (to + world - 1) % world;
+                let task = |rank| Task::Stream { bytes, sends: rank == from, receives: rank == to };
+                let answers = self.each(task, "path", start).await?;
+                if let Some(Answer::Streamed { seconds, .. }) = answers.get(to) {
                     *best = best.max(bytes as f64 / seconds);
                 }
             }
         }
-        let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
-        self.outcome.links = best;
-        self.outcome.expected = Some(Expected {
-            bus: slowest,
-            tolerance: TOLERANCE,
-            from: "the raw rate of the same sockets, all ranks sending and receiving at once".into(),
-        });
-        self.rung("path", start, Vec::new(), &format!("{:.2} GB/s on the slowest link", slowest / 1e9))
+        self.outcome.network.alone = alone;
+        Ok(())
     }
 
     /// Bandwidth over size.
@@ -218,8 +316,19 @@ impl Ladder<'_> {
         let start = Instant::now();
         let mut last = (0_usize, 0.0);
         for bytes in &self.options.sizes {
-            (self.tell)(&format!("bandwidth of {bytes} bytes"));
+            (self.tell)("bandwidth", &format!("bandwidth of {bytes} bytes"));
+            let world = self.places.len();
+            let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
             let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
+            // Small data says little of large.
+            let least = bus(*bytes, 1.0, world) / carried;
+            if least > LONGEST || last.0 > 1 << 20 && guess > LONGEST * 2.0 {
+                let seconds = if least > LONGEST { least } else { guess };
+                self.outcome.remarks.push(format!(
+                    "{bytes} bytes and more are left out: one all-reduce would take about {seconds:.0} s"
+                ));
+                break;
+            }
             let rounds = if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 };
             let rounds = self.options.iterations.unwrap_or(rounds);
             let measured =
@@ -231,7 +340,7 @@ impl Ladder<'_> {
             Some(last) => format!("{:.3} GB/s busbw at {} bytes", last.bus / 1e9, last.bytes),
             None => "no size was asked for".into(),
         };
-        self.rung("bandwidth", start, Vec::new(), &says)
+        self.outcome.rung("bandwidth", start, Vec::new(), &says)
     }
 
     /// One size on all ranks.
@@ -252,8 +361,10 @@ impl Ladder<'_> {
         };
         let answers = self.each(task, name, start).await?;
         let (mut wrong, mut rounds, mut of_whom) = (0, vec![0.0_f64; iterations], Vec::new());
-        for (place, answer) in self.places.iter().zip(answers) {
-            let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
+        self.outcome.network.own = vec![0.0; self.places.len()];
+        for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
+            let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
+            self.outcome.network.own[rank] = own;
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }
@@ -267,7 +378,7 @@ impl Ladder<'_> {
         }
         if wrong > 0 {
             self.outcome.verdict = Verdict::Wrong;
-            self.rung(name, start, of_whom, "")?;
+            self.outcome.rung(name, start, of_whom, "")?;
         }
         let (bytes, seconds, world) = (elements * size_of::<f32>(), median(&rounds), self.places.len());
         Ok(Measured {
@@ -302,8 +413,23 @@ impl Ladder<'_> {
             })
             .collect();
         let mut answers: Vec<Option<Answer>> = vec![None; self.places.len()];
+        let mut told = vec![false; self.places.len()];
         let mut broken: Vec<(usize, Option<usize>, String)> = Vec::new();
-        while let Some((rank, answer)) = running.next().await {
+        let mut last = None;
+        loop {
+            let next = match last {
+                None => running.next().await,
+                // What one has noticed the others notice soon, if they can tell at all.
+                Some(until) => match tokio::time::timeout_at(until, running.next()).await {
+                    Ok(next) => next,
+                    Err(_) => break,
+                },
+            };
+            let Some((rank, answer)) = next else { break };
+            if !matches!(answer, Ok(Answer::Reduced { .. } | Answer::Streamed { .. })) && last.is_none() {
+                last = Some(tokio::time::Instant::now() + TOGETHER);
+            }
+            told[rank] = true;
             match answer {
                 Ok(Answer::Broken(why)) => broken.push((rank, why.culprit, why.says)),
                 Ok(answer) => answers[rank] = Some(answer),
@@ -315,80 +441,17 @@ impl Ladder<'_> {
         if broken.is_empty() {
             return Ok(answers.into_iter().flatten().collect());
         }
+        for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
+            let why = "nothing comes from its worker any more: it hangs, or the way to its engine is cut";
+            broken.insert(0, (rank, Some(rank), why.into()));
+        }
         let failed = broken.into_iter().map(|(rank, _, says)| {
             let node = self.places[rank].node.clone();
             let says = format!("{node}: {}", self.named(&says));
             (node, says)
         });
         let failed = failed.collect();
-        self.rung(name, start, failed, "").map(|()| Vec::new())
-    }
-
-    /// A rung is done: it holds, or the ladder ends here.
-    fn rung(
-        &mut self,
-        name: &'static str,
-        start: Instant,
-        failed: Vec<(String, String)>,
-        says: &str,
-    ) -> Result<(), Ends> {
-        let seconds = start.elapsed().as_secs_f64();
-        let Some((_, first)) = failed.first() else {
-            let says = says.to_owned();
-            self.outcome.phases.push(Phase { name, node: None, status: Status::Passed, seconds, says });
-            return Ok(());
-        };
-        self.outcome.says = format!("{name}: {first}");
-        for (node, says) in failed {
-            self.outcome.phases.push(Phase { name, node: Some(node), status: Status::Failed, seconds, says });
-        }
-        Err(Ends)
-    }
-
-    /// Everything held: right, but fast enough?
-    fn judge(&mut self) {
-        let (Some(last), Some(expected)) = (self.outcome.results.last(), &self.outcome.expected) else {
-            self.outcome.verdict = Verdict::Ok;
-            self.outcome.says = "every sum is right; no bandwidth was measured".into();
-            return;
-        };
-        let part = last.bus / expected.bus;
-        let speed = format!(
-            "{:.2} GB/s busbw at {} MiB, {:.0} % of the {:.2} GB/s that the path carries",
-            last.bus / 1e9,
-            last.bytes >> 20,
-            part * 100.0,
-            expected.bus / 1e9
-        );
-        // Small data is a matter of latency, which no bandwidth tells of.
-        let judged = last.bytes >= 16 << 20;
-        self.outcome.verdict = if judged && part < expected.tolerance { Verdict::Slow } else { Verdict::Ok };
-        self.outcome.says = match self.slow_link() {
-            Some(link) => {
-                self.outcome.verdict = Verdict::Slow;
-                format!("{speed}; {link}")
-            }
-            None if self.outcome.verdict == Verdict::Slow => {
-                format!("{speed}: the network is not the limit, the processors are")
-            }
-            None => format!("every sum is right; {speed}"),
-        };
-    }
-
-    /// A link that carries less than half of what the others do.
-    fn slow_link(&self) -> Option<String> {
-        let links = &self.outcome.links;
-        let (to, slowest) = links.iter().enumerate().min_by(|one, other| one.1.total_cmp(other.1))?;
-        let others = median(links);
-        let from = &self.places[(to + links.len() - 1) % links.len()].node;
-        (*slowest < others / 2.0).then(|| {
-            format!(
-                "the link from {from} to {} carries {:.2} GB/s, the others {:.2}",
-                self.places[to].node,
-                slowest / 1e9,
-                others / 1e9
-            )
-        })
+        self.outcome.rung(name, start, failed, "").map(|()| Vec::new())
     }
 
     /// `rank 2` with its node.
@@ -405,7 +468,32 @@ impl Ladder<'_> {
     }
 }
 
-async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
+/// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the way.
+async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, String> {
+    let address = other.address.to_string();
+    let task = || worker::Task::ConnectTcp { address: address.clone(), port, greeting: true };
+    let wanted = format!("{} {}", worker::GREETING, other.session.hello.nonce);
+    let mut least = f64::INFINITY;
+    for _ in 0..2 {
+        match one.session.ask(task(), deadline).await {
+            Ok(worker::Answer::Connected { milliseconds, greeting, .. }) => {
+                if let Some(came) = greeting.filter(|came| *came != wanted) {
+                    return Err(format!("somebody else answers there: {came:?}"));
+                }
+                least = least.min(milliseconds);
+            }
+            Ok(answer) => return Err(format!("it answered {answer:?}")),
+            Err(failure) => return Err(failure.says),
+        }
+        if least < SOON {
+            break;
+        }
+    }
+    Ok(least)
+}
+
+/// A rank's task.
+pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
     match place.session.ask(worker::Task::Rank(task), deadline).await {
         Ok(worker::Answer::Rank(answer)) => Ok(answer),
         Ok(other) => Err(format!("it answered {other:?}")),
@@ -413,7 +501,8 @@ async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, St
     }
 }
 
-fn unlike(answer: Result<Answer, String>) -> String {
+/// An answer to another task, in words.
+pub(super) fn unlike(answer: Result<Answer, String>) -> String {
     match answer {
         Ok(Answer::Broken(broken)) => broken.says,
         Ok(other) => format!("it answered {other:?}"),

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
@@ -41,7 +42,7 @@ impl Local {
             local.children.push(child);
             let session = Session::open(stdout, stdin, STARTING).await.map_err(failed)?;
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            local.places.push(Place { node: format!("rank {rank}"), address, session });
+            local.places.push(Place { node: format!("rank {rank}"), address, session: Arc::new(session) });
         }
         Ok(local)
     }

@@ -1,5 +1,9 @@
 //! What came of a smoke test.
 
+use std::time::Instant;
+
+use super::pairs::Pair;
+
 /// The whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -19,6 +23,70 @@ pub struct Outcome {
     pub expected: Option<Expected>,
     /// What every link of the ring carries at the same time, in bytes per second: from the rank before to this one.
     pub links: Vec<f64>,
+    /// What was seen of the network beside its bandwidth.
+    pub network: Network,
+    /// What else should be known.
+    pub remarks: Vec<String>,
+    /// What to do, each a sentence or a command.
+    pub fix: Vec<String>,
+}
+
+/// What was seen of the network beside its bandwidth.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Network {
+    /// The longest time until a connection stood, in milliseconds: one round trip. From which rank, to which.
+    pub slowest_connect: Option<(usize, usize, f64)>,
+    /// The part of its TCP segments that each rank had to send again; `None` where the kernel does not tell.
+    pub resent: Vec<Option<f64>>,
+    /// What every link carries while nothing else is under way, in bytes per second; empty where there was no reason to ask.
+    pub alone: Vec<f64>,
+    /// The seconds that each rank took for its own part of the largest size, without the others.
+    pub own: Vec<f64>,
+    /// What pairs of ranks carry; empty where they were not tried.
+    pub pairs: Vec<Pair>,
+}
+
+/// The ladder ends here: why is in the outcome already.
+pub struct Ends;
+
+impl Outcome {
+    /// Nothing was tried yet.
+    pub fn new(ranks: Vec<String>) -> Outcome {
+        Outcome {
+            verdict: Verdict::Failed,
+            says: String::new(),
+            ranks,
+            phases: Vec::new(),
+            results: Vec::new(),
+            transport: "tcp".into(),
+            expected: None,
+            links: Vec::new(),
+            network: Network::default(),
+            remarks: Vec::new(),
+            fix: Vec::new(),
+        }
+    }
+
+    /// A rung is done: it holds, or the ladder ends here. `failed`: nodes and what is wrong there; the first is the cause.
+    pub fn rung(
+        &mut self,
+        name: &'static str,
+        start: Instant,
+        failed: Vec<(String, String)>,
+        says: &str,
+    ) -> Result<(), Ends> {
+        let seconds = start.elapsed().as_secs_f64();
+        let Some((_, first)) = failed.first() else {
+            let says = says.to_owned();
+            self.phases.push(Phase { name, node: None, status: Status::Passed, seconds, says });
+            return Ok(());
+        };
+        self.says = format!("{name}: {first}");
+        for (node, says) in failed {
+            self.phases.push(Phase { name, node: Some(node), status: Status::Failed, seconds, says });
+        }
+        Err(Ends)
+    }
 }
 
 /// Verdicts.

@@ -34,6 +34,10 @@ pub enum Task {
     Join {
         /// Which run this is: ranks of others are refused.
         run: String,
+        /// This worker's nonce.
+        own: String,
+        /// The nonce of the rank on the left: a second process that says that it is this rank is refused.
+        left: String,
         /// Which rank this is, from 0.
         number: usize,
         /// How many there are; at least 2.
@@ -56,10 +60,14 @@ pub enum Task {
         /// A test's: the element of which a byte is turned before the first round.
         corrupt: Option<usize>,
     },
-    /// Sends to the right while receiving from the left, without reducing: what the path takes; [`Answer::Streamed`].
+    /// Sends to the right, receives from the left, without reducing: what the path takes; [`Answer::Streamed`].
     Stream {
         /// How many bytes.
         bytes: usize,
+        /// Whether it sends.
+        sends: bool,
+        /// Whether it receives.
+        receives: bool,
     },
     /// Closes the connections; [`Answer::Left`].
     Leave,
@@ -83,6 +91,8 @@ pub enum Answer {
     Reduced {
         /// Seconds of each round that counted.
         seconds: Vec<f64>,
+        /// Seconds that this rank took for writing and checking its numbers, without the others.
+        own: f64,
         /// Elements that were not the sum of all ranks, in the checked rounds together.
         wrong: usize,
         /// The first of them.
@@ -90,8 +100,10 @@ pub enum Answer {
     },
     /// Of [`Task::Stream`].
     Streamed {
-        /// Seconds that it took.
+        /// Seconds until everything had come from the left, or had gone to the right where nothing was to come.
         seconds: f64,
+        /// The part of the TCP segments of this network namespace that were sent again meanwhile.
+        resent: Option<f64>,
     },
     /// Of [`Task::Leave`].
     Left,
@@ -126,16 +138,10 @@ fn state() -> std::sync::MutexGuard<'static, State> {
 pub async fn answer(task: Task, deadline: Duration) -> Answer {
     let done = match task {
         Task::Listen { address } => listen(address).await,
-        Task::Join { run, number, world, address, port, stall } => {
-            join(
-                &run,
-                number,
-                world,
-                (address, port),
-                Duration::from_secs_f64(stall.clamp(0.1, 3600.0)),
-                deadline,
-            )
-            .await
+        Task::Join { run, own, left, number, world, address, port, stall } => {
+            let stall = Duration::from_secs_f64(stall.clamp(0.1, 3600.0));
+            let own = Greeting { run: &run, number, world, nonce: &own };
+            join(&own, &left, (address, port), stall, deadline).await
         }
         Task::Leave => {
             *state() = State::default();
@@ -147,11 +153,15 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
             })
             .await
         }
-        Task::Stream { bytes } => {
+        Task::Stream { bytes, sends, receives } => {
             blocking(move |ring, _, _| {
-                let start = Instant::now();
-                ring.stream(bytes)?;
-                Ok(Answer::Streamed { seconds: start.elapsed().as_secs_f64() })
+                let before = segments();
+                let seconds = ring.stream(bytes, (sends, receives))?.as_secs_f64();
+                let resent = before.zip(segments()).map(|(before, after)| {
+                    let sent = after.0.saturating_sub(before.0).max(1);
+                    after.1.saturating_sub(before.1) as f64 / sent as f64
+                });
+                Ok(Answer::Streamed { seconds, resent })
             })
             .await
         }
@@ -167,14 +177,29 @@ async fn listen(address: Option<IpAddr>) -> Result<Answer, Broken> {
     Ok(Answer::Listening { port })
 }
 
-async fn join(
-    run: &str,
+/// The line that a connection begins with.
+struct Greeting<'g> {
+    run: &'g str,
     number: usize,
     world: usize,
+    nonce: &'g str,
+}
+
+impl Greeting<'_> {
+    fn line(&self) -> String {
+        let Greeting { run, number, world, nonce } = self;
+        format!("{GREETING} {run} {number} {world} {nonce}")
+    }
+}
+
+async fn join(
+    own: &Greeting<'_>,
+    left: &str,
     right: (IpAddr, u16),
     stall: Duration,
     deadline: Duration,
 ) -> Result<Answer, Broken> {
+    let Greeting { run, number, world, .. } = *own;
     if world < 2 || number >= world {
         return Err(of_no_rank(&format!("there is no rank {number} of {world}")));
     }
@@ -183,8 +208,9 @@ async fn join(
     // A little before the caller's deadline, so that it is this side that tells who is missing.
     let early = deadline.mul_f64(0.9);
     let mut refused = Vec::new();
-    let connecting = tokio::time::timeout(early, connect(run, number, world, right));
-    let accepting = tokio::time::timeout(early, accept(&listener, run, from, world, &mut refused));
+    let connecting = tokio::time::timeout(early, connect(own, right));
+    let wanted = Greeting { run, number: from, world, nonce: left };
+    let accepting = tokio::time::timeout(early, accept(&listener, &wanted, &mut refused));
     let (connected, accepted) = tokio::join!(connecting, accepting);
     let missing = |rank: usize, how: &str| Broken { culprit: Some(rank), says: format!("rank {rank} {how}") };
     let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
@@ -208,7 +234,7 @@ async fn join(
 }
 
 /// Connects and introduces itself; the other side says `ok`, or why not. Tried again while nobody listens.
-async fn connect(run: &str, number: usize, world: usize, right: (IpAddr, u16)) -> Result<TcpStream, String> {
+async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, String> {
     let mut stream = loop {
         match TcpStream::connect(right).await {
             Ok(stream) => break stream,
@@ -218,8 +244,7 @@ async fn connect(run: &str, number: usize, world: usize, right: (IpAddr, u16)) -
             Err(error) => return Err(format!("at {}: {error}", right.0)),
         }
     };
-    let greeting = format!("{GREETING} {run} {number} {world}\n");
-    stream.write_all(greeting.as_bytes()).await.map_err(|error| error.to_string())?;
+    stream.write_all((own.line() + "\n").as_bytes()).await.map_err(|error| error.to_string())?;
     let mut word = Vec::new();
     loop {
         let byte = stream.read_u8().await.map_err(|_| "closed the connection".to_owned())?;
@@ -237,12 +262,11 @@ async fn connect(run: &str, number: usize, world: usize, right: (IpAddr, u16)) -
 /// Takes the rank on the left; refuses everybody else and goes on.
 async fn accept(
     listener: &TcpListener,
-    run: &str,
-    from: usize,
-    world: usize,
+    wanted: &Greeting<'_>,
     refused: &mut Vec<String>,
 ) -> Result<TcpStream, String> {
-    let wanted = format!("{GREETING} {run} {from} {world}");
+    let Greeting { run, number: from, world, .. } = *wanted;
+    let wanted = wanted.line();
     loop {
         let (stream, address) = listener.accept().await.map_err(|error| error.to_string())?;
         let mut lines = BufReader::with_capacity(1, stream);
@@ -257,8 +281,11 @@ async fn accept(
             return Ok(stream);
         }
         let who = match line.split(' ').collect::<Vec<_>>()[..] {
-            [GREETING, other, rank, _] if other != run => format!("rank {rank} of another run"),
-            [GREETING, _, rank, of] => format!("rank {rank} of {of}, which is not its neighbour"),
+            [GREETING, other, rank, ..] if other != run => format!("rank {rank} of another run"),
+            [GREETING, _, rank, of, ..] if rank == from.to_string() && of == world.to_string() => {
+                format!("a second process that says that it is rank {rank}")
+            }
+            [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not its neighbour"),
             _ => "no rank of envdoc".to_owned(),
         };
         refused.push(format!("{who} at {address}"));
@@ -295,14 +322,18 @@ fn reduce(
     corrupt: Option<usize>,
 ) -> Result<Answer, super::ring::Broken> {
     let mut data = Data::new(elements, world);
-    let (mut wrong, mut first_wrong) = (0, None);
+    let (mut wrong, mut first_wrong, mut own) = (0, None, 0.0);
     let mut checked = |ring: &mut Ring, data: &mut Data, corrupt: Option<usize>| {
+        let start = Instant::now();
         data.fill(number);
+        own += start.elapsed().as_secs_f64();
         if let Some(index) = corrupt {
             data.corrupt(index);
         }
         ring.all_reduce(data)?;
+        let start = Instant::now();
         let (count, first) = data.wrong(world);
+        own += start.elapsed().as_secs_f64();
         wrong += count;
         first_wrong = first_wrong.or(first);
         Ok(())
@@ -322,7 +353,20 @@ fn reduce(
         }
     }
     checked(ring, &mut data, None)?;
-    Ok(Answer::Reduced { seconds, wrong, first_wrong })
+    Ok(Answer::Reduced { seconds, own, wrong, first_wrong })
+}
+
+/// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022: tcpOutSegs, tcpRetransSegs).
+fn segments() -> Option<(u64, u64)> {
+    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
+    let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let of = |name: &str| {
+        let place = names.split(' ').position(|other| other == name)?;
+        numbers.split(' ').nth(place)?.parse().ok()
+    };
+    Some((of("OutSegs")?, of("RetransSegs")?))
 }
 
 fn of_no_rank(says: &str) -> Broken {

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::pattern;
 
@@ -170,22 +170,15 @@ impl Ring {
         })
     }
 
-    /// Sends so many bytes to the right while as many come from the left: what the path takes, both directions at once.
-    pub fn stream(&mut self, bytes: usize) -> Result<(), Broken> {
+    /// Sends so many bytes to the right, or takes as many from the left, or both at once: what the path carries. Gives back how long it took
+    /// until everything had come, or had gone.
+    pub fn stream(&mut self, bytes: usize, (sends, receives): (bool, bool)) -> Result<Duration, Broken> {
+        let start = Instant::now();
         let (rank, world) = (self.rank, self.world);
         let right = &mut self.right;
         std::thread::scope(|scope| {
-            let sending = scope.spawn(move || {
-                let block = vec![0_u8; SLICE * size_of::<f32>()];
-                let mut left = bytes;
-                while left > 0 {
-                    let now = left.min(block.len());
-                    right.write_all(&block[..now]).map_err(|error| sending_failed(rank, world, &error))?;
-                    left -= now;
-                }
-                Ok(())
-            });
-            let mut left = bytes;
+            let sending = sends.then(|| scope.spawn(move || send_zeros(rank, world, right, bytes)));
+            let mut left = if receives { bytes } else { 0 };
             let scratch: &mut [u8] = bytemuck::cast_slice_mut(&mut self.scratch);
             while left > 0 {
                 let now = left.min(scratch.len());
@@ -194,9 +187,12 @@ impl Ring {
                     .map_err(|error| receiving_failed(rank, world, &error))?;
                 left -= now;
             }
-            sending.join().unwrap_or_else(|_| {
+            let came = start.elapsed();
+            let Some(sending) = sending else { return Ok(came) };
+            let sent = sending.join().unwrap_or_else(|_| {
                 Err(Broken::Sending { rank: (rank + 1) % world, why: "the sending thread panicked".into() })
-            })
+            });
+            sent.map(|()| if receives { came } else { start.elapsed() })
         })
     }
 
@@ -228,6 +224,17 @@ fn sent(rank: usize, world: usize, step: usize) -> usize {
 /// A panic of the other thread ends the whole all-reduce anyway.
 fn hold(slice: &Mutex<Vec<f32>>) -> std::sync::MutexGuard<'_, Vec<f32>> {
     slice.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn send_zeros(rank: usize, world: usize, right: &mut TcpStream, bytes: usize) -> Result<(), Broken> {
+    let block = vec![0_u8; SLICE * size_of::<f32>()];
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(block.len());
+        right.write_all(&block[..now]).map_err(|error| sending_failed(rank, world, &error))?;
+        left -= now;
+    }
+    Ok(())
 }
 
 fn send_all(
@@ -362,6 +369,11 @@ mod tests {
         fn every_element_on_every_rank_is_the_sum(world in 2_usize..9, elements in 0_usize..200_000) {
             prop_assert_eq!(reduced(world, elements, None), vec![(0, None); world]);
         }
+
+        #[test]
+        fn of_many_ranks_too(world in 9_usize..65, elements in 0_usize..20_000) {
+            prop_assert_eq!(reduced(world, elements, None), vec![(0, None); world]);
+        }
     }
 
     #[test]
@@ -407,10 +419,20 @@ mod tests {
 
     #[test]
     fn the_raw_path_carries_as_many_bytes_as_asked() {
-        let ranks: Vec<_> = ring(3, STALL)
-            .into_iter()
-            .map(|mut rank| std::thread::spawn(move || rank.stream(5_000_001)))
-            .collect();
-        assert!(ranks.into_iter().all(|rank| rank.join().unwrap().is_ok()));
+        let mut ranks = ring(3, STALL);
+        for alone in [None, Some(0), Some(2)] {
+            std::thread::scope(|scope| {
+                let started: Vec<_> = ranks
+                    .iter_mut()
+                    .map(|rank| {
+                        let sends = alone.is_none_or(|alone| rank.rank == alone);
+                        let receives = alone.is_none_or(|alone| rank.rank == (alone + 1) % 3);
+                        scope.spawn(move || rank.stream(5_000_001, (sends, receives)))
+                    })
+                    .collect();
+                assert!(started.into_iter().all(|rank| rank.join().unwrap().is_ok()));
+            });
+        }
+        assert_eq!(reduced(3, 1000, None), vec![(0, None); 3]);
     }
 }

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::Identity;
+use super::{Answer, Failure, Identity, tcp};
 
 /// Seconds since 1970-01-01 UTC.
 pub(super) fn clock() -> f64 {
@@ -18,6 +18,12 @@ pub(super) fn clock() -> f64 {
 pub(super) fn nonce() -> String {
     let random = RandomState::new().hash_one((std::process::id(), clock().to_bits()));
     format!("{random:016x}")
+}
+
+/// The room of the file system at a path.
+pub(super) fn space(path: &str) -> Result<Answer, Failure> {
+    let found = rustix::fs::statvfs(path).map_err(|error| tcp::failure(&error.into()))?;
+    Ok(Answer::Space { total: found.f_blocks * found.f_frsize, free: found.f_bavail * found.f_frsize })
 }
 
 pub(super) fn identity() -> Identity {

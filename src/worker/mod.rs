@@ -94,6 +94,11 @@ pub enum Task {
         /// The largest size that is tried, in bytes of the IP packet: the MTU that should be.
         largest: u32,
     },
+    /// The room of the file system at a path; [`Answer::Space`].
+    Space {
+        /// A path: `/dev/shm`.
+        path: String,
+    },
     /// Now; [`Answer::Clock`].
     Clock,
     /// Which machine this is; [`Answer::Identity`].
@@ -181,6 +186,13 @@ pub enum Answer {
         lost: Option<u32>,
         /// The size in bytes that this machine's own interface would not send.
         refused: Option<u32>,
+    },
+    /// Of [`Task::Space`].
+    Space {
+        /// Its size in bytes.
+        total: u64,
+        /// What is free of it, in bytes.
+        free: u64,
     },
     /// Of [`Task::Clock`].
     Clock {

@@ -20,8 +20,8 @@ const SECONDS_MAX: f64 = 86_400.0;
 /// How long tasks go on when standard input has ended.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Works until standard input ends.
-pub fn serve() -> Result<(), Error> {
+/// Works until standard input ends, or is silent for longer than `silence`.
+pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -31,12 +31,12 @@ pub fn serve() -> Result<(), Error> {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().split(b'\n') {
             let Ok(line) = line else { break };
-            if !line.trim_ascii().is_empty() && sender.send(line).is_err() {
+            if sender.send(line).is_err() {
                 break;
             }
         }
     });
-    runtime.block_on(work(requests));
+    runtime.block_on(work(requests, silence.unwrap_or(Duration::from_secs_f64(SECONDS_MAX))));
     // A resolver that hangs is not waited for.
     runtime.shutdown_background();
     Ok(())
@@ -44,17 +44,24 @@ pub fn serve() -> Result<(), Error> {
 
 /// Removes the directory that the program was brought in. Running programs keep their files until they end.
 pub fn remove(folder: &Path) -> Result<(), Error> {
-    std::fs::remove_dir_all(folder)
-        .map_err(|error| Error::new(Kind::File, format!("cannot remove {}: {error}", folder.display())))
+    match std::fs::remove_dir_all(folder) {
+        Ok(()) => Ok(()),
+        // Its caller was faster.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::new(Kind::File, format!("cannot remove {}: {error}", folder.display()))),
+    }
 }
 
-async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>) {
+async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration) {
     let nonce = machine::nonce();
     let hello = Hello { envdoc: env!("CARGO_PKG_VERSION").into(), protocol: PROTOCOL, nonce: nonce.clone() };
     reply(0, Answer::Hello(hello));
     let mut listeners: HashMap<u64, JoinHandle<()>> = HashMap::new();
     let mut tasks = JoinSet::new();
-    while let Some(line) = requests.recv().await {
+    while let Ok(Some(line)) = tokio::time::timeout(silence, requests.recv()).await {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
         let request: Request = match serde_json::from_slice(&line) {
             Ok(request) => request,
             Err(error) => {
@@ -122,6 +129,7 @@ async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer 
             udp::send(&address, port, size, dont_fragment).await
         }
         Task::PathMtu { address, port, largest } => mtu::search(&address, port, largest).await,
+        Task::Space { path } => machine::space(&path),
         Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
         Task::Identity => Ok(Answer::Identity(machine::identity())),
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),

@@ -13,17 +13,22 @@ use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
 
 /// What the way there and back may take beyond the task's own deadline.
 const SLACK: Duration = Duration::from_secs(5);
+/// How often a sign of life is sent.
+const ALIVE: Duration = Duration::from_secs(5);
 /// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the loader.
 const FOREIGN_MAX: usize = 2000;
 
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
 
+type Writer = Arc<tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>>;
+
 /// A worker that answered. Dropping it closes its standard input, and so ends it.
 pub struct Session {
-    writer: tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>,
+    writer: Writer,
     waiting: Waiting,
     next: AtomicU64,
     reader: JoinHandle<()>,
+    alive: JoinHandle<()>,
     /// What it said of itself.
     pub hello: Hello,
 }
@@ -44,8 +49,9 @@ impl Session {
         };
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
-        let writer = tokio::sync::Mutex::new(Box::new(writer) as Box<dyn AsyncWrite + Send + Unpin>);
-        Ok(Session { writer, waiting, next: AtomicU64::new(1), reader, hello })
+        let writer: Writer = Arc::new(tokio::sync::Mutex::new(Box::new(writer)));
+        let alive = tokio::spawn(sign_of_life(Arc::clone(&writer)));
+        Ok(Session { writer, waiting, next: AtomicU64::new(1), reader, alive, hello })
     }
 
     /// Does a task, which may take as long as `deadline`.
@@ -96,6 +102,17 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.reader.abort();
+        self.alive.abort();
+    }
+}
+
+async fn sign_of_life(writer: Writer) {
+    loop {
+        tokio::time::sleep(ALIVE).await;
+        let mut writer = writer.lock().await;
+        if writer.write_all(b"\n").await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
     }
 }
 

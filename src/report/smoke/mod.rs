@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Kind};
 use crate::smoke::outcome::{Outcome, Status};
+use crate::smoke::pairs::Pair;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -37,12 +38,55 @@ pub struct SmokeReport {
     pub expected: Option<ExpectedEntry>,
     /// What every link of the ring carried without reducing, in GB/s: from the rank before to the rank at that place.
     pub links_gbps: Vec<f64>,
+    /// The longest time until a connection between two ranks stood: one round trip; null where none was tried.
+    pub slowest_connect: Option<ConnectEntry>,
+    /// The part of its TCP segments that each rank had to send again while the path was measured, in the order of the ranks; null where
+    /// the kernel does not tell.
+    pub resent: Vec<Option<f64>>,
+    /// What every link of the ring carried while the others rested, in GB/s; empty where the links were alike.
+    pub links_alone_gbps: Vec<f64>,
+    /// Seconds that each rank took for writing and checking its own numbers of the largest size, in the order of the ranks.
+    pub own_seconds: Vec<f64>,
+    /// What pairs of ranks carried alone; empty where they were not tried.
+    pub pairs: Vec<PairEntry>,
+    /// What else should be known.
+    pub remarks: Vec<String>,
+    /// What to do, each a sentence or a command.
+    pub fix: Vec<String>,
+}
+
+/// A pair of ranks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PairEntry {
+    /// The one.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// What was carried from the one to the other, in GB/s; null where nothing was.
+    pub there_gbps: Option<f64>,
+    /// What was carried back at the same time.
+    pub back_gbps: Option<f64>,
+    /// The time of an all-reduce of 8 bytes between them.
+    pub seconds: Option<f64>,
+    /// Why nothing was carried.
+    pub says: Option<String>,
+}
+
+/// A connection between two ranks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectEntry {
+    /// Who connected.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// How long it took, in milliseconds.
+    pub milliseconds: f64,
 }
 
 /// A rung of the ladder.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
-    /// Which: `tcp`, `rendezvous`, `all-reduce`, `path`, `bandwidth`.
+    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`.
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,
@@ -117,6 +161,29 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             from: expected.from.clone(),
         }),
         links_gbps: outcome.links.iter().map(|link| link / 1e9).collect(),
+        slowest_connect: outcome.network.slowest_connect.map(|(from, to, milliseconds)| ConnectEntry {
+            from: outcome.ranks[from].clone(),
+            to: outcome.ranks[to].clone(),
+            milliseconds,
+        }),
+        resent: outcome.network.resent.clone(),
+        links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
+        own_seconds: outcome.network.own.clone(),
+        pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
+        remarks: outcome.remarks.clone(),
+        fix: outcome.fix.clone(),
+    }
+}
+
+fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
+    let came = pair.came.as_ref().ok();
+    PairEntry {
+        from: ranks[pair.ranks.0].clone(),
+        to: ranks[pair.ranks.1].clone(),
+        there_gbps: came.map(|came| came.there / 1e9),
+        back_gbps: came.map(|came| came.back / 1e9),
+        seconds: came.map(|came| came.trip),
+        says: pair.came.as_ref().err().cloned(),
     }
 }
 
@@ -180,6 +247,14 @@ pub fn markdown(outcome: &Outcome) -> String {
             result.bus / 1e9,
             if result.wrong == 0 { "yes" } else { "no" }
         );
+    }
+    for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
+        if !list.is_empty() {
+            text += &format!("\n{heading}:\n\n");
+        }
+        for says in list {
+            text += &format!("- {says}\n");
+        }
     }
     text
 }

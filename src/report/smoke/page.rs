@@ -67,6 +67,12 @@ pub fn html(outcome: &Outcome) -> String {
     if !outcome.results.is_empty() {
         text += "</table>\n";
     }
+    for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
+        if !list.is_empty() {
+            let items: String = list.iter().map(|says| format!("<li>{}</li>", safe(says))).collect();
+            let _ = writeln!(text, "<h2>{heading}</h2>\n<ul>{items}</ul>");
+        }
+    }
     let _ = writeln!(text, "<p>envdoc {}</p>\n</body></html>", env!("CARGO_PKG_VERSION"));
     text
 }

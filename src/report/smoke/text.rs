@@ -47,6 +47,17 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     let verdict = textwrap::fill(&verdict, layout.width.max(60));
     let (word, rest) = verdict.split_at(outcome.verdict.id().len());
     let _ = writeln!(text, "\n{style}{word}{style:#}{rest}");
+    for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
+        let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
+        for says in list {
+            let indent = " ".repeat(sign.chars().count() + 3);
+            let first = format!("  {sign} ");
+            let options = textwrap::Options::new(layout.width.max(60))
+                .initial_indent(&first)
+                .subsequent_indent(&indent);
+            let _ = writeln!(text, "{}", textwrap::fill(says, options));
+        }
+    }
     text
 }
 

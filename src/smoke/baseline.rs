@@ -1,0 +1,158 @@
+//! A run that was good, kept to hold later ones against.
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::rate;
+use super::outcome::{Outcome, Verdict};
+
+/// Version of the file.
+const SCHEMA: u32 = 1;
+/// The part of the kept bandwidth that a later run must reach. Two runs in a row differed by up to 15 % (docs/measurements/smoke.md).
+const BANDWIDTH: f64 = 0.75;
+/// How many times the kept time a small all-reduce may take.
+const LATENCY: f64 = 2.0;
+/// From this size on bandwidth counts, in bytes; up to [`SMALL`] the time does.
+const LARGE: usize = 1 << 20;
+/// See [`LARGE`].
+const SMALL: usize = 4 << 10;
+
+/// What is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Version of this format.
+    pub schema: u32,
+    /// When, as RFC 3339.
+    pub saved: String,
+    /// Where each rank was.
+    pub ranks: Vec<String>,
+    /// What carried the data.
+    pub transport: String,
+    /// Sizes in order.
+    pub results: Vec<Kept>,
+}
+
+/// One size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Bytes that were reduced.
+    pub bytes: usize,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Bus bandwidth in bytes per second.
+    pub bus: f64,
+}
+
+/// The file of a run. One that did not hold is no measure of anything.
+pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, String> {
+    if outcome.verdict != Verdict::Ok {
+        return Err(format!("this run is {}: only a good one is kept", outcome.verdict.id()));
+    }
+    let of = |result: &super::outcome::Measured| Kept {
+        bytes: result.bytes,
+        seconds: result.seconds,
+        bus: result.bus,
+    };
+    let baseline = Baseline {
+        schema: SCHEMA,
+        saved: saved.to_owned(),
+        ranks: outcome.ranks.clone(),
+        transport: outcome.transport.clone(),
+        results: outcome.results.iter().map(of).collect(),
+    };
+    serde_json::to_string_pretty(&baseline).map(|text| text + "\n").map_err(|error| error.to_string())
+}
+
+/// Reads one.
+pub fn parse(text: &str) -> Result<Baseline, String> {
+    let baseline: Baseline = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match baseline.schema {
+        SCHEMA => Ok(baseline),
+        other => Err(format!("its schema is {other}, this envdoc knows {SCHEMA}")),
+    }
+}
+
+/// Holds a run against one: what is worse, in words. Runs of other ranks or another transport say nothing of each other.
+pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), String> {
+    if (outcome.ranks.len(), &outcome.transport) != (baseline.ranks.len(), &baseline.transport) {
+        return Err(format!(
+            "it is of {} ranks over {}, this run of {} over {}",
+            baseline.ranks.len(),
+            baseline.transport,
+            outcome.ranks.len(),
+            outcome.transport
+        ));
+    }
+    let mut worst: Option<(f64, String)> = None;
+    let mut compared = 0;
+    for now in &outcome.results {
+        let Some(then) = baseline.results.iter().find(|kept| kept.bytes == now.bytes) else { continue };
+        // How many times worse than what is let pass.
+        let (worse, says) = match now.bytes {
+            bytes if bytes >= LARGE => (
+                then.bus * BANDWIDTH / now.bus,
+                format!("{} busbw at {bytes} bytes, the baseline has {}", rate(now.bus), rate(then.bus)),
+            ),
+            bytes if bytes <= SMALL => (
+                now.seconds / (then.seconds * LATENCY),
+                format!(
+                    "{:.0} µs for {bytes} bytes, the baseline has {:.0}",
+                    now.seconds * 1e6,
+                    then.seconds * 1e6
+                ),
+            ),
+            _ => continue,
+        };
+        compared += 1;
+        if worse > 1.0 && worst.as_ref().is_none_or(|(most, _)| worse > *most) {
+            worst = Some((worse, says));
+        }
+    }
+    match worst {
+        Some((_, says)) => {
+            outcome.verdict = Verdict::Slow;
+            outcome.says = format!("{}; worse than on {}: {says}", outcome.says, baseline.saved);
+        }
+        None if compared == 0 => outcome.remarks.push("the baseline has none of these sizes".into()),
+        None => outcome.remarks.push(format!("as on {}: {compared} sizes compared", baseline.saved)),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smoke::outcome::Measured;
+
+    fn run(bus: f64, seconds: f64) -> Outcome {
+        let mut outcome = Outcome::new(vec!["node1".into(), "node2".into()]);
+        outcome.verdict = Verdict::Ok;
+        let of = |bytes, seconds, bus| Measured { bytes, seconds, algorithm: bus, bus, wrong: 0 };
+        outcome.results = vec![of(8, seconds, 1e5), of(65_536, 1.0, 1.0), of(16 << 20, 0.1, bus)];
+        outcome
+    }
+
+    #[test]
+    fn a_run_is_held_against_one_that_was_kept() {
+        let kept = parse(&keep(&run(1e9, 5e-5), "2026-01-02T03:04:05Z").unwrap()).unwrap();
+        let judged = |bus, seconds| {
+            let mut now = run(bus, seconds);
+            compare(&mut now, &kept).unwrap();
+            (now.verdict, now.says)
+        };
+        assert_eq!(judged(0.8e9, 9e-5).0, Verdict::Ok);
+        let (verdict, says) = judged(0.5e9, 5e-5);
+        assert!(
+            verdict == Verdict::Slow
+                && says.contains("0.50 GB/s busbw at 16777216 bytes, the baseline has 1.00"),
+            "{says}"
+        );
+        assert!(judged(1e9, 2e-4).1.contains("200 µs for 8 bytes, the baseline has 50"));
+        let mut three = run(1e9, 5e-5);
+        three.ranks.push("node3".into());
+        assert!(compare(&mut three, &kept).unwrap_err().contains("of 2 ranks"));
+        let mut slow = run(1e9, 5e-5);
+        slow.verdict = Verdict::Slow;
+        assert!(keep(&slow, "").is_err());
+        assert!(parse("{}").is_err());
+    }
+}

@@ -1,0 +1,284 @@
+//! Pair by pair: which link, or which node, is the bad one. All pairs in rounds in which every rank is in one pair at most, so that pairs do not
+//! take each other's bandwidth at a rank; n ranks need n-1 rounds (the circle method of round-robin tournaments), n where n is odd.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::bandwidth::median;
+use super::judge::rate;
+use super::ladder::{Options, Place, ask, unlike};
+use super::rank::{Answer, Task};
+
+/// Seconds that the bytes of one way should take.
+const STREAMING: f64 = 0.1;
+/// The most bytes of one way.
+const STREAMED: usize = 32 << 20;
+/// Rounds of the smallest all-reduce, for its time.
+const TRIPS: usize = 20;
+
+/// What two ranks carry between each other, alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The ranks.
+    pub ranks: (usize, usize),
+    /// What came of it.
+    pub came: Result<Carried, String>,
+}
+
+/// What a pair carries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Carried {
+    /// From the first to the second, in bytes per second, while as much goes back.
+    pub there: f64,
+    /// From the second to the first.
+    pub back: f64,
+    /// The time of the smallest all-reduce between them, in seconds: two messages, there and back at once.
+    pub trip: f64,
+}
+
+/// The rounds: in each, every rank at most once; together, every pair once.
+pub fn rounds(world: usize) -> Vec<Vec<(usize, usize)>> {
+    // Of an odd number one pauses in each round: its partner would be `world`.
+    let even = world + world % 2;
+    (0..even.saturating_sub(1))
+        .map(|round| {
+            let seat = |place: usize| if place == 0 { 0 } else { 1 + (place - 1 + round) % (even - 1) };
+            let pairs = (0..even / 2).map(|place| (seat(place), seat(even - 1 - place)));
+            let ordered = pairs.map(|(one, other)| (one.min(other), one.max(other)));
+            ordered.filter(|(_, other)| *other < world).collect()
+        })
+        .collect()
+}
+
+/// Plays all rounds.
+pub async fn tournament(places: &[Place], options: &Options) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    // Who does not answer once is not asked in every round.
+    let mut gone: BTreeMap<usize, String> = BTreeMap::new();
+    for (number, round) in rounds(places.len()).into_iter().enumerate() {
+        let run = |ranks: (usize, usize)| format!("pair-{number}-{}-{}", ranks.0, ranks.1);
+        let played = join_all(round.into_iter().map(|ranks| {
+            let missing = gone.get(&ranks.0).or_else(|| gone.get(&ranks.1)).cloned();
+            async move {
+                match missing {
+                    Some(why) => (ranks, Err((None, why))),
+                    None => (ranks, carried(&places[ranks.0], &places[ranks.1], &run(ranks), options).await),
+                }
+            }
+        }))
+        .await;
+        for (ranks, came) in played {
+            if let Err((Some(rank), why)) = &came {
+                gone.insert(if *rank == 0 { ranks.0 } else { ranks.1 }, why.clone());
+            }
+            pairs.push(Pair { ranks, came: came.map_err(|(_, why)| why) });
+        }
+    }
+    pairs.sort_by_key(|pair| pair.ranks);
+    pairs
+}
+
+/// Why a pair carries nothing; and which of the two does not even listen.
+type Why = (Option<usize>, String);
+
+async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Result<Carried, Why> {
+    let both = [one, other];
+    let named = |place: usize, why: String| format!("{}: {why}", both[place].node);
+    let mut ports = [0; 2];
+    let listen = |place| ask(place, Task::Listen { address: None }, options.deadline);
+    for (place, answer) in join_all(both.map(listen)).await.into_iter().enumerate() {
+        match answer {
+            Ok(Answer::Listening { port }) => ports[place] = port,
+            other => return Err((Some(place), named(place, unlike(other)))),
+        }
+    }
+    let join = |number: usize| Task::Join {
+        run: run.to_owned(),
+        own: both[number].session.hello.nonce.clone(),
+        left: both[1 - number].session.hello.nonce.clone(),
+        number,
+        world: 2,
+        address: both[1 - number].address,
+        port: ports[1 - number],
+        stall: options.stall.as_secs_f64(),
+    };
+    two(both, join, options.deadline).await.map_err(nobody)?;
+    let deadline = options.stall * 4;
+    let (mut rates, mut bytes) = ([0.0_f64; 2], 1 << 20);
+    for _ in 0..2 {
+        let task = |_| Task::Stream { bytes, sends: true, receives: true };
+        for (place, answer) in two(both, task, deadline).await.map_err(nobody)?.into_iter().enumerate() {
+            if let Answer::Streamed { seconds, .. } = answer {
+                rates[place] = rates[place].max(bytes as f64 / seconds);
+            }
+        }
+        bytes = ((rates[0].min(rates[1]) * STREAMING) as usize).clamp(1 << 18, STREAMED);
+    }
+    let small = |_| Task::AllReduce { elements: 2, warmup: 2, iterations: TRIPS, corrupt: None };
+    let mut trip = 0.0_f64;
+    for answer in two(both, small, deadline).await.map_err(nobody)? {
+        if let Answer::Reduced { seconds, .. } = answer {
+            trip = trip.max(median(&seconds));
+        }
+    }
+    join_all(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
+    // What a rank receives is what the other one sent.
+    Ok(Carried { there: rates[1], back: rates[0], trip })
+}
+
+fn nobody(why: String) -> Why {
+    (None, why)
+}
+
+/// A task for both.
+async fn two(
+    both: [&Place; 2],
+    task: impl Fn(usize) -> Task,
+    deadline: Duration,
+) -> Result<Vec<Answer>, String> {
+    let asked = both.iter().enumerate().map(|(number, place)| ask(place, task(number), deadline));
+    let mut answers = Vec::new();
+    for (place, answer) in both.iter().zip(join_all(asked).await) {
+        match answer {
+            Ok(Answer::Broken(broken)) => {
+                // To a pair, its other rank is 0 or 1.
+                let says = broken.says.replace("rank 0", &both[0].node).replace("rank 1", &both[1].node);
+                return Err(format!("{}: {says}", place.node));
+            }
+            Ok(answer) => answers.push(answer),
+            Err(why) => return Err(format!("{}: {why}", place.node)),
+        }
+    }
+    Ok(answers)
+}
+
+/// The node or the links that are worse than the rest; empty where none is.
+pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
+    let failed: Vec<_> =
+        pairs.iter().filter_map(|pair| Some((pair.ranks, pair.came.as_ref().err()?))).collect();
+    let links: Vec<(usize, usize, f64)> = pairs
+        .iter()
+        .filter_map(|pair| {
+            let came = pair.came.as_ref().ok()?;
+            Some([(pair.ranks.0, pair.ranks.1, came.there), (pair.ranks.1, pair.ranks.0, came.back)])
+        })
+        .flatten()
+        .collect();
+    let usual = median(&links.iter().map(|(_, _, rate)| *rate).collect::<Vec<_>>());
+    let slow: Vec<_> = links.iter().filter(|(_, _, rate)| *rate < usual / 2.0).collect();
+    let mut says = Vec::new();
+    // Fewer than three do not tell a node from a link.
+    let nodes = if names.len() > 2 { 0..names.len() } else { 0..0 };
+    let mut blamed = Vec::new();
+    for node in nodes {
+        let others = names.len() - 1;
+        let name = &names[node];
+        let dead = failed.iter().filter(|(ranks, _)| ranks.0 == node || ranks.1 == node).count();
+        let sends = slow.iter().filter(|(from, ..)| *from == node).count();
+        let receives = slow.iter().filter(|(_, to, _)| *to == node).count();
+        if dead == others {
+            let why = failed
+                .iter()
+                .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
+                .map_or("", |(_, why)| why.as_str());
+            says.push(format!("{name} with none of the {others} others: {why}"));
+        } else if sends == others || receives == others {
+            let way = match (sends == others, receives == others) {
+                (true, true) => "sends and receives",
+                (true, false) => "sends",
+                _ => "receives",
+            };
+            let own =
+                slow.iter().filter(|(from, to, _)| *from == node || *to == node).map(|(.., rate)| *rate);
+            let least = own.fold(f64::INFINITY, f64::min);
+            says.push(format!(
+                "{name} {way} slowly, whoever the other is: {} where others have {}",
+                rate(least),
+                rate(usual)
+            ));
+        } else {
+            continue;
+        }
+        blamed.push(node);
+    }
+    let free = |one: usize, other: usize| !blamed.contains(&one) && !blamed.contains(&other);
+    for ((one, other), why) in failed.iter().filter(|((one, other), _)| free(*one, *other)) {
+        says.push(format!("{} and {}: {why}", names[*one], names[*other]));
+    }
+    for (from, to, carries) in slow.into_iter().filter(|(from, to, _)| free(*from, *to)) {
+        says.push(format!(
+            "from {} to {} only {}, elsewhere {}",
+            names[*from],
+            names[*to],
+            rate(*carries),
+            rate(usual)
+        ));
+    }
+    says
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_pair_once_and_nobody_twice_in_a_round(world in 2_usize..65) {
+            let rounds = rounds(world);
+            prop_assert_eq!(rounds.len(), world - 1 + world % 2);
+            let mut all = BTreeSet::new();
+            for round in rounds {
+                let seats: BTreeSet<_> = round.iter().flat_map(|(one, other)| [*one, *other]).collect();
+                prop_assert_eq!(seats.len(), round.len() * 2);
+                all.extend(round);
+            }
+            prop_assert_eq!(all.len(), world * (world - 1) / 2);
+        }
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (1..=count).map(|number| format!("node{number}")).collect()
+    }
+
+    /// All pairs of some ranks, with what `carries` says of a way.
+    fn all(world: usize, carries: impl Fn(usize, usize) -> f64) -> Vec<Pair> {
+        rounds(world)
+            .into_iter()
+            .flatten()
+            .map(|(one, other)| Pair {
+                ranks: (one, other),
+                came: Ok(Carried { there: carries(one, other), back: carries(other, one), trip: 1e-4 }),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_one_bad_node_or_link_is_found() {
+        assert!(blame(&all(4, |_, _| 1e9), &names(4)).is_empty());
+        let node = all(4, |from, _| if from == 2 { 1e6 } else { 1e9 });
+        assert_eq!(
+            blame(&node, &names(4)),
+            ["node3 sends slowly, whoever the other is: 1.0 MB/s where others have 1.00 GB/s"]
+        );
+        let node = all(5, |from, to| if from == 0 || to == 0 { 3e8 } else { 1e9 });
+        assert!(blame(&node, &names(5))[0].starts_with("node1 sends and receives slowly"));
+        let link = all(5, |from, to| if (from, to) == (3, 1) { 1e6 } else { 1e9 });
+        assert_eq!(blame(&link, &names(5)), ["from node4 to node2 only 1.0 MB/s, elsewhere 1.00 GB/s"]);
+        let two = all(2, |from, _| if from == 0 { 1e6 } else { 1e9 });
+        assert_eq!(blame(&two, &names(2)).len(), 1);
+        let mut dead = all(3, |_, _| 1e9);
+        for pair in dead.iter_mut().filter(|pair| pair.ranks.1 == 2) {
+            pair.came = Err("node3: the connection stands still".into());
+        }
+        assert_eq!(
+            blame(&dead, &names(3)),
+            ["node3 with none of the 2 others: node3: the connection stands still"]
+        );
+    }
+}
