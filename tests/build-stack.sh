@@ -4,6 +4,7 @@
 #
 #     tests/build-stack.sh         needs root, dockerd, tests/lab's base image, PyPI, and 16 GB of memory or disk
 #     ENVDOC=PROGRAM STORE=FOLDER  another envdoc than the debug build; a folder for the engine's data instead of memory
+#     COMPARE=yes                  besides: `docker build` of the same Dockerfile, and the recipe that people write by hand
 #
 # Slow: several GB. The engine is one of its own, in a mount namespace of its own; the machine's is not touched. Where it cannot look,
 # it says SKIPPED and exits with 0.
@@ -13,6 +14,7 @@ repository=$PWD
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 envdoc=$(realpath "${ENVDOC:-${CARGO_TARGET_DIR:-target}/debug/envdoc}")
 needed_gb=16
+[ -z "${COMPARE:-}" ] || needed_gb=36
 passed=0 failed=0
 
 skip() {
@@ -127,5 +129,51 @@ start=$(date +%s%N)
 build --no-prove >"$report" 2>"$lab/progress"
 check_that "after a change of the code: rebuilt in $((($(date +%s%N) - start) / 1000000)) ms, all else from the cache" \
     grep -qE "^[0-9]+ steps in [0-9.]+ s, [1-9][0-9]* from the cache" "$report"
+size() { docker image inspect --format '{{.Size}}' "$1"; }
+# compare: the same Dockerfile through the docker program, and the recipe of most tutorials, in the same engine; nothing from the cache.
+compare() {
+    # A docker program without buildx can only do this with the builder that it has itself, up to 20.10.
+    local program=docker
+    case $(docker version --format '{{.Client.Version}}') in
+    20.10.*) ;;
+    *) docker buildx version >/dev/null 2>&1 || program=$(PATH=/usr/bin command -v docker) ;;
+    esac
+    local folder=$lab/compared mirror_secret=()
+    mkdir -p "$folder" && cp "$lab/context/step.py" "$folder"
+    build --dry-run 2>/dev/null | sed -n '/^# rendered by/,$p' >"$folder/Dockerfile"
+    [ "${#certificates[@]}" -eq 0 ] || mirror_secret=(--secret "id=ca,src=${certificates[1]}")
+    docker builder prune --all --force >/dev/null
+    local start=$SECONDS by_envdoc by_docker
+    build --no-cache --no-prove >"$report" 2>"$lab/progress" || tail -5 "$lab/progress"
+    by_envdoc=$((SECONDS - start))
+    docker builder prune --all --force >/dev/null
+    start=$SECONDS
+    DOCKER_BUILDKIT=1 "$program" build --no-cache --network host "${mirror_secret[@]}" --tag lab:by-docker "$folder" >"$lab/progress" 2>&1 ||
+        tail -5 "$lab/progress"
+    by_docker=$((SECONDS - start))
+    printf 'without a cache: envdoc build --no-prove %s s, docker build of the same Dockerfile %s s\n' "$by_envdoc" "$by_docker"
+    check_that "docker build makes an image of the same size, within 1 %" \
+        test $((($(size lab:stack) - $(size lab:by-docker)) * 100 / $(size lab:by-docker))) -eq 0
+    local built torch deepspeed
+    built=$(size lab:stack)
+    torch=$(sed -n 's/.*torch==\([0-9.]*\).*/\1/p' "$folder/Dockerfile" | head -1)
+    deepspeed=$(sed -n 's/.*deepspeed==\([0-9.]*\).*/\1/p' "$folder/Dockerfile" | head -1)
+    docker rmi --force lab:stack lab:by-docker >/dev/null
+    docker builder prune --all --force >/dev/null
+    cat >"$folder/Dockerfile" <<DOCKERFILE
+FROM lab:base
+ENV PIP_BREAK_SYSTEM_PACKAGES=1${mirror_secret:+ PIP_CERT=/run/ca.crt}
+RUN apt-get update && apt-get install -y python3 python3-pip build-essential ninja-build
+RUN --mount=type=bind,target=/run/ca.crt,source=ca.crt pip3 install torch==$torch
+RUN --mount=type=bind,target=/run/ca.crt,source=ca.crt pip3 install deepspeed==$deepspeed
+COPY step.py /workspace/step.py
+DOCKERFILE
+    cp "${certificates[1]:-/dev/null}" "$folder/ca.crt"
+    DOCKER_BUILDKIT=1 "$program" build --network host --tag lab:naive "$folder" >"$lab/progress" 2>&1 || tail -15 "$lab/progress"
+    printf 'by hand: %s bytes (torch %s, DeepSpeed %s), by envdoc: %s bytes: %s %% of it\n' \
+        "$(size lab:naive)" "$torch" "$deepspeed" "$built" $((built * 100 / $(size lab:naive)))
+    check_that "the image is no larger than that of the recipe by hand" test "$built" -le "$(size lab:naive)"
+}
+[ -z "${COMPARE:-}" ] || compare
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

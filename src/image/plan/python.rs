@@ -209,10 +209,12 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     ];
     let mounts = [pip_cache(work), work.trust()].concat();
     steps.push(Step::of(Instruction::Run { mounts, commands }));
-    let system = work.base.system.map_or("The base image", |system| system.name.as_str());
-    let why = format!(
-        "{system} has no Python {series}: uv brings it. uv itself and what installs it stay in this stage."
-    );
+    let has = |system: &System| systems::python_source(&system.id, series).and_then(|row| row.distribution);
+    let why = match work.base.system {
+        Some(system) if has(system) == Some(false) => format!("{} has no Python {series}: uv brings it.", system.name),
+        _ => format!("uv brings Python {series}."),
+    };
+    let why = format!("{why} uv itself and what installs it stay in this stage.");
     vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
 }
 

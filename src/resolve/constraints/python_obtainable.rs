@@ -25,7 +25,10 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
             });
         }
         if image.torch.is_some() {
-            return Judgement::Unknown(format!("which Python {} brings torch for is not known", base.name()));
+            let says = format!("which Python {} brings torch for is not known", base.name());
+            // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
+            let asked = !wanted.python.is_empty();
+            return if asked { Judgement::Fails(says) } else { Judgement::Unknown(says) };
         }
     }
     if own_python(python, base) || (base.image.is_none() && installed(wanted, python)) {
