@@ -170,6 +170,9 @@ proptest! {
         prop_assume!(!request.wishes.is_empty());
         let mut freer = request.clone();
         let dropped = freer.wishes.remove(index.index(request.wishes.len()));
+        // A GPU's name is knowledge as well: of data-centre GPUs alone it is known that an old driver can do with forward compatibility.
+        let driver = request.wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
+        prop_assume!(!(driver && matches!(dropped.want, Want::Gpu(_))));
         if let Some((choice, _)) = best(&request) {
             let found = best(&freer);
             prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.says);

@@ -105,7 +105,7 @@ fn the_torch_of_an_image_is_used_or_told() {
     let plan = planned("base: pytorch\ntorch: 2.5.1\npackages: [einops]\n").unwrap();
     assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"), "conda's Python is known");
     assert!(plan.requirements.contains(&"torch==2.5.1".to_owned()) && plan.stack.python == "3.11");
-    let plan = planned("base: pytorch\ntorch: 2.6.0\npython: 3.12\n").unwrap();
+    let plan = planned("base: pytorch\ntorch: 2.6.0\n").unwrap();
     assert!(plan.warnings.iter().any(|one| one.id == "torch-of-image-unused"));
 }
 

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::catalog::images::{Flavour, Image};
     use crate::resolve::constraints::testing::{base, build, judged_base, python};
-    use crate::resolve::request::Request;
+    use crate::resolve::request::{Request, Versions, Want, Wish};
     use crate::resolve::world::Base;
 
     #[test]
@@ -88,6 +88,18 @@ mod tests {
         };
         assert_eq!(on("3.12"), Judgement::Holds);
         assert!(matches!(on("3.11"), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn what_an_image_with_torch_brings_must_be_known_when_one_is_asked_for() {
+        let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
+        image.torch = Some("2.5.0".to_owned());
+        let image: &'static Image = Box::leak(Box::new(image));
+        let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
+        let on = |wishes: &[Wish]| judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made);
+        let asked = Wish { says: "--python 3.12".into(), want: Want::Python(Versions::any()) };
+        assert!(matches!(on(&[]), Judgement::Unknown(_)));
+        assert!(matches!(on(&[asked]), Judgement::Fails(_)));
     }
 
     #[test]
