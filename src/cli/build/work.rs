@@ -202,14 +202,14 @@ async fn pushed(
 }
 
 fn failure(phase: &str, says: String) -> FailureEntry {
-    FailureEntry { phase: phase.into(), step: None, last_lines: Vec::new(), says }
+    FailureEntry::new(phase, None, Vec::new(), says)
 }
 
 /// What stopped the build, where it is the build's fault; an error where envdoc could not do its work.
 fn failed(found: Failure) -> Result<FailureEntry, Error> {
     match found {
         Failure::Step { name, last, says } => {
-            Ok(FailureEntry { phase: "step".into(), step: Some(name), last_lines: last, says })
+            Ok(FailureEntry::new("step", Some(name), last, says))
         }
         Failure::Refused(says) => Ok(failure("refused", says)),
         Failure::Context(why) => {

@@ -11,6 +11,8 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diagnose::{self, json::CauseEntry};
+use crate::diagnose::weigh::{self, Diagnosis};
 use crate::engine::build::{Event, Step};
 use crate::engine::image::Layer;
 
@@ -102,6 +104,25 @@ pub struct FailureEntry {
     pub last_lines: Vec<String>,
     /// The words of whoever refused.
     pub says: String,
+    /// What these lines are known to mean, as `envdoc diagnose` tells it; the first is the root cause.
+    pub causes: Vec<CauseEntry>,
+}
+
+impl FailureEntry {
+    /// A failure, with what its lines are known to mean.
+    pub fn new(phase: &str, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
+        let mut failure = FailureEntry { phase: phase.into(), step, last_lines, says, causes: Vec::new() };
+        failure.causes = diagnose::json::report(&failure.diagnosis()).causes;
+        failure
+    }
+
+    /// What the lines and the words mean. Of a proof that fails they are envdoc's own.
+    fn diagnosis(&self) -> Diagnosis {
+        match self.phase.as_str() {
+            "proof" => Diagnosis::default(),
+            _ => weigh::text("build", &format!("{}\n{}\n", self.last_lines.join("\n"), self.says)),
+        }
+    }
 }
 
 /// How progress is shown.

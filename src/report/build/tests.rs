@@ -83,14 +83,29 @@ fn everything_of_an_image_in_ascii() {
 #[test]
 fn a_failed_step_for_people() {
     let report = BuildReport {
-        failure: Some(FailureEntry {
-            phase: "step".into(),
-            step: Some("[2/2] RUN make\nall".into()),
-            last_lines: vec!["cc: no such file".into()],
-            says: "process did not complete successfully: exit code: 2".into(),
-        }),
+        failure: Some(FailureEntry::new(
+            "step",
+            Some("[2/2] RUN make\nall".into()),
+            vec!["cc: no such file".into()],
+            "process did not complete successfully: exit code: 2".into(),
+        )),
         ..BuildReport::default()
     };
+    insta::assert_snapshot!(plain(&report, layout(true, false)));
+}
+
+#[test]
+fn what_a_failed_step_means_is_told() {
+    let report = BuildReport {
+        failure: Some(FailureEntry::new(
+            "step",
+            Some("[3/4] RUN pip install torch".into()),
+            vec!["OSError: [Errno 28] No space left on device".into()],
+            "process did not complete successfully: exit code: 1".into(),
+        )),
+        ..BuildReport::default()
+    };
+    assert!(!report.failure.as_ref().unwrap().causes.is_empty());
     insta::assert_snapshot!(plain(&report, layout(true, false)));
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
+use super::super::diagnose;
 use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, size, time, title};
 use crate::prove::Status;
 use crate::report::screen::colour;
@@ -58,6 +59,10 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
     }
     for line in failure.says.lines() {
         let _ = writeln!(text, "  {line}");
+    }
+    let means = diagnose::text::brief(&failure.diagnosis(), layout);
+    if !means.is_empty() {
+        let _ = write!(text, "\n{means}");
     }
     text.push('\n');
 }

@@ -34,7 +34,7 @@ pub struct DiagnoseReport {
 }
 
 /// One cause.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CauseEntry {
     /// Id of the signature (`envdoc explain ID`); `xid-79` for a fault that the driver numbers.
     pub id: String,
@@ -61,7 +61,7 @@ pub struct CauseEntry {
 }
 
 /// A line of a log.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Line {
     /// The file as it was named.
     pub file: String,
@@ -72,7 +72,7 @@ pub struct Line {
 }
 
 /// One of the causes that end in the same words.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChoiceEntry {
     /// The cause in a few words.
     pub cause: String,
@@ -85,7 +85,7 @@ pub struct ChoiceEntry {
 }
 
 /// What a check said of the machine.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LookedEntry {
     /// Id of the check.
     pub check: String,

@@ -80,6 +80,17 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
     choices(text, cause.choices, layout);
 }
 
+/// The first cause alone, below a report that shows the lines itself; empty where nothing is known of them.
+pub fn brief(diagnosis: &Diagnosis, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(cause) = diagnosis.causes.first() {
+        let _ = writeln!(text, "  {}: {}", title(0, cause), cause.id);
+        paragraph(&mut text, &sentences(cause), "  ", layout);
+        choices(&mut text, cause.choices, layout);
+    }
+    text
+}
+
 fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     let several = choices.len() > 1;
     if several {
