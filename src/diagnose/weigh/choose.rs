@@ -264,15 +264,19 @@ fn xid(event: &Event) -> Option<u32> {
     event.captured("previous").or_else(|| event.captured("xid"))?.parse().ok()
 }
 
-/// Of the driver's faults the worst comes first: a process that is ended (43, 45) or memory that is set aside (63) follows from another.
+/// Of the driver's faults the first comes first, but for those that follow from another: a process that is ended (43, 45), memory that
+/// is set aside (63), the action that is asked for (154), and what is a notice only.
 fn worst_first(story: &Story, group: &mut [usize]) {
-    let key = |place: &usize| {
+    let follows = |place: &usize| {
         let event = &story.events[*place];
-        let Some(number) = xid(event) else { return (false, None) };
-        let follows = matches!(number, 43 | 45);
-        (follows, xids::xid(number).map(|row| std::cmp::Reverse(row.severity)))
+        let Some(number) = xid(event) else { return 0 };
+        match (number, xids::xid(number).map(|row| row.severity)) {
+            (43 | 45 | 154, _) => 2,
+            (_, Some(xids::Severity::Info)) => 1,
+            _ => 0,
+        }
     };
-    group.sort_by_key(key);
+    group.sort_by_key(follows);
 }
 
 /// Whether an event is a fault of the machine itself, which nothing in a program brings about.

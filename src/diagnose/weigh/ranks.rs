@@ -48,6 +48,9 @@ pub const WAITS: &[&str] = &[
     "torch-nccl2-abort",
 ];
 
+/// An entry of elastic's table ends at most so many lines after it began.
+const TABLE: u64 = 200;
+
 /// How ranks ended, from elastic's table, its lines and those of other launchers.
 pub fn exits(story: &Story) -> Vec<Exit> {
     let mut exits: Vec<Exit> = Vec::new();
@@ -63,12 +66,16 @@ pub fn exits(story: &Story) -> Vec<Exit> {
                     rank = Some((event.read, event.number, number));
                 }
                 let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) else { continue };
-                let near = |at: (usize, u64), lines: u64| at.0 == event.read && event.number - at.1 <= lines;
+                // Lines of other ranks may stand between those of the table: each is used once.
+                let near = |at: (usize, u64)| at.0 == event.read && event.number - at.1 <= TABLE;
                 exits.push(Exit {
-                    rank: rank.filter(|(read, number, _)| near((*read, *number), 4)).map(|(_, _, rank)| rank),
+                    rank: rank
+                        .take()
+                        .filter(|(read, number, _)| near((*read, *number)))
+                        .map(|(_, _, rank)| rank),
                     code,
                     event: place,
-                    first: first.is_some_and(|at| near(at, 8)),
+                    first: first.take().is_some_and(near),
                 });
             }
             "torch-elastic-childfailed" => {
