@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 /// Right answers of so many logs; the held-out set is never looked at when signatures are written.
 const TUNE: (usize, usize) = (96, 96);
-const HELD_OUT: (usize, usize) = (77, 103);
+const HELD_OUT: (usize, usize) = (79, 103);
 
 #[derive(Deserialize)]
 struct Failure {
@@ -77,7 +77,7 @@ fn right(diagnosis: &Diagnosis, failure: &Failure) -> bool {
 #[test]
 fn failures_are_named() {
     let failures: Vec<Failure> = list("truths.yaml");
-    for (set, (right, all)) in [("tune", TUNE), ("held-out", HELD_OUT)] {
+    for (set, (floor, all)) in [("tune", TUNE), ("held-out", HELD_OUT)] {
         let of_set: Vec<&Failure> = failures.iter().filter(|failure| failure.set == set).collect();
         let named = |failure: &&&Failure| {
             let diagnosis = weigh::text(&failure.file, &read(&failure.file));
@@ -94,7 +94,7 @@ fn failures_are_named() {
         let count = of_set.iter().filter(named).count();
         println!("{set}: {count} of {} logs are named right", of_set.len());
         assert_eq!(of_set.len(), all, "{set}");
-        assert!(count >= right, "{set}: {count} of {all}, it was {right}");
+        assert!(count >= floor, "{set}: {count} of {all}, it was {floor}");
     }
 }
 

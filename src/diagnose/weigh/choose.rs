@@ -36,6 +36,7 @@ const SIGNALS: &[&str] = &[
     "torch-sigkill",
     "ds-exit-sigkill",
     "docker-oom-137",
+    "mpi-rank-ended",
     "torch-sigbus",
     "ds-exit-sigbus",
     "torch-dataloader-killed",
