@@ -23,7 +23,7 @@ pub fn code(text: &str) -> Option<Code> {
     let lower = lower.strip_suffix('.').unwrap_or(&lower);
     let number = |words: &[&str]| {
         let rest = words.iter().find_map(|word| lower.strip_prefix(word))?;
-        rest.trim_start_matches([' ', ':', '#', '=']).parse::<u32>().ok()
+        rest.trim_start_matches([' ', ':', '#', '=', '-']).parse::<u32>().ok()
     };
     if let Some(number) = number(&["xid"]) {
         return Some(xids::xid(number).map_or(Code::Unknown("Xid", number), Code::Xid));
@@ -44,6 +44,7 @@ mod tests {
     #[test]
     fn numbers_and_names() {
         assert!(matches!(code("xid 79"), Some(Code::Xid(xid)) if xid.number == 79));
+        assert!(matches!(code("xid-79"), Some(Code::Xid(xid)) if xid.number == 79));
         assert!(matches!(code("Xid:13"), Some(Code::Xid(xid)) if xid.number == 13));
         assert!(matches!(code("SXid 12028"), Some(Code::Sxid(sxid)) if sxid.number == 12028));
         assert!(matches!(code("CUDA error 803"), Some(Code::Cuda(error)) if error.number == 803));

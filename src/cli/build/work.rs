@@ -208,9 +208,7 @@ fn failure(phase: &str, says: String) -> FailureEntry {
 /// What stopped the build, where it is the build's fault; an error where envdoc could not do its work.
 fn failed(found: Failure) -> Result<FailureEntry, Error> {
     match found {
-        Failure::Step { name, last, says } => {
-            Ok(FailureEntry::new("step", Some(name), last, says))
-        }
+        Failure::Step { name, last, says } => Ok(FailureEntry::new("step", Some(name), last, says)),
         Failure::Refused(says) => Ok(failure("refused", says)),
         Failure::Context(why) => {
             Err(Error::new(Kind::File, format!("the build context cannot be read: {why}")))

@@ -211,7 +211,9 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     steps.push(Step::of(Instruction::Run { mounts, commands }));
     let has = |system: &System| systems::python_source(&system.id, series).and_then(|row| row.distribution);
     let why = match work.base.system {
-        Some(system) if has(system) == Some(false) => format!("{} has no Python {series}: uv brings it.", system.name),
+        Some(system) if has(system) == Some(false) => {
+            format!("{} has no Python {series}: uv brings it.", system.name)
+        }
         _ => format!("uv brings Python {series}."),
     };
     let why = format!("{why} uv itself and what installs it stay in this stage.");

@@ -96,7 +96,9 @@ mod tests {
         image.torch = Some("2.5.0".to_owned());
         let image: &'static Image = Box::leak(Box::new(image));
         let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
-        let on = |wishes: &[Wish]| judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made);
+        let on = |wishes: &[Wish]| {
+            judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made)
+        };
         let asked = Wish { says: "--python 3.12".into(), want: Want::Python(Versions::any()) };
         assert!(matches!(on(&[]), Judgement::Unknown(_)));
         assert!(matches!(on(&[asked]), Judgement::Fails(_)));
