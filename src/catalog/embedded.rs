@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, cuda_errors, deepspeed, docker_daemon, drivers, file, flash_attn, gpus, images, mirrors, nccl,
-    packages, presets, sxids, systems, toolkit, torch, variables, xids,
+    cuda, cuda_errors, deepspeed, docker_daemon, drivers, expected_bandwidth, file, flash_attn, gpus, images,
+    mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables, xids,
 };
 
 /// One file of the catalog.
@@ -100,6 +100,11 @@ static FILES: &[File] = &[
         "drivers.yaml",
         include_str!("../../catalog/drivers.yaml"),
         &[by(&["branch"], Numbers)],
+    ),
+    file::<expected_bandwidth::File>(
+        "expected_bandwidth.yaml",
+        include_str!("../../catalog/expected_bandwidth.yaml"),
+        &[named("gpus", &["gpu", "count"], Free), named("links", &["kind", "rate"], Free)],
     ),
     file::<file::Table<flash_attn::Release>>(
         "flash_attn.yaml",

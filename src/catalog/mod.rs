@@ -14,6 +14,7 @@ pub mod deepspeed;
 pub mod docker_daemon;
 pub mod drivers;
 pub mod embedded;
+pub mod expected_bandwidth;
 mod file;
 pub mod flash_attn;
 pub mod gpus;

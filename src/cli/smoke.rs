@@ -6,13 +6,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::running::{interrupted, runtime};
-use crate::cluster::reach;
+use crate::cluster::{crowd, reach};
 use crate::error::{Error, Kind};
 use crate::report::smoke::{self as report, page, plot};
 use crate::report::text::Layout;
 use crate::report::{file, json, screen};
 use crate::smoke::ladder::{self, Options};
 use crate::smoke::local::Local;
+use crate::smoke::nccl_log::Wish;
 use crate::smoke::outcome::{Outcome, Verdict};
 use crate::smoke::{bandwidth, baseline, cluster};
 use crate::worker::bundle::Bundle;
@@ -60,6 +61,14 @@ pub struct Args {
     /// Try every pair of ranks alone too, to find the one bad node or link; done by itself where the ring of more than two is slow or breaks.
     #[arg(long)]
     pairs: bool,
+
+    /// Have the image's own torch do an all-reduce too: with NCCL where it sees GPUs, else with Gloo, one process for each slot.
+    #[arg(long, conflicts_with = "local")]
+    torch: bool,
+
+    /// The transport that NCCL must use, as its own log tells: implies --torch. InfiniBand that is there and unused is a failure without it too.
+    #[arg(long, value_name = "TRANSPORT", value_enum, conflicts_with = "local")]
+    expect_transport: Option<Wish>,
 
     /// Keep this run, if it is good, to hold later ones against.
     #[arg(long, value_name = "FILE")]
@@ -118,6 +127,8 @@ impl Args {
             deadline: self.timeout,
             stall: self.stall,
             pairs: self.pairs,
+            torch: self.torch || self.expect_transport.is_some(),
+            transport: self.expect_transport,
             corrupt: self.corrupt,
         };
         let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
@@ -160,9 +171,10 @@ impl Args {
         let outcome = runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let tell = telling();
-            let climbing = cluster::climb(&plan, &reached, &bundle, options, &tell);
+            let mark = crowd::mark();
+            let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, &tell);
             let outcome = until_interrupted(climbing).await;
-            let left = cluster::leave(&reached).await;
+            let left = cluster::leave(&reached, options.torch.then_some(mark.as_str())).await;
             match outcome {
                 Some(mut outcome) => {
                     outcome.remarks.extend(left);

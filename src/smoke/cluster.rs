@@ -8,7 +8,9 @@ use futures_util::{StreamExt, stream};
 
 use super::ladder::{Ladder, Options, Place, Tell};
 use super::outcome::{Ends, Outcome};
+use super::torch;
 use crate::cluster::causes;
+use crate::cluster::crowd;
 use crate::cluster::inside::{self, Inside, Tried};
 use crate::cluster::plan::{ClusterPlan, Node};
 use crate::cluster::problem::Problem;
@@ -34,12 +36,13 @@ const SHARED: u64 = 64 << 20;
 /// A node with its engine, or why that cannot be used.
 pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
 
-/// Climbs. [`leave`] is to follow, however this ends.
+/// Climbs. [`leave`] is to follow, however this ends. `mark` is what programs besides the worker are found again by.
 pub async fn climb(
     plan: &ClusterPlan,
     reached: &[Reached<'_>],
     bundle: &Bundle,
     options: &Options,
+    mark: &str,
     tell: Tell<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
@@ -48,6 +51,11 @@ pub async fn climb(
         Ok(inside) => inside,
         Err(Ends) => return outcome,
     };
+    let speed = |one: &Inside<'_>| {
+        one.interfaces.iter().find(|interface| interface.name == one.interface).and_then(|found| found.speed)
+    };
+    // `None` is less than everything: one that does not tell leaves it open.
+    outcome.network.speed = inside.iter().map(speed).min().flatten();
     let places: Vec<Place> = inside
         .iter()
         .map(|one| Place {
@@ -61,8 +69,9 @@ pub async fn climb(
         Ok(()) => {
             let passed = site.packets(&inside, &mut ladder.outcome).await.is_ok()
                 && site.ssh(&inside, &mut ladder.outcome).await.is_ok();
-            if passed {
-                let _ = ladder.sums().await;
+            if passed && ladder.sums().await.is_ok() && options.torch {
+                tell("torch", "the image's own torch sums");
+                let _ = torch::reduce(&inside, options.transport, mark, &mut ladder.outcome).await;
             }
         }
         Err(Ends) => site.why(&inside, &mut ladder.outcome, "tcp").await,
@@ -72,8 +81,12 @@ pub async fn climb(
 
 /// Removes the worker's files from every container; what is left where that is not possible. A worker whose caller is gone ends by itself
 /// and removes them.
-pub async fn leave(reached: &[Reached<'_>]) -> Vec<String> {
+pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
+    if let Some(mark) = mark {
+        let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
+        let _ = tokio::time::timeout(LEAVING, crowd::end_all(all, mark)).await;
+    }
     let left = join_all(all.map(|(node, engine)| async move {
         match tokio::time::timeout(LEAVING, exec::forget_worker(engine, &node.name)).await {
             Ok(Ok(())) => None,
@@ -411,6 +424,7 @@ mod tests {
             name: name.into(),
             addresses: vec![(address.parse().unwrap(), 24)],
             mtu: Some(1450),
+            speed: None,
             up: true,
             loopback: name == "lo",
         };

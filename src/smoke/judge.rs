@@ -2,6 +2,7 @@
 
 use super::bandwidth::median;
 use super::outcome::{Outcome, Verdict};
+use crate::catalog::expected_bandwidth::{self, Kind};
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is the limit. Measured
 /// on two cores, where the ranks share the processors with the kernel's side of the sockets (docs/measurements/smoke.md).
@@ -120,6 +121,18 @@ fn far(outcome: &Outcome) -> Option<(String, &'static str)> {
 /// Less than gigabit Ethernet, whatever the link is.
 fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
     let path = outcome.expected.as_ref()?.bus;
+    if let Some(link) =
+        outcome.network.speed.and_then(|speed| expected_bandwidth::link(Kind::Ethernet, speed / 1000))
+    {
+        let least = link.carries * 1e9 * link.tolerance.unwrap_or(0.0);
+        return (path < least).then(|| {
+            let carries = rate(link.carries * 1e9);
+            (
+                format!("{} where {} carries {carries}", rate(path), link.name),
+                "`ethtool -S INTERFACE` (errors, pauses), the MTU and what else uses the link; `envdoc explain overlay-mtu-too-large`",
+            )
+        });
+    }
     (path < GIGABIT).then(|| {
         (
             format!("{} is less than gigabit Ethernet carries", rate(path)),
@@ -183,7 +196,11 @@ mod tests {
         let (verdict, says) = judged(|_| {});
         assert_eq!(verdict, Verdict::Ok, "{says}");
         assert!(says.contains("1.10 GB/s busbw at 64 MiB, 92 %"), "{says}");
-        let cases: [(fn(&mut Outcome), &str); 6] = [
+        let cases: [(fn(&mut Outcome), &str); 7] = [
+            (
+                |outcome| outcome.network.speed = Some(25_000),
+                "1.20 GB/s where 25 Gbit/s Ethernet carries 2.94",
+            ),
             (
                 |outcome| outcome.network.own = vec![0.1, 0.1, 0.31],
                 "node3 takes 3.1 times as long as the others",

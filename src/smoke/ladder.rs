@@ -55,6 +55,10 @@ pub struct Options {
     pub stall: Duration,
     /// Whether every pair of ranks is tried alone, whatever comes before.
     pub pairs: bool,
+    /// Whether the image's own torch sums too.
+    pub torch: bool,
+    /// The transport that NCCL should use then.
+    pub transport: Option<super::nccl_log::Wish>,
     /// A test's: rank and element of which a byte is turned.
     pub corrupt: Option<(usize, usize)>,
 }

@@ -38,6 +38,8 @@ pub struct Network {
     pub slowest_connect: Option<(usize, usize, f64)>,
     /// The part of its TCP segments that each rank had to send again; `None` where the kernel does not tell.
     pub resent: Vec<Option<f64>>,
+    /// The speed of the slowest link in Mbit/s, where all of them tell.
+    pub speed: Option<u32>,
     /// What every link carries while nothing else is under way, in bytes per second; empty where there was no reason to ask.
     pub alone: Vec<f64>,
     /// The seconds that each rank took for its own part of the largest size, without the others.

@@ -18,6 +18,7 @@ pub(super) fn all() -> Result<Vec<Interface>, Failure> {
             addresses: Vec::new(),
             mtu: machine::line(&format!("/sys/class/net/{}/mtu", entry.interface_name))
                 .and_then(|text| text.parse().ok()),
+            speed: speed(&entry.interface_name),
             up: entry.flags.contains(running),
             loopback: entry.flags.contains(InterfaceFlags::IFF_LOOPBACK),
             name: entry.interface_name,
@@ -28,6 +29,12 @@ pub(super) fn all() -> Result<Vec<Interface>, Failure> {
         }
     }
     Ok(interfaces.into_values().collect())
+}
+
+/// What is only software tells a speed too, which means nothing.
+fn speed(name: &str) -> Option<u32> {
+    machine::line(&format!("/sys/class/net/{name}/device/uevent"))?;
+    machine::line(&format!("/sys/class/net/{name}/speed"))?.parse().ok()
 }
 
 /// Asks the kernel's routes: nothing is sent.

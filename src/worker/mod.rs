@@ -231,6 +231,9 @@ pub struct Interface {
     pub addresses: Vec<(IpAddr, u8)>,
     /// In bytes; `None` where it could not be read.
     pub mtu: Option<u32>,
+    /// The speed of its link in Mbit/s; `None` for one that has no hardware behind it, and where it does not tell.
+    #[serde(default)]
+    pub speed: Option<u32>,
     /// Whether it is switched on and has a carrier.
     pub up: bool,
     /// Whether it is the loopback.

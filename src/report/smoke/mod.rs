@@ -86,7 +86,7 @@ pub struct ConnectEntry {
 /// A rung of the ladder.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
-    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`.
+    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `torch`, `transport`.
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,

@@ -1,0 +1,279 @@
+//! The image's own torch does the all-reduce: with NCCL where it sees GPUs, else with Gloo. It proves what training will use, and NCCL's log
+//! of it says which transport carried the data.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use super::bandwidth::{bus, median};
+use super::judge::rate;
+use super::nccl_log::{self, Infiniband, Wish};
+use super::outcome::{Ends, Outcome, Verdict};
+use crate::catalog::expected_bandwidth::{self, Kind};
+use crate::cluster::crowd::{self, Job};
+use crate::cluster::inside::Inside;
+use crate::engine::docker::Engine;
+use crate::engine::exec::Command;
+use crate::worker::{Answer, Task};
+
+/// What runs in the containers.
+const SCRIPT: &str = include_str!("torch.py");
+/// Float32 that are summed: 64 MiB.
+const ELEMENTS: usize = 16 << 20;
+/// The longest that it may take, in seconds: torch alone takes ten to be imported from a cold disk.
+const SECONDS: u64 = 120;
+/// Whatever its python is called.
+const START: &str = r#"for name in python python3; do command -v "$name" >/dev/null 2>&1 && exec "$name" -c "$@"; done; echo "no python in this image" >&2; exit 127"#;
+/// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
+const SMALLER: f64 = 0.8;
+/// Lines of NCCL that are kept.
+const LINES: usize = 20_000;
+
+/// What a rank prints.
+#[derive(Debug, Clone, Deserialize)]
+struct Said {
+    rank: usize,
+    torch: Option<String>,
+    backend: Option<String>,
+    nccl: Option<String>,
+    device: Option<String>,
+    bytes: Option<usize>,
+    wrong: Option<usize>,
+    #[serde(default)]
+    seconds: Vec<f64>,
+    failed: Option<String>,
+    infiniband: Seen,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Seen {
+    devices: Vec<String>,
+    /// Gbit/s of every port.
+    rates: Vec<String>,
+    mounted: bool,
+    library: bool,
+    memlock: Option<u64>,
+    variables: BTreeMap<String, String>,
+}
+
+/// The rung. What was started is found again by `mark`: [`crowd::end_all`] ends it.
+pub async fn reduce(
+    inside: &[Inside<'_>],
+    wish: Option<Wish>,
+    mark: &str,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
+    let start = Instant::now();
+    let Some(first) = inside.first() else { return Ok(()) };
+    let port = match free_port(first).await {
+        Ok(port) => port,
+        Err(why) => return outcome.rung("torch", start, vec![(first.node.name.clone(), why)], ""),
+    };
+    let everywhere: Vec<(String, &Engine)> =
+        inside.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
+    let lines: RefCell<BTreeMap<String, Vec<String>>> = RefCell::default();
+    let keep = |node: &str, _: bool, line: &str| {
+        let mut lines = lines.borrow_mut();
+        let of_node = lines.entry(node.to_owned()).or_default();
+        if of_node.len() < LINES {
+            of_node.push(line.to_owned());
+        }
+    };
+    let alarm = Notify::new();
+    let running = crowd::run(jobs(inside, port), &everywhere, mark, true, &alarm, &keep);
+    // The script ends itself; this is for an engine that is gone.
+    let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
+    if ended.is_err() {
+        crowd::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
+    }
+    let statuses: BTreeMap<String, String> = ended
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|end| end.status != Ok(0) && !end.stopped)
+        .map(|end| {
+            (end.node, end.status.map_or_else(|why| why, |status| format!("it ended with status {status}")))
+        })
+        .collect();
+    told(inside, wish, &lines.into_inner(), &statuses, start, outcome)
+}
+
+/// A port of the first container that nobody listens on.
+async fn free_port(first: &Inside<'_>) -> Result<u16, String> {
+    let wait = Duration::from_secs(5);
+    match first.session.start(Task::ListenTcp { port: 0 }, wait).await {
+        Ok((listener, Answer::Listening { port })) => {
+            let _ = first.session.ask(Task::Stop { listener }, wait).await;
+            Ok(port)
+        }
+        Ok((_, other)) => Err(format!("no port for the rendezvous: {other:?}")),
+        Err(failure) => Err(format!("no port for the rendezvous: {failure}")),
+    }
+}
+
+fn jobs<'w>(inside: &[Inside<'w>], port: u16) -> Vec<Job<'w>> {
+    let world: u32 = inside.iter().map(|one| one.node.slots).sum();
+    let address = inside.first().map_or_else(String::new, |one| one.address.to_string());
+    let mut jobs = Vec::new();
+    for one in inside {
+        for local in 0..one.node.slots {
+            let mut environment = vec![
+                format!("MASTER_ADDR={address}"),
+                format!("MASTER_PORT={port}"),
+                format!("RANK={}", jobs.len()),
+                format!("WORLD_SIZE={world}"),
+                format!("LOCAL_RANK={local}"),
+                // Torch's store over libuv is not in every build.
+                "USE_LIBUV=0".to_owned(),
+                "NCCL_DEBUG=INFO".to_owned(),
+                "NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH".to_owned(),
+            ];
+            for name in ["GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"] {
+                if !one.node.environment.contains_key(name) {
+                    environment.push(format!("{name}={}", one.interface));
+                }
+            }
+            let numbers =
+                [jobs.len().to_string(), world.to_string(), SECONDS.to_string(), ELEMENTS.to_string()];
+            let argv = ["sh", "-c", START, "sh", SCRIPT].map(str::to_owned).into_iter().chain(numbers);
+            let command = Command { argv: argv.collect(), environment, ..Command::default() };
+            let (node, engine) = (one.node.name.clone(), one.engine);
+            jobs.push(Job { container: node.clone(), node, engine, command });
+        }
+    }
+    jobs
+}
+
+/// What came of it.
+fn told(
+    inside: &[Inside<'_>],
+    wish: Option<Wish>,
+    lines: &BTreeMap<String, Vec<String>>,
+    statuses: &BTreeMap<String, String>,
+    start: Instant,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
+    let results: Vec<(String, Said)> = lines
+        .iter()
+        .flat_map(|(node, lines)| lines.iter().map(move |line| (node, line)))
+        .filter_map(|(node, line)| {
+            Some((node.clone(), serde_json::from_str(line.strip_prefix("ENVDOC ")?).ok()?))
+        })
+        .collect();
+    let mut failed = Vec::new();
+    for one in inside {
+        let name = &one.node.name;
+        let own: Vec<&Said> = results.iter().filter(|(node, _)| node == name).map(|(_, said)| said).collect();
+        if let Some(said) = own.iter().find(|said| said.failed.is_some()) {
+            failed.push((
+                name.clone(),
+                format!("{name}: rank {}: {}", said.rank, said.failed.clone().unwrap_or_default()),
+            ));
+        } else if own.len() < one.node.slots as usize {
+            let last =
+                lines.get(name).and_then(|lines| lines.iter().rev().find(|line| !line.trim().is_empty()));
+            let last = last.map_or(String::new(), |line| format!("; it printed last: {line}"));
+            let status = statuses.get(name).map_or("no result came in time", String::as_str);
+            failed.push((name.clone(), format!("{name}: {status}{last}")));
+        }
+    }
+    // Who could not even begin is the cause, whoever waited for it.
+    failed.sort_by_key(|(_, says)| says.contains("init_process_group"));
+    if !failed.is_empty() {
+        outcome.verdict = Verdict::Failed;
+        return outcome.rung("torch", start, failed, "");
+    }
+    let wrong: Vec<_> = results
+        .iter()
+        .filter(|(_, said)| said.wrong.unwrap_or(0) > 0)
+        .map(|(node, said)| {
+            (
+                node.clone(),
+                format!("{node}: {} elements are wrong on rank {}", said.wrong.unwrap_or(0), said.rank),
+            )
+        })
+        .collect();
+    if !wrong.is_empty() {
+        outcome.verdict = Verdict::Wrong;
+        return outcome.rung("torch", start, wrong, "");
+    }
+    passed(&results, wish, lines, start, outcome)
+}
+
+/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the InfiniBand cards of one.
+fn expected(first: &Said, results: &[(String, Said)]) -> Option<(f64, String)> {
+    let nodes: BTreeSet<&String> = results.iter().map(|(node, _)| node).collect();
+    if nodes.len() == 1 {
+        let count = u32::try_from(results.len()).ok()?;
+        let row = expected_bandwidth::gpus(first.device.as_deref()?, count)?;
+        return Some((row.busbw * 1e9 * SMALLER * row.tolerance, format!("{count} {}", row.gpu)));
+    }
+    let cards = first.infiniband.rates.iter().map(|rate| {
+        let link = expected_bandwidth::link(Kind::Infiniband, rate.parse::<f64>().ok()? as u32)?;
+        Some(link.carries * 1e9 * link.tolerance?)
+    });
+    let cards: Vec<f64> = cards.collect::<Option<_>>()?;
+    // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
+    let used = cards.len().min(results.len() / nodes.len());
+    (used > 0)
+        .then(|| (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand cards a node")))
+}
+
+fn passed(
+    results: &[(String, Said)],
+    wish: Option<Wish>,
+    lines: &BTreeMap<String, Vec<String>>,
+    start: Instant,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
+    let Some((_, first)) = results.first() else { return Ok(()) };
+    let slowest = results.iter().map(|(_, said)| median(&said.seconds)).fold(0.0, f64::max);
+    let bytes = first.bytes.unwrap_or(ELEMENTS * size_of::<f32>());
+    let reached = bus(bytes, slowest, results.len());
+    let speed = rate(reached);
+    let backend = first.backend.clone().unwrap_or_default();
+    let mut says = format!(
+        "torch {} over {backend} on {} ranks: every element right, {speed} busbw at {} MiB",
+        first.torch.as_deref().unwrap_or("?"),
+        results.len(),
+        bytes >> 20
+    );
+    let (nccl, device) = (first.nccl.as_deref(), first.device.as_deref());
+    says += &device.map_or(String::new(), |device| format!("; {device}"));
+    says += &nccl.map_or(String::new(), |version| format!("; NCCL {version}"));
+    let read = nccl_log::read(lines.values().flatten().map(String::as_str));
+    if backend == "nccl" {
+        let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        says += &format!("; connections: {}", kinds.join(", "));
+        says += if read.nvls { ", NVLS" } else { "" };
+        outcome.transport =
+            format!("tcp, then nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
+        outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
+        let seen = &first.infiniband;
+        let seen = Infiniband {
+            devices: seen.devices.clone(),
+            mounted: seen.mounted,
+            library: seen.library,
+            memlock: seen.memlock,
+            variables: seen.variables.clone(),
+        };
+        if let Some(why) = nccl_log::unlike(&read, wish, &seen) {
+            outcome.verdict = Verdict::Failed;
+            return outcome.rung("transport", start, vec![(results[0].0.clone(), why)], "");
+        }
+    } else if let Some(wish) = wish {
+        outcome.verdict = Verdict::Failed;
+        let why = format!(
+            "torch uses {backend}: it sees no GPU, so NCCL carries nothing and {wish:?} cannot be expected"
+        );
+        return outcome.rung("transport", start, vec![(results[0].0.clone(), why.to_lowercase())], "");
+    }
+    outcome.says += &format!("; {says}");
+    if let Some((least, from)) = expected(first, results).filter(|(least, _)| reached < *least) {
+        outcome.verdict = Verdict::Slow;
+        outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
+    }
+    outcome.rung("torch", start, Vec::new(), &says)
+}
