@@ -176,7 +176,7 @@ fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
         row.container = Some(format!("{}{exit}", container.status));
         let memory = if container.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
         let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
-        row.differs.push(format!("its container does not run{memory}{error}"));
+        row.differs.push(format!("its container does not run{memory}{error}: `envdoc cluster up` starts it"));
     }
     if seen.image.as_ref().is_some_and(|image| image.id != container.image) {
         row.differs.push(format!(

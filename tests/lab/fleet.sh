@@ -136,13 +136,14 @@ host_group() {
     done
 }
 
-# The engine of a host: this machine's, or the one that was unpacked for it.
+# The engine of a host: this machine's, or the one that was unpacked for it. ENGINE_ARGUMENTS are those of all.
+ENGINE_ARGUMENTS=()
 engine_boot_on() {
     local host=$1 version=${HOST_ENGINE[$1]:-} program=dockerd
     shift
     [ -z "$version" ] || program=$LAB_KEPT/engine-$version/usr/sbin/dockerd
     on "$host" env PATH="$(dirname "$(command -v "$program")"):$PATH" "$program" --exec-opt native.cgroupdriver=cgroupfs \
-        --cgroup-parent "/$LAB_GROUP-$host" "$@" >>"$FLEET/$host/dockerd.log" 2>&1 &
+        --cgroup-parent "/$LAB_GROUP-$host" "${ENGINE_ARGUMENTS[@]}" "$@" >>"$FLEET/$host/dockerd.log" 2>&1 &
 }
 host_ready() {
     local host=$1 _
@@ -262,7 +263,7 @@ fault() {
     # exec has no report: its words are those of standard error.
     if [ "$1" = exec ]; then in_cluster "$@"; else in_cluster "$@" --format json; fi
     says=$(jq -rs '[last.problems[]?.says] | join(" / ")' <<<"$answer" 2>/dev/null)
-    fix=$(jq -rs '[last.problems[]?.fix[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
+    fix=$(jq -rs '[last | (.problems[]?, .nodes[]?).fix[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
     [ -n "$says" ] || says=$(jq -rs '[last.nodes[]?.differs[]?] | join(" / ")' <<<"$answer" 2>/dev/null)
     [ -n "$says" ] || says=$(sed -n 's/^error: //p' <<<"$error")
     [ -n "$fix" ] || fix=$(sed -n 's/^hint: //p' <<<"$error")

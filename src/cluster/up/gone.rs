@@ -39,7 +39,7 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
 
 /// An engine that answered when `up` began, and does not now.
 fn went_away(step: &str, node: &str, why: &str) -> Problem {
-    let says = format!("the engine of {node} went away while `up` was at the step {step}: {why}");
+    let says = format!("the engine of {node} went away while `up` worked: {why}");
     Problem::of(step, node, says)
         .fix("systemctl status docker and journalctl -u docker, on that node, say why; systemctl start docker starts it")
         .fix("then `envdoc cluster up` goes on from here")
