@@ -118,9 +118,9 @@ mount --rbind /sys/fs/cgroup "$folder/cgroup" && mount -t sysfs sysfs /sys && mo
 umount -l "$folder/cgroup"
 mkdir -p /var/lib/docker
 # By way of /mnt: the folder may lie below one of those that are covered.
-mount --bind "$folder" /mnt
+mount --rbind "$folder" /mnt
 for pair in docker:/var/lib/docker etc:/etc root:/root tmp:/tmp run:/run; do mount --bind "/mnt/${pair%%:*}" "${pair#*:}"; done
-umount /mnt
+umount -l /mnt
 export HOME=/root
 mkdir -p /run/lock /run/sshd && touch /run/ready
 while :; do sleep 3600 & wait $!; done'
@@ -223,7 +223,12 @@ disk_small_on() {
     emptied "$FLEET/$1/docker" && mkdir "$FLEET/$1/docker"
     mount -t tmpfs -o "size=$2,mode=710" fleet "$FLEET/$1/docker" && host_boot "$1" && host_ready "$1"
 }
-disk_full_on() { on "$1" sh -c 'head -c 100G /dev/zero >/var/lib/docker/filler' 2>/dev/null; }
+disk_full_on() {
+    # Never this machine's own disk.
+    [ "$(on "$1" stat --file-system --format %T /var/lib/docker)" = tmpfs ] || { echo "    the disk of $1 is not small"; return 1; }
+    on "$1" sh -c 'head -c 4G /dev/zero >/var/lib/docker/filler' 2>/dev/null
+    return 0
+}
 # clock_off_on HOST SECONDS: the clock of everything that runs there through ssh, by libfaketime. The engine's own clock is not moved:
 # Go asks the kernel, and there is one kernel.
 clock_off_on() {
