@@ -100,7 +100,12 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
             node.engine = Some("unix:///var/run/docker.sock".into());
         }
     }
-    let plan = settle(&request)?;
+    let mut plan = settle(&request)?;
+    // Seen from the file, as all that it names on this machine.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for tls in plan.nodes.iter_mut().filter_map(|node| node.tls.as_mut()) {
+        *tls = folder.join(&*tls).display().to_string();
+    }
     Ok((request, plan))
 }
 
