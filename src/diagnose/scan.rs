@@ -1,11 +1,11 @@
 //! One line against all signatures: first all their literals at once, then the expressions of those whose literal is there.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
 
+use super::literals::Literals;
+use super::read::error_like;
 use super::says;
 use crate::catalog::signatures::{self, Signature};
 
@@ -27,66 +27,51 @@ impl Hit {
     }
 }
 
-/// Every literal of every signature in one automaton, and the expressions, each compiled when its literal is first met.
-struct Scanner {
-    /// `None` only if the literals could not be compiled, which a test rules out.
-    literals: Option<AhoCorasick>,
-    /// By literal: the places of the signatures that have it.
-    owners: Vec<Vec<usize>>,
-    /// By signature.
-    patterns: Vec<OnceLock<Option<Regex>>>,
+/// What a line is.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// The signatures that it matches, as [`scan`] orders them.
+    pub hits: Vec<Hit>,
+    /// Whether it looks like an error.
+    pub error_like: bool,
 }
 
-impl Scanner {
-    fn get() -> &'static Scanner {
-        static SCANNER: OnceLock<Scanner> = OnceLock::new();
-        SCANNER.get_or_init(|| {
-            let mut owners: Vec<Vec<usize>> = Vec::new();
-            let mut texts: Vec<&str> = Vec::new();
-            let mut places = HashMap::new();
-            for (number, signature) in signatures::all().iter().enumerate() {
-                for literal in &signature.literals {
-                    let place = *places.entry(literal.as_str()).or_insert_with(|| {
-                        texts.push(literal);
-                        owners.push(Vec::new());
-                        texts.len() - 1
-                    });
-                    owners[place].push(number);
-                }
-            }
-            let patterns = signatures::all().iter().map(|_| OnceLock::new()).collect();
-            Scanner { literals: AhoCorasick::new(&texts).ok(), owners, patterns }
-        })
-    }
-
-    fn pattern(&self, number: usize) -> Option<&Regex> {
-        self.patterns[number].get_or_init(|| Regex::new(&signatures::all()[number].pattern).ok()).as_ref()
-    }
+/// The expression of a signature, compiled when its literal is first met; `None` only if it is wrong, which a test rules out.
+fn pattern(number: usize) -> Option<&'static Regex> {
+    static PATTERNS: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
+    let patterns = PATTERNS.get_or_init(|| signatures::all().iter().map(|_| OnceLock::new()).collect());
+    patterns[number].get_or_init(|| Regex::new(&signatures::all()[number].pattern).ok()).as_ref()
 }
 
 /// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse first, then by
 /// id.
 pub fn scan(line: &str) -> Vec<Hit> {
-    let scanner = Scanner::get();
-    let Some(literals) = &scanner.literals else { return Vec::new() };
-    let mut candidates: Vec<usize> = literals
-        .find_overlapping_iter(line)
-        .flat_map(|found| &scanner.owners[found.pattern().as_usize()])
-        .copied()
-        .collect();
+    self::line(line).hits
+}
+
+/// What a line is: all literals are looked for at once.
+pub fn line(line: &str) -> Line {
+    let literals = Literals::get();
+    let (mut candidates, mut words) = (Vec::new(), Vec::new());
+    literals.each(line.as_bytes(), |place| {
+        candidates.extend(literals.owners(place.literal));
+        if literals.is_word(place.literal) {
+            words.push(place.start..place.end);
+        }
+    });
     candidates.sort_unstable();
     candidates.dedup();
-    let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| hit(scanner, number, line)).collect();
+    let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| hit(number, line)).collect();
     hits.sort_by(|one, other| {
         let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
         key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
     });
-    hits
+    Line { hits, error_like: !words.is_empty() && error_like::any_counts(line, &words) }
 }
 
-fn hit(scanner: &Scanner, number: usize, line: &str) -> Option<Hit> {
+fn hit(number: usize, line: &str) -> Option<Hit> {
     let signature = &signatures::all()[number];
-    let groups = scanner.pattern(number)?.captures(line)?;
+    let groups = pattern(number)?.captures(line)?;
     let told = |name: &&'static String| Some((name.as_str(), groups.name(name)?.as_str().trim().to_owned()));
     let captures: Vec<(&'static str, String)> =
         signature.captures.iter().filter_map(|name| told(&name)).collect();

@@ -3,12 +3,12 @@
 use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
 use super::clean::Cleaner;
-use super::error_like::{error_like, starts_block};
+use super::error_like::starts_block;
 use super::keep::Keeper;
 use super::lines::{Partial, Tail, Taking, whole};
 use super::{Found, Read};
 use crate::diagnose::literals::Literals;
-use crate::diagnose::scan::scan;
+use crate::diagnose::scan;
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -216,9 +216,10 @@ impl Blocks {
         let literals = Literals::get();
         let mut at = self.from.max(self.covered.saturating_sub(literals.longest()));
         let (mut number, mut counted) = (self.number, self.from);
-        while let Some((start, end)) = literals.next(&self.block[..self.length], at, limit) {
+        while let Some(place) = literals.next(&self.block[..self.length], at, limit) {
+            let start = place.start;
             // What the last text has shown already.
-            if end <= self.covered {
+            if place.end <= self.covered {
                 at = start + 1;
                 continue;
             }
@@ -229,7 +230,9 @@ impl Blocks {
             let line_end = memchr::memchr(b'\n', &self.block[end..limit.max(end)]);
             let next = line_end.map(|length| end + length + 1);
             self.found(number, first, end, next);
-            at = end.saturating_sub(literals.longest()).max(start + 1);
+            // A text that was cut may end inside of a literal.
+            let is_whole = matches!(self.block[..self.length].get(end), None | Some(b'\n' | b'\r'));
+            at = if is_whole { end } else { end.saturating_sub(literals.longest()).max(start + 1) };
         }
     }
 
@@ -268,8 +271,7 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let text = String::from_utf8_lossy(&self.block[start..end]);
-        let hits = scan(&text);
-        let error_like = error_like(&text);
+        let scan::Line { hits, error_like } = scan::line(&text);
         if hits.is_empty() && !error_like {
             return;
         }

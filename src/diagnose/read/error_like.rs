@@ -1,10 +1,13 @@
 //! Lines that look like an error, whether a signature knows them or not: by words in them.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 
-/// What makes a line look like an error. None is shorter than six bytes, so that blocks can be searched for them in strides.
+use crate::diagnose::scan;
+
+/// What makes a line look like an error. None is shorter than [`crate::diagnose::literals::SHORTEST`].
 pub const WORDS: &[&str] = &[
     "Traceback (most recent call last)",
     "Error: ",
@@ -126,20 +129,21 @@ const FINE: &[&str] = &[
 
 /// Whether a line looks like an error.
 pub fn error_like(line: &str) -> bool {
-    static LISTS: OnceLock<Option<(AhoCorasick, AhoCorasick)>> = OnceLock::new();
-    let build =
-        |words: &[&str]| AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words).ok();
-    let Some((words, fine)) = LISTS.get_or_init(|| Some((build(WORDS)?, build(FINE)?))) else { return false };
-    let Some(first) = words.find(line) else { return false };
-    // A word that is fine takes away the one that it overlaps, and no other.
-    let excused: Vec<_> = fine
-        .find_iter(line)
-        .filter(|found| !line[found.end()..].starts_with(|next: char| next.is_ascii_digit() || next == 'x'))
+    scan::line(line).error_like
+}
+
+/// Whether one of the words at these places of a line makes it look like an error: what is fine takes away the words that it overlaps, and
+/// no others.
+pub fn any_counts(line: &str, words: &[Range<usize>]) -> bool {
+    static LIST: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let fine: Vec<Range<usize>> = LIST
+        .get_or_init(|| AhoCorasick::new(FINE).ok())
+        .iter()
+        .flat_map(|list| list.find_iter(line))
+        .map(|found| found.range())
+        .filter(|fine| !line[fine.end..].starts_with(|next: char| next.is_ascii_digit() || next == 'x'))
         .collect();
-    let is_excused =
-        |start: usize, end: usize| excused.iter().any(|fine| start < fine.end() && fine.start() < end);
-    !is_excused(first.start(), first.end())
-        || words.find_iter(line).any(|word| !is_excused(word.start(), word.end()))
+    words.iter().any(|word| !fine.iter().any(|fine| word.start < fine.end && fine.start < word.end))
 }
 
 /// What starts a block of lines that belong together: the lines after it tell more than itself.
@@ -163,14 +167,7 @@ pub fn starts_block(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{STARTS, WORDS, error_like, starts_block};
-
-    #[test]
-    fn words_are_long_enough_for_strides_and_have_no_end_of_line() {
-        for word in WORDS {
-            assert!(word.len() >= 6 && !word.contains(['\n', '\r', '\0', '\u{1b}']), "{word:?}");
-        }
-    }
+    use super::{STARTS, error_like, starts_block};
 
     #[test]
     fn errors() {

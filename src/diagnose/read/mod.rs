@@ -1,6 +1,6 @@
 //! Reading logs: from files, folders and streams to the lines that mean something, in memory that does not grow with the input.
 //!
-//! Bytes are unpacked ([`open`]), freed of colours ([`clean`]) and searched in blocks ([`blocks`]); what is kept of them is bounded
+//! Bytes are unpacked ([`open`], [`packed`], [`utf16`], [`special`]), freed of colours ([`clean`]) and searched in blocks ([`blocks`]); what is kept of them is bounded
 //! ([`keep`]).
 
 pub mod blocks;
@@ -10,6 +10,9 @@ pub mod folder;
 pub mod keep;
 pub mod lines;
 pub mod open;
+pub mod packed;
+pub mod special;
+pub mod utf16;
 
 #[cfg(test)]
 mod tests;
