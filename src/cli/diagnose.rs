@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::logs::{Elsewhere, follow};
 use crate::diagnose::read::{self, Read, Source};
 use crate::diagnose::weigh;
 use crate::error::{Error, Kind};
@@ -23,8 +24,15 @@ use crate::report::{self, screen};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Logs, folders of logs, or - for standard input.
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required_unless_present_any = ["container", "cluster", "kernel"], value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    elsewhere: Elsewhere,
+
+    /// Go on reading one file as it grows, and tell the cause as soon as it is there; until Ctrl-C.
+    #[arg(long, conflicts_with_all = ["container", "cluster", "kernel", "format"])]
+    follow: bool,
 
     /// Let the checks that a cause points to look at a recorded machine (made with `envdoc snapshot`): they confirm it or rule it out.
     #[arg(long, value_name = "FILE")]
@@ -56,8 +64,12 @@ enum Format {
 impl Args {
     /// Reads, weighs, reports.
     pub fn run(self) -> Result<u8, Error> {
+        if self.follow {
+            return self.go_on();
+        }
         let facts = self.facts()?;
-        let reads = reads(&self.paths)?;
+        let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
+        reads.extend(self.elsewhere.reads(self.from.as_deref())?);
         let diagnosis = weigh::weigh(&reads, facts.as_ref());
         let text = match self.format {
             Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
@@ -66,6 +78,28 @@ impl Args {
         };
         screen::print(&text)?;
         Ok(u8::from(diagnosis.failed()))
+    }
+
+    /// Follows a file.
+    fn go_on(&self) -> Result<u8, Error> {
+        let [path] = self.paths.as_slice() else {
+            return Err(
+                Error::new(Kind::Usage, "--follow reads one file").hint("start it once for each file")
+            );
+        };
+        let facts = self.facts()?;
+        let mut told = Vec::new();
+        follow(path, &mut |read| {
+            let diagnosis = weigh::weigh(&[read], facts.as_ref());
+            let causes: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
+            let failed = diagnosis.failed();
+            if !causes.is_empty() && causes != told {
+                told = causes;
+                screen::print(&text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline))?;
+            }
+            Ok(failed)
+        })
+        .map(u8::from)
     }
 
     fn facts(&self) -> Result<Option<Facts>, Error> {

@@ -13,6 +13,7 @@ pub mod image;
 mod inspect;
 mod lint;
 mod locking;
+mod logs;
 mod matrix;
 mod registry;
 mod render;

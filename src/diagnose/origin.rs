@@ -308,10 +308,12 @@ pub fn like_a_node(word: &str) -> bool {
         && !ending.iter().any(|end| lower.ends_with(end))
 }
 
-/// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`, `log.3`.
+/// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`, `attempt_0/3/error.json`.
 pub fn rank_of_file(name: &str) -> Option<u32> {
     static FILE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/std(?:out|err)\.log$")
+        pattern(
+            r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/(?:std(?:out|err)\.log|error\.json)$",
+        )
     });
     let found = FILE.captures(name)?;
     number(&found, 1).or_else(|| number(&found, 2))

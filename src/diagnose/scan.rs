@@ -49,24 +49,52 @@ pub fn scan(line: &str) -> Vec<Hit> {
     self::line(line).hits
 }
 
-/// What a line is: all literals are looked for at once.
+/// What a line is.
 pub fn line(line: &str) -> Line {
+    let candidates = candidates(line);
+    Line { hits: candidates.hits(line), error_like: candidates.error_like }
+}
+
+/// What a line may be, by the literals in it.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    /// Places in [`signatures::all`], ascending.
+    pub signatures: Vec<usize>,
+    /// Whether it looks like an error.
+    pub error_like: bool,
+}
+
+/// What a line may be: all literals are looked for at once.
+pub fn candidates(line: &str) -> Candidates {
     let literals = Literals::get();
-    let (mut candidates, mut words) = (Vec::new(), Vec::new());
+    let (mut signatures, mut words) = (Vec::new(), Vec::new());
     literals.each(line.as_bytes(), |place| {
-        candidates.extend(literals.owners(place.literal));
+        signatures.extend(literals.owners(place.literal));
         if literals.is_word(place.literal) {
             words.push(place.start..place.end);
         }
     });
-    candidates.sort_unstable();
-    candidates.dedup();
-    let mut hits: Vec<Hit> = candidates.into_iter().filter_map(|number| hit(number, line)).collect();
-    hits.sort_by(|one, other| {
-        let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
-        key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
-    });
-    Line { hits, error_like: !words.is_empty() && error_like::any_counts(line, &words) }
+    signatures.sort_unstable();
+    signatures.dedup();
+    Candidates { signatures, error_like: !words.is_empty() && error_like::any_counts(line, &words) }
+}
+
+impl Candidates {
+    /// Those that the line matches, in the order of [`scan`].
+    pub fn hits(&self, line: &str) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = self.signatures.iter().filter_map(|number| hit(*number, line)).collect();
+        hits.sort_by(|one, other| {
+            let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
+            key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
+        });
+        hits
+    }
+
+    /// The first of them that the line matches.
+    pub fn first(&self, line: &str) -> Option<usize> {
+        let matches = |number: &usize| pattern(*number).is_some_and(|pattern| pattern.is_match(line));
+        self.signatures.iter().copied().find(matches)
+    }
 }
 
 fn hit(number: usize, line: &str) -> Option<Hit> {

@@ -314,8 +314,28 @@ pub fn logs<'engine>(
     follow: bool,
 ) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
     let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
-    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail).build();
-    Box::pin(engine.docker.logs(name, Some(options)).map(|chunk| {
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail);
+    printed(engine, name, options)
+}
+
+/// All that a container printed, each entry after its time and a space.
+pub fn timed_logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    printed(
+        engine,
+        name,
+        LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all"),
+    )
+}
+
+fn printed<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    options: LogsOptionsBuilder,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    Box::pin(engine.docker.logs(name, Some(options.build())).map(|chunk| {
         chunk.map_err(|error| words(&error)).map(|chunk| Printed {
             error: matches!(chunk, LogOutput::StdErr { .. }),
             bytes: chunk.into_bytes().to_vec(),

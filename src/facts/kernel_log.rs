@@ -83,6 +83,20 @@ fn log(host: &dyn Host) -> Fact<String> {
     if !gpu::nvidia_present(host) {
         return Fact::Unknown(why);
     }
+    from_journal(host, why)
+}
+
+/// The whole log, for somebody who asks for it; [`Fact::Unknown`] says which right is missing.
+pub fn text(host: &dyn Host) -> Fact<String> {
+    match host.read("/dev/kmsg").text() {
+        Fact::Known(log) => Fact::Known(log),
+        Fact::Absent => from_journal(host, "/dev/kmsg does not exist here".into()),
+        Fact::Unknown(why) => from_journal(host, format!("/dev/kmsg: {why}")),
+    }
+}
+
+/// The log from the journal; else why it could not be read before.
+fn from_journal(host: &dyn Host, why: String) -> Fact<String> {
     let argv = ["journalctl", "-k", "-b", "-o", "short-iso", "--no-pager"];
     match journal(host.run(&argv, Duration::from_secs(10))) {
         Fact::Known(log) => Fact::Known(log),

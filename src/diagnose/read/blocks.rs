@@ -7,8 +7,9 @@ use super::error_like::starts_block;
 use super::keep::Keeper;
 use super::lines::{Partial, Tail, Taking, whole};
 use super::{Found, Read};
+use crate::catalog::signatures;
 use crate::diagnose::literals::Literals;
-use crate::diagnose::scan;
+use crate::diagnose::scan::{self, Hit};
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ const OPEN: usize = 64;
 const NOBODY: u64 = u64::MAX;
 
 /// The search through one stream.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Blocks {
     limits: Limits,
     /// What is held, up to `length`: what has been searched and may be needed as context, then what has not.
@@ -139,6 +140,10 @@ impl Blocks {
             self.taken(taking);
         }
         self.read.tail = self.tail.lines();
+        for (number, text) in self.keeper.last_of_floods() {
+            let scan::Line { hits, error_like } = scan::line(&text);
+            self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
+        }
         self.read.omitted = self.keeper.omitted;
         if self.cleaner.nuls > 0 {
             self.read.remarks.push(format!("{} NUL bytes", self.cleaner.nuls));
@@ -271,10 +276,31 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let text = String::from_utf8_lossy(&self.block[start..end]);
-        let scan::Line { hits, error_like } = scan::line(&text);
-        if hits.is_empty() && !error_like {
+        let candidates = scan::candidates(&text);
+        if candidates.signatures.is_empty() && !candidates.error_like {
             return;
         }
+        if self.keeper.is_flooded(&candidates.signatures) {
+            match candidates.first(&text) {
+                None if !candidates.error_like => return,
+                None if !self.keeper.is_flooded(&[]) => {}
+                first => return self.keeper.count(first, number, Some(&text)),
+            }
+        }
+        let hits = candidates.hits(&text);
+        if hits.is_empty() && !candidates.error_like {
+            return;
+        }
+        match hits.is_empty() {
+            true => self.keeper.count(None, number, None),
+            false => candidates.signatures.iter().for_each(|one| {
+                let is_hit = |hit: &Hit| std::ptr::eq(hit.signature, &signatures::all()[*one]);
+                if hits.iter().any(is_hit) {
+                    self.keeper.count(Some(*one), number, None);
+                }
+            }),
+        }
+        let error_like = candidates.error_like;
         let text = text.into_owned();
         let opens = starts_block(&text) && self.taking.len() <= OPEN && self.keeper.has_room();
         let owner = self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });

@@ -23,7 +23,7 @@ enum State {
 }
 
 /// Takes the codes out of one stream, which comes in pieces.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cleaner {
     state: State,
     /// NUL bytes so far.

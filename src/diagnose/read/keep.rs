@@ -17,24 +17,38 @@ const LAST_ALIKE: usize = 2;
 const KINDS: usize = 64;
 const SHAPES: usize = 512;
 
+/// After so many lines of a signature its last ones alone are kept, without being told apart by what they capture: a log that says the
+/// same a million times is counted faster than it is understood.
+const PLENTY: u32 = 4096;
+
 /// Bytes of text kept before only the last lines of each kind go on changing.
 const ENOUGH: usize = 12 << 20;
 
 /// Lines of one kind.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Kind {
     first: usize,
     last: VecDeque<u64>,
 }
 
+/// What a signature's lines are after [`PLENTY`] of them.
+#[derive(Debug, Clone, Default)]
+struct Flood {
+    lines: u32,
+    /// Number and text.
+    last: VecDeque<(u64, String)>,
+}
+
 /// What is kept of one source.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Keeper {
     /// By order of finding; with how many kinds want it.
     kept: BTreeMap<u64, (Found, usize)>,
     kinds: HashMap<u64, Kind>,
     /// How many different kinds a signature has so far; the empty name: lines without one.
     different: HashMap<&'static str, usize>,
+    /// By the place of the signature; the first: lines without one.
+    floods: Vec<Flood>,
     next: u64,
     bytes: usize,
     /// Lines with hits that were not kept.
@@ -79,6 +93,52 @@ impl Keeper {
         place
     }
 
+    /// Whether there were so many lines of each of these signatures (of none: of lines without one) that more of them are only counted.
+    pub fn is_flooded(&self, signatures: &[usize]) -> bool {
+        let is_flooded = |place: usize| self.floods.get(place).is_some_and(|flood| flood.lines >= PLENTY);
+        match signatures {
+            [] => is_flooded(0),
+            some => some.iter().all(|signature| is_flooded(signature + 1)),
+        }
+    }
+
+    /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text` is what they say.
+    pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&str>) {
+        let place = signature.map_or(0, |signature| signature + 1);
+        if self.floods.len() <= place {
+            self.floods.resize(place + 1, Flood::default());
+        }
+        let flood = &mut self.floods[place];
+        flood.lines = flood.lines.saturating_add(1);
+        let Some(text) = text else { return };
+        // The memory of the oldest is used again.
+        let mut oldest = match flood.last.len() < LAST {
+            true => String::new(),
+            false => flood.last.pop_front().map(|(_, oldest)| oldest).unwrap_or_default(),
+        };
+        oldest.clear();
+        oldest.push_str(text);
+        flood.last.push_back((number, oldest));
+        match signature {
+            Some(_) => self.omitted += 1,
+            None => self.alike += 1,
+        }
+    }
+
+    /// The last lines of what is flooded, which are counted as not kept.
+    pub fn last_of_floods(&mut self) -> Vec<(u64, String)> {
+        let mut last = Vec::new();
+        for (place, flood) in self.floods.iter_mut().enumerate() {
+            let count = flood.last.len() as u64;
+            match place {
+                0 => self.alike -= count,
+                _ => self.omitted -= count,
+            }
+            last.extend(flood.last.drain(..));
+        }
+        last
+    }
+
     /// The lines that follow the one at a place, if that is still kept.
     pub fn after(&mut self, place: u64, lines: Vec<String>) {
         if let Some((found, _)) = self.kept.get_mut(&place) {
@@ -94,7 +154,9 @@ impl Keeper {
 
     /// What was kept, in order.
     pub fn found(self) -> Vec<Found> {
-        self.kept.into_values().map(|(found, _)| found).collect()
+        let mut found: Vec<Found> = self.kept.into_values().map(|(found, _)| found).collect();
+        found.sort_by_key(|found| found.number);
+        found
     }
 
     /// The number of a kind of a signature; of too many different kinds the rest are one.
@@ -133,7 +195,8 @@ impl Keeper {
 
 /// A text without its digits.
 fn shape(text: &str, hasher: &mut DefaultHasher) {
-    text.bytes().filter(|byte| !byte.is_ascii_digit()).for_each(|byte| hasher.write_u8(byte));
+    let words: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
+    hasher.write(&words);
 }
 
 /// About how much memory a line takes, in bytes.

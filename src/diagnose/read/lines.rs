@@ -110,7 +110,7 @@ pub fn whole(text: &[u8], length: usize) -> usize {
 }
 
 /// Takes the lines of the stream that follow a place.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Taking {
     /// Who wants them.
     pub owner: u64,
@@ -154,7 +154,7 @@ fn text(line: &[u8], is_first: bool, first: &Partial) -> String {
 }
 
 /// The last lines of a stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tail {
     lines: VecDeque<String>,
 }

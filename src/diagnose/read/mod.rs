@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod clean;
+pub mod container;
 pub mod error_like;
 pub mod folder;
 pub mod keep;

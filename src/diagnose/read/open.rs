@@ -150,7 +150,7 @@ mod tests {
         let cut = of(&gzip[..gzip.len() - 9]);
         assert_eq!((cut.lines, cut.found.len()), (3, 1), "{cut:?}");
         assert!(cut.remarks[0].starts_with("gzip ends early at byte "), "{:?}", cut.remarks);
-        let joined = of(&[&gzip[..], b"plain"].concat());
+        let joined = of(&[&gzip[..], b"plain text, which is no gzip"].concat());
         assert!(joined.remarks[0].starts_with("gzip cannot be read beyond byte "), "{:?}", joined.remarks);
     }
 

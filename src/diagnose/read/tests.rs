@@ -109,6 +109,26 @@ fn of_many_alike_the_first_and_last_are_kept() {
 }
 
 #[test]
+fn a_flood_is_counted_and_its_last_lines_are_kept() {
+    let mut log: String = (1..=6000)
+        .map(|number| format!("NVRM: Xid (PCI:0000:38:00): {}, pid={number}, name=python\n", number % 90))
+        .collect();
+    log.push_str(&"RuntimeError: 3 of 4\n".repeat(5000));
+    let read = text("log", &log);
+    let hits = read.found.iter().filter(|found| !found.hits.is_empty());
+    let numbers: Vec<u64> = hits.map(|found| found.number).collect();
+    assert_eq!(numbers.len() as u64 + read.omitted, 6000);
+    assert!(numbers.is_sorted() && numbers.ends_with(&[5997, 5998, 5999, 6000]), "{numbers:?}");
+    assert_eq!(read.found.last().map(|found| found.number), Some(11_000));
+    let others = read.found.len() - numbers.len();
+    assert!(
+        read.remarks.iter().any(|remark| remark.starts_with(&format!("{} more", 5000 - others))),
+        "{:?}",
+        read.remarks
+    );
+}
+
+#[test]
 fn progress_bars_colours_and_long_lines() {
     let read = text(
         "log",
