@@ -17,7 +17,7 @@ use envdoc::error::EXIT_CODES;
 use envdoc::facts::{Expected, gather};
 use envdoc::host::snapshot::Snapshot;
 use envdoc::image::request::ImageRequest;
-use envdoc::lint::{self, Kind, RULES};
+use envdoc::lint::{self, RULES, Subject};
 use envdoc::report::{self, explain, inspect, json, resolve};
 use envdoc::resolve::parse::{self, Typed};
 use envdoc::resolve::request::Request;
@@ -92,9 +92,9 @@ fn lints() {
          What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
          `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
     );
-    for kind in Kind::ALL {
-        let _ = writeln!(text, "## {}\n\n| rule | at worst | a sound file |\n|---|---|---|", kind.title());
-        for rule in RULES.iter().filter(|rule| rule.kind() == *kind) {
+    for subject in Subject::ALL {
+        let _ = writeln!(text, "## {}\n\n| rule | at worst | a sound file |\n|---|---|---|", subject.title());
+        for rule in RULES.iter().filter(|rule| rule.subject() == *subject) {
             let summary = rule.summary.replace('|', "\\|");
             let _ = writeln!(text, "| [`{0}`](#{0}) | {1} | {summary} |", rule.id, rule.severity.word());
         }
@@ -104,10 +104,59 @@ fn lints() {
         let explain = rule.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
         let _ = writeln!(text, "### {}\n\n{}.\n\n{explain}", rule.id, capital(rule.summary));
         let example = &rule.fires[0];
-        let language = if rule.kind() == Kind::Dockerfile { "dockerfile" } else { "yaml" };
-        let _ = writeln!(text, "#### Found in\n\n```{language}\n# {}\n{}```\n", example.name, example.text);
+        let language = match example.name.rsplit('.').next().unwrap_or_default() {
+            "Dockerfile" => "dockerfile",
+            "yaml" => "yaml",
+            "json" => "json",
+            "py" => "python",
+            "sh" => "sh",
+            _ => "text",
+        };
+        let _ = writeln!(text, "#### Found in\n\n`{}`\n\n```{language}\n{}```\n", example.name, example.text);
     }
     same("docs/lints.md", &text);
+}
+
+/// Claims of tutorials that are wrong or outdated, and the rule that finds each; `tests/lint.rs` lints them.
+#[test]
+fn claims() {
+    #[derive(serde::Deserialize)]
+    struct Claim {
+        id: String,
+        claim: String,
+        verdict: String,
+        rule: Option<String>,
+        file: Option<String>,
+        unseen: Option<String>,
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/claims.yaml");
+    let claims: Vec<Claim> = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (seen, unseen): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|one| one.rule.is_some());
+    let cell = |text: &str| text.replace('|', "\\|");
+    let mut text = format!(
+        "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml by tests/generated.rs; edit there. -->\n\n\
+         Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a file, and `envdoc lint`\n\
+         finds each of them there (a test lints them); {} show in none.\n\n## Found in a file\n\n\
+         | claim | | is | file | rule |\n|---|---|---|---|---|\n",
+        seen.len(),
+        unseen.len()
+    );
+    for one in seen {
+        let (rule, file) = (one.rule.as_deref().unwrap(), one.file.as_deref().unwrap());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {file} | [`{rule}`](lints.md#{rule}) |",
+            one.id,
+            cell(&one.claim),
+            one.verdict
+        );
+    }
+    text.push_str("\n## Shown by no file\n\n| claim | | is | why |\n|---|---|---|---|\n");
+    for one in unseen {
+        let why = cell(one.unseen.as_deref().unwrap());
+        let _ = writeln!(text, "| {} | {} | {} | {why} |", one.id, cell(&one.claim), one.verdict);
+    }
+    same("docs/claims.md", &text);
 }
 
 #[test]
@@ -253,7 +302,7 @@ fn readme() {
 fn lint_transcript(path: &Path) -> String {
     let name = "cuda-base.Dockerfile";
     let text = fs::read_to_string(path.join("tests/lint/seeds").join(name)).unwrap();
-    let file = lint::File::new(name, text, Kind::Dockerfile);
+    let file = lint::File::new(name, text, lint::Kind::Dockerfile);
     let shown = report::lint::text::report(&lint::lint(RULES, &file), 1, LAYOUT);
     let shown = anstream::adapter::strip_str(&shown).to_string();
     format!(

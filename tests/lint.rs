@@ -302,6 +302,49 @@ fn the_corpus_is_judged() {
     }
 }
 
+/// What services read from an env file is judged with the compose file, and facts of a machine join in.
+#[test]
+fn env_files_and_facts() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write("compose.yaml", "services:\n  a:\n    image: b\n    env_file: [train.vars]\n");
+    write("train.vars", "NCCL_IB_RETRY_CNT=13\nNCCL_SOCKET_IFNAME=enp999s0\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let one = |one: &serde_json::Value| {
+            format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+        };
+        findings(arguments, dir.path()).iter().map(one).collect()
+    };
+    assert_eq!(rules(&["compose.yaml"]), ["train.vars:1 variable-value-not-taken"]);
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/healthy-h100-x8-sxm-ubuntu-22.04.json");
+    assert_eq!(
+        rules(&["compose.yaml", "--from", server]),
+        ["train.vars:1 variable-value-not-taken", "train.vars:2 variable-names-nothing-here"]
+    );
+}
+
+/// The running environment and the files of this machine.
+#[test]
+fn here() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join(".deepspeed_env"), "NCCL_DEBUG=WARN\n\n").unwrap();
+    let output = command(&["--here", "--format", "json"], home.path())
+        .env("NCCL_TIMEOUT", "1800")
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<String> = report["findings"].as_array().unwrap().iter().map(shown).collect();
+    assert!(
+        found.iter().any(|one| one.starts_with("the environment:") && one.contains("variable-not-read")),
+        "{found:?}"
+    );
+    assert!(
+        found.iter().any(|one| one.contains(".deepspeed_env:2 error deepspeed-env-invalid")),
+        "{found:?}"
+    );
+}
+
 /// Known mistakes of tutorials are named.
 #[test]
 fn traps() {
@@ -328,6 +371,43 @@ fn traps() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Every claim of tutorials that is wrong and shows in a file is found there.
+#[test]
+fn claims() {
+    let missed: Vec<String> = envdoc_claims()
+        .into_iter()
+        .filter_map(|one| {
+            let (rule, name, text) = (one.rule?, one.file?, one.text?);
+            let named =
+                envdoc::lint::file::kind_of_name(&name).or_else(|| envdoc::lint::file::kind_of_text(&text));
+            let file = envdoc::lint::File::new(name, text, named.unwrap());
+            let found = envdoc::lint::lint(envdoc::lint::RULES, &file);
+            let ids: Vec<&str> = found.iter().map(|one| one.rule.id).collect();
+            (!ids.contains(&rule.as_str()))
+                .then(|| format!("{} {}: {rule} is not among {ids:?}", one.id, one.claim))
+        })
+        .collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    id: String,
+    claim: String,
+    #[serde(rename = "verdict")]
+    _verdict: String,
+    rule: Option<String>,
+    file: Option<String>,
+    text: Option<String>,
+    #[serde(rename = "unseen")]
+    _unseen: Option<String>,
+}
+
+fn envdoc_claims() -> Vec<Claim> {
+    serde_yaml::from_str(&std::fs::read_to_string(Path::new(FOLDER).join("claims.yaml")).unwrap()).unwrap()
 }
 
 /// Whatever stands in a file, lint ends: the files of this folder, cut off and with foreign characters in them.

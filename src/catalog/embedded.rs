@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, cuda_errors, deepspeed, docker_daemon, drivers, expected_bandwidth, file, flash_attn, gpus, images,
+    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, file, flash_attn, gpus, images,
     mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables, xids,
 };
 
@@ -90,6 +90,11 @@ static FILES: &[File] = &[
             named("incompatibilities", &["id"], Free),
             named("operators", &["name"], Free),
         ],
+    ),
+    file::<file::Table<deepspeed_keys::Section>>(
+        "deepspeed_keys.yaml",
+        include_str!("../../catalog/deepspeed_keys.yaml"),
+        &[by(&["section"], Alphabet)],
     ),
     file::<docker_daemon::File>(
         "docker_daemon.yaml",

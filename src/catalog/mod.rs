@@ -11,6 +11,7 @@ pub mod cache;
 pub mod cuda;
 pub mod cuda_errors;
 pub mod deepspeed;
+pub mod deepspeed_keys;
 pub mod docker_daemon;
 pub mod drivers;
 pub mod embedded;

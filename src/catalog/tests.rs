@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::file::Row;
 use super::version::{Version, compare};
-use super::{cuda, deepspeed, drivers, gpus, images, nccl, systems, toolkit, torch, variables, xids};
+use super::{
+    cuda, deepspeed, deepspeed_keys, drivers, gpus, images, nccl, systems, toolkit, torch, variables, xids,
+};
 
 fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
@@ -44,6 +46,7 @@ fn every_row_has_a_source_and_a_day() {
     provenance(toolkit::all_cves());
     provenance(toolkit::all_engine_series());
     provenance(torch::all());
+    provenance(deepspeed_keys::all());
     provenance(variables::all());
     provenance(xids::all());
 }

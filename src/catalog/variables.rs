@@ -63,6 +63,50 @@ fn current() -> Status {
     Status::Current
 }
 
+impl Variable {
+    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing where the bounds are
+    /// written otherwise, or where whoever reads it takes further words.
+    pub fn takes(&self, value: &str) -> Option<bool> {
+        let allowed = self
+            .allowed
+            .as_deref()
+            .filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
+        // NCCL reads numbers with strtoll; others take further words for yes and no.
+        let other_words = self.kind.as_deref() == Some("bool") && self.owner != "nccl";
+        if other_words || self.kind.as_deref() == Some("list") {
+            return None;
+        }
+        let takes = within(allowed, value)?;
+        // A value that is the default is right, whatever the bounds.
+        Some(takes || self.default.as_deref() == Some(value))
+    }
+}
+
+/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What stands in brackets
+/// behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
+fn within(allowed: &str, value: &str) -> Option<bool> {
+    let (bounds, note) = allowed.split_once(" (").unwrap_or((allowed, ""));
+    let bounds = bounds.trim();
+    let number = value.trim().parse::<i64>().ok();
+    if let Some((low, high)) = bounds.split_once("..") {
+        let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
+        let above = note.contains(">=") || note.contains("-1");
+        return Some(number.is_some_and(|number| {
+            (low..=high).contains(&number) || above && (number > high || number == -1)
+        }));
+    }
+    if bounds.contains(' ') || bounds.contains(';') || !bounds.contains('|') {
+        return None;
+    }
+    if bounds == "true|false" {
+        return None;
+    }
+    if note.contains("legacy") && number.is_some() {
+        return Some(true);
+    }
+    Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
+}
+
 file::rows!(Variable);
 
 /// All variables, by name.
@@ -127,6 +171,16 @@ mod tests {
         );
         assert!(variable("NCCL_SOCKET_IFNAMES").is_none());
         assert!(variable("").is_none());
+    }
+
+    #[test]
+    fn every_default_is_taken() {
+        for row in all() {
+            // A default in words ("auto", "unset") is no value.
+            let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
+            let Some((allowed, default)) = row.allowed.as_deref().zip(default) else { continue };
+            assert_ne!(within(allowed, default), Some(false), "{}: {default}, takes {allowed}", row.name);
+        }
     }
 
     #[test]

@@ -40,30 +40,9 @@ fn judge(facts: &Facts) -> Judged {
         setting.name == "NCCL_DEBUG"
             && ["INFO", "TRACE"].iter().any(|on| setting.value.eq_ignore_ascii_case(on))
     });
-    let on = |value: &str| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false");
     let mut found = Vec::new();
     for setting in settings {
-        let effect = match setting.name {
-            "CUDA_LAUNCH_BLOCKING" if on(setting.value) => "every kernel is waited for",
-            "CUDA_FORCE_PTX_JIT" if on(setting.value) => "every kernel is compiled anew",
-            "NCCL_DEBUG" if setting.value.eq_ignore_ascii_case("TRACE") => "every call is logged",
-            "NCCL_DEBUG_SUBSYS"
-                if log
-                    && ["ALL", "COLL", "CALL"]
-                        .iter()
-                        .any(|all| setting.value.split(',').any(|s| s == *all)) =>
-            {
-                "every collective is logged"
-            }
-            "TORCH_NCCL_BLOCKING_WAIT" | "NCCL_BLOCKING_WAIT" if on(setting.value) => {
-                "the host waits for every collective, and no watchdog runs"
-            }
-            "TORCH_DISTRIBUTED_DEBUG" if setting.value.eq_ignore_ascii_case("DETAIL") => {
-                "every collective is checked against those of all ranks"
-            }
-            "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(setting.value) => "every allocation asks the driver",
-            _ => continue,
-        };
+        let Some(effect) = effect(setting.name, setting.value, log) else { continue };
         found.push((setting, effect));
     }
     let Some((first, effect)) = found.first() else { return Ok(Verdict::Pass) };
@@ -74,6 +53,33 @@ fn judge(facts: &Facts) -> Judged {
     Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
         verdict.because(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
     }))
+}
+
+/// What a variable for finding faults costs; `None` where it is none or off. `log`: whether NCCL_DEBUG is INFO or TRACE.
+pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
+    let on = |value: &str| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false");
+    let effect = match name {
+        "CUDA_LAUNCH_BLOCKING" if on(value) => "every kernel is waited for",
+        "CUDA_FORCE_PTX_JIT" if on(value) => "every kernel is compiled anew",
+        "NCCL_DEBUG" if value.eq_ignore_ascii_case("TRACE") => "every call is logged",
+        "NCCL_DEBUG_SUBSYS"
+            if log
+                && ["ALL", "COLL", "CALL"]
+                    .iter()
+                    .any(|all| value.split(',').any(|system| system == *all)) =>
+        {
+            "every collective is logged"
+        }
+        "TORCH_NCCL_BLOCKING_WAIT" | "NCCL_BLOCKING_WAIT" if on(value) => {
+            "the host waits for every collective, and no watchdog runs"
+        }
+        "TORCH_DISTRIBUTED_DEBUG" if value.eq_ignore_ascii_case("DETAIL") => {
+            "every collective is checked against those of all ranks"
+        }
+        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(value) => "every allocation asks the driver",
+        _ => return None,
+    };
+    Some(effect)
 }
 
 #[cfg(test)]

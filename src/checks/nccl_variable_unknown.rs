@@ -35,7 +35,7 @@ DEEPSPEED_TIMEOUT (minutes). In the shell: `unset NAME`. Then find where it is s
 };
 
 /// Set by CUDA images as a label, and by build systems: read by no NCCL, and meant for none.
-const HARMLESS: &[&str] = &[
+pub const HARMLESS: &[&str] = &[
     "NCCL_VERSION",
     "NCCL_ROOT",
     "NCCL_HOME",

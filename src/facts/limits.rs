@@ -22,6 +22,8 @@ pub struct Limits {
     pub ipc_lock: Fact<bool>,
     /// Open files, soft and hard.
     pub nofile: Fact<(Limit, Limit)>,
+    /// Processors that the kernel shows: `/proc/cpuinfo`.
+    pub cpus: Fact<usize>,
     /// `/dev/shm`; absent when it is not mounted.
     pub shared_memory: Fact<Space>,
     /// Swap in use and in all, bytes: `/proc/meminfo`.
@@ -53,6 +55,10 @@ pub fn gather(host: &dyn Host) -> Limits {
             }
         }),
         nofile: limit("Max open files"),
+        cpus: host
+            .read("/proc/cpuinfo")
+            .text()
+            .map(|text| text.lines().filter(|line| line.starts_with("processor")).count()),
         shared_memory: host.space("/dev/shm").json::<Space>().about("/dev/shm"),
         swap: memory.as_ref().and_then(|text| {
             match (meminfo(text, "SwapTotal"), meminfo(text, "SwapFree")) {

@@ -1,8 +1,13 @@
 //! Every rule.
 
 use super::compose::*;
+use super::deepspeed::*;
 use super::dockerfile::*;
+use super::machine::*;
 use super::rule::Rule;
+use super::script::*;
+use super::training::*;
+use super::variables::*;
 
 /// Every rule, kind by kind, in the order of the documentation.
 pub const RULES: &[&Rule] = &[
@@ -53,4 +58,44 @@ pub const RULES: &[&Rule] = &[
     &external_network_unseen::RULE,
     &stack_key_rejected::RULE,
     &stack_key_ignored::RULE,
+    &variable_not_read::RULE,
+    &variable_renamed::RULE,
+    &variable_no_longer_read::RULE,
+    &variable_value_not_taken::RULE,
+    &variables_contradict::RULE,
+    &name_prefix_too_wide::RULE,
+    &variable_names_nothing_here::RULE,
+    &variable_not_forwarded::RULE,
+    &deepspeed_env_invalid::RULE,
+    &launcher_variable_fixed::RULE,
+    &deepspeed_timeout_unit::RULE,
+    &debugging_left_on::RULE,
+    &transport_switched_off::RULE,
+    &failures_hidden::RULE,
+    &libraries_shadowed::RULE,
+    &default_made_worse::RULE,
+    &variable_not_exported::RULE,
+    &started_image_missing::RULE,
+    &started_image_without_torch::RULE,
+    &command_retired::RULE,
+    &nccl_test_alone::RULE,
+    &hosts_file_pinned::RULE,
+    &deepspeed_config_unreadable::RULE,
+    &deepspeed_key_unknown::RULE,
+    &deepspeed_settings_contradict::RULE,
+    &deepspeed_batch_mismatch::RULE,
+    &deepspeed_buckets_too_large::RULE,
+    &deepspeed_fp16_on_newer_cards::RULE,
+    &hostfile_invalid::RULE,
+    &hostfile_slots_differ::RULE,
+    &daemon_json_refused::RULE,
+    &toolkit_config_refused::RULE,
+    &sshd_lets_anybody_in::RULE,
+    &device_fixed_for_all_ranks::RULE,
+    &global_rank_as_local::RULE,
+    &world_size_from_devices::RULE,
+    &timeout_unit_wrong::RULE,
+    &collective_retried::RULE,
+    &set_epoch_missing::RULE,
+    &loader_workers_by_cores::RULE,
 ];

@@ -4,9 +4,16 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use super::machine::Machine;
 use super::read::compose::Compose;
+use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
 use super::read::dockerfile::install::Requirement;
+use super::read::hostfile::Hostfile;
+use super::read::python::Program;
+use super::read::script::Script;
+use super::read::settings::Settings;
+use crate::facts::Facts;
 
 /// A rule: a struct of constants with a function pointer.
 #[derive(Debug)]
@@ -27,13 +34,25 @@ pub struct Rule {
     pub silent: &'static [Example],
 }
 
-/// The judgement, by the kind of file.
+/// The judgement, by what is read of a file.
 #[derive(Debug, Clone, Copy)]
 pub enum Judge {
     /// Of a Dockerfile.
     Dockerfile(fn(&Dockerfile) -> Vec<Found>),
     /// Of a compose or stack file.
     Compose(fn(&Compose) -> Vec<Found>),
+    /// Of environment variables, wherever they are set.
+    Variables(fn(&Settings) -> Vec<Found>),
+    /// Of the commands of a shell script.
+    Script(fn(&Script) -> Vec<Found>),
+    /// Of DeepSpeed's configuration.
+    Deepspeed(fn(&Config) -> Vec<Found>),
+    /// Of a hostfile, with what is known of the machine.
+    Hostfile(fn((&Hostfile, Option<&Facts>)) -> Vec<Found>),
+    /// Of a file that configures a machine.
+    Machine(fn(&Machine) -> Vec<Found>),
+    /// Of a training script.
+    Training(fn(&Program) -> Vec<Found>),
 }
 
 /// The kinds of files.
@@ -43,35 +62,141 @@ pub enum Kind {
     Dockerfile,
     /// Compose file, stack file.
     Compose,
+    /// `NAME=value` a line: `.env`, `env_file` of compose, `--env-file` of docker, `/etc/environment`, the running environment.
+    Environment,
+    /// `.deepspeed_env`, which DeepSpeed's launcher reads.
+    DeepspeedEnvironment,
+    /// `nccl.conf`, which NCCL reads.
+    NcclConf,
+    /// A shell script.
+    Shell,
+    /// What a login shell reads: `/etc/profile`, `.bashrc`.
+    Profile,
+    /// DeepSpeed's configuration: `ds_config.json`.
+    DeepspeedConfig,
+    /// A hostfile: `host slots=8`.
+    Hostfile,
+    /// A requirements file of pip.
+    Requirements,
+    /// Docker's `daemon.json`.
+    DaemonJson,
+    /// The container toolkit's `config.toml`.
+    ToolkitConfig,
+    /// `sshd_config`.
+    Sshd,
+    /// A script in Python.
+    Python,
 }
 
 impl Kind {
-    /// All, in the order of the documentation.
-    pub const ALL: &[Kind] = &[Kind::Dockerfile, Kind::Compose];
+    /// All.
+    pub const ALL: &[Kind] = &[
+        Kind::Dockerfile,
+        Kind::Compose,
+        Kind::Environment,
+        Kind::DeepspeedEnvironment,
+        Kind::NcclConf,
+        Kind::Shell,
+        Kind::Profile,
+        Kind::DeepspeedConfig,
+        Kind::Hostfile,
+        Kind::Requirements,
+        Kind::DaemonJson,
+        Kind::ToolkitConfig,
+        Kind::Sshd,
+        Kind::Python,
+    ];
 
-    /// As it stands in JSON.
+    /// As it stands after `--as`.
     pub fn id(self) -> &'static str {
         match self {
             Kind::Dockerfile => "dockerfile",
             Kind::Compose => "compose",
+            Kind::Environment => "environment",
+            Kind::DeepspeedEnvironment => "deepspeed-env",
+            Kind::NcclConf => "nccl-conf",
+            Kind::Shell => "shell",
+            Kind::Profile => "profile",
+            Kind::DeepspeedConfig => "deepspeed-config",
+            Kind::Hostfile => "hostfile",
+            Kind::Requirements => "requirements",
+            Kind::DaemonJson => "daemon-json",
+            Kind::ToolkitConfig => "toolkit-config",
+            Kind::Sshd => "sshd",
+            Kind::Python => "python",
+        }
+    }
+}
+
+/// What rules are about: a folder of this module, a chapter of the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// Dockerfiles.
+    Dockerfile,
+    /// Compose and stack files.
+    Compose,
+    /// Environment variables, wherever they are set.
+    Variables,
+    /// Shell scripts.
+    Script,
+    /// DeepSpeed's configuration and hostfile.
+    Deepspeed,
+    /// Files that configure a machine.
+    Machine,
+    /// Training scripts.
+    Training,
+}
+
+impl Subject {
+    /// All, in the order of the documentation.
+    pub const ALL: &[Subject] = &[
+        Subject::Dockerfile,
+        Subject::Compose,
+        Subject::Variables,
+        Subject::Script,
+        Subject::Deepspeed,
+        Subject::Machine,
+        Subject::Training,
+    ];
+
+    /// The folder in which its rules stand.
+    pub fn id(self) -> &'static str {
+        match self {
+            Subject::Dockerfile => "dockerfile",
+            Subject::Compose => "compose",
+            Subject::Variables => "variables",
+            Subject::Script => "script",
+            Subject::Deepspeed => "deepspeed",
+            Subject::Machine => "machine",
+            Subject::Training => "training",
         }
     }
 
     /// As it stands in the documentation.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::Dockerfile => "Dockerfiles",
-            Kind::Compose => "Compose and stack files",
+            Subject::Dockerfile => "Dockerfiles",
+            Subject::Compose => "Compose and stack files",
+            Subject::Variables => "Environment variables",
+            Subject::Script => "Shell scripts",
+            Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
+            Subject::Machine => "Configuration of a machine",
+            Subject::Training => "Training scripts",
         }
     }
 }
 
 impl Rule {
-    /// The kind of file that it looks at.
-    pub fn kind(&self) -> Kind {
+    /// What it is about.
+    pub fn subject(&self) -> Subject {
         match self.judge {
-            Judge::Dockerfile(_) => Kind::Dockerfile,
-            Judge::Compose(_) => Kind::Compose,
+            Judge::Dockerfile(_) => Subject::Dockerfile,
+            Judge::Compose(_) => Subject::Compose,
+            Judge::Variables(_) => Subject::Variables,
+            Judge::Script(_) => Subject::Script,
+            Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
+            Judge::Machine(_) => Subject::Machine,
+            Judge::Training(_) => Subject::Training,
         }
     }
 }
@@ -110,6 +235,20 @@ pub const fn composes(text: &'static str, over: &'static [(&'static str, &'stati
 /// A stack file (`docker stack deploy`) as an example.
 pub const fn stack(text: &'static str) -> Example {
     Example { name: "stack.yaml", text, beside: &[] }
+}
+
+/// A file of another kind as an example, by its name.
+pub const fn named(name: &'static str, text: &'static str) -> Example {
+    Example { name, text, beside: &[] }
+}
+
+/// A file with others beside it as an example: `server.json` stands for facts of a machine, made up of what is written in it.
+pub const fn named_with(
+    name: &'static str,
+    text: &'static str,
+    beside: &'static [(&'static str, &'static str)],
+) -> Example {
+    Example { name, text, beside }
 }
 
 /// How bad a finding is.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lint::{self, File};
+use crate::lint::{self, File, Kind, Over};
 use crate::report::file;
 
 /// How far above a Dockerfile its context is looked for.
@@ -14,6 +14,12 @@ const LARGEST: u64 = 1 << 20;
 /// Reads the files of the context that the Dockerfile installs from. The context is the folder that was named, else the nearest one,
 /// from the Dockerfile's own upwards, in which everything lies that the file copies.
 pub fn fill(file: &mut File, named: Option<&Path>) {
+    if file.kind == Kind::DeepspeedConfig && file.name != "-" {
+        let path = Path::new(&file.name).with_file_name("hostfile");
+        let name = path.display().to_string();
+        file.over.extend(text(&path).map(|text| Over { name, text }));
+        return;
+    }
     let asks = lint::asks(file);
     if asks.wants.is_empty() {
         return;
@@ -37,6 +43,23 @@ pub fn fill(file: &mut File, named: Option<&Path>) {
         // Lists name further lists.
         wants = lint::asks(file).wants;
     }
+}
+
+/// Adds the env files of compose services that are there and not among the files yet.
+pub fn env_files(files: &mut Vec<File>) {
+    let mut more: Vec<File> = Vec::new();
+    for file in files.iter().filter(|file| file.kind == Kind::Compose && file.name != "-") {
+        let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+        for name in lint::env_files(file) {
+            let path = folder.join(name);
+            let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
+            let known = files.iter().chain(&more).any(|one| one.name == name);
+            if let Some(text) = text(&path).filter(|_| !known) {
+                more.push(File::new(name, text, Kind::Environment));
+            }
+        }
+    }
+    files.extend(more);
 }
 
 /// The folder of a file, and those above it up to the root of its repository.

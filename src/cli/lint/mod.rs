@@ -1,37 +1,57 @@
 //! `envdoc lint`.
 
 mod context;
+mod here;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
 use crate::error::{Error, Kind as ErrorKind};
-use crate::lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
+use crate::facts::{Expected, Facts, gather};
+use crate::host::snapshot::Snapshot;
+use crate::lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
+use crate::lint::read::config::World;
 use crate::lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 use crate::report::lint::{Counts, github, json, rules, sarif, text};
 use crate::report::text::Layout;
 use crate::report::{self, file, screen};
 
-/// Name what will fail in Dockerfiles and compose or stack files, before anything is built.
+/// Name what will fail in Dockerfiles, compose or stack files, and the settings of training, before anything is built or started.
 ///
-/// Looks at the files alone, offline: nothing is built, pulled or asked. Requirements files that a Dockerfile copies and installs are
-/// read with it. What it cannot understand (variables that only the build knows,
-/// scripts that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for the whole
-/// file, else for the instruction or line below or beside it.
+/// Looks at the files alone, offline: nothing is built, run, pulled or asked. Requirements files that a Dockerfile copies and installs,
+/// and the env files of compose services, are read with it. What it cannot understand (variables that only the build or the running
+/// shell knows, programs that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for
+/// the whole file, else for the instruction or line below or beside it.
 ///
 /// Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file cannot be read.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files are looked for; `-` is standard input. The
-    /// compose.yaml of a directory is merged with its compose.override.yaml, as docker compose does.
-    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file"])]
+    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files, env files, shell scripts, DeepSpeed's
+    /// configurations and hostfiles, requirements files, daemon.json, sshd_config and Python
+    /// scripts are looked for; `-` is standard input. The compose.yaml of a directory is merged with its compose.override.yaml, as docker compose does.
+    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file", "here"])]
     paths: Vec<PathBuf>,
 
     /// Compose files that are merged in this order and judged as one, as `docker compose -f A -f B` does; several times.
     #[arg(long, short, value_name = "FILE")]
     file: Vec<PathBuf>,
+
+    /// Also judge the running environment and what sets it on this machine: /etc/environment, /etc/profile, ~/.bashrc, nccl.conf,
+    /// .deepspeed_env; and everything against the facts of this machine.
+    #[arg(long)]
+    here: bool,
+
+    /// Judge against the facts of a recorded machine (made with `envdoc snapshot`): its interfaces, adapters, GPUs and versions.
+    #[arg(long, value_name = "FILE", conflicts_with = "here")]
+    from: Option<PathBuf>,
+
+    /// How many ranks the run has, for the batch sizes of DeepSpeed; without it the slots of a hostfile beside the configuration tell.
+    #[arg(long, value_name = "RANKS", value_parser = clap::value_parser!(u64).range(1..))]
+    world_size: Option<u64>,
 
     /// List the rules.
     #[arg(long)]
@@ -46,8 +66,8 @@ pub struct Args {
     ignore: Vec<String>,
 
     /// What kind of file it is, where neither its name nor its text tells.
-    #[arg(long = "as", value_enum, value_name = "KIND")]
-    kind: Option<Named>,
+    #[arg(long = "as", value_name = "KIND", value_parser = kind)]
+    kind: Option<Kind>,
 
     /// The build context of Dockerfiles, whose requirements files are read. Without it the nearest folder, from the Dockerfile's own
     /// upwards, in which everything lies that it copies.
@@ -67,12 +87,13 @@ pub struct Args {
     format: Format,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Named {
-    /// A Dockerfile or Containerfile.
-    Dockerfile,
-    /// A compose or stack file.
-    Compose,
+/// How long --here may look at the machine.
+const HERE: Duration = Duration::from_secs(2);
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let found = Kind::ALL.iter().find(|kind| kind.id() == text);
+    let all = || Kind::ALL.iter().map(|kind| kind.id()).collect::<Vec<_>>().join(", ");
+    found.copied().ok_or_else(|| format!("known are {}", all()))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -111,9 +132,29 @@ impl Args {
             self.read(path, &mut files)?;
         }
         self.merged(&mut files)?;
+        context::env_files(&mut files);
+        let facts = self.facts(&mut files)?.map(Rc::new);
+        for file in &mut files {
+            file.facts.clone_from(&facts);
+            file.world =
+                self.world_size.map(|size| World { size, from: "--world-size".to_owned(), said: true });
+        }
         let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
         screen::print(&self.report(&findings, &files)?)?;
         Ok(self.exit_code(Counts::of(&findings)))
+    }
+
+    /// The facts to judge against; with --here the files of this machine too.
+    fn facts(&self, files: &mut Vec<File>) -> Result<Option<Facts>, Error> {
+        if let Some(path) = &self.from {
+            return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default())));
+        }
+        if !self.here {
+            return Ok(None);
+        }
+        let (_, facts) = super::look(None, HERE, Expected::default())?;
+        here::add(&facts, files)?;
+        Ok(Some(facts))
     }
 
     /// Reads a file, or what a directory has.
@@ -126,8 +167,12 @@ impl Args {
             let before = files.len();
             for inner in names {
                 let shown = inner.strip_prefix(".").unwrap_or(&inner).display().to_string();
-                let Some(kind) = kind_of_name(&shown) else { continue };
-                if let Some(text) = file::read(&inner)? {
+                let named = kind_of_name(&shown);
+                if named.is_none() && !may_be_deepspeed(&shown) {
+                    continue;
+                }
+                let Some(text) = file::read(&inner)? else { continue };
+                if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
                     files.push(self.file(shown, text, kind));
                 }
             }
@@ -135,7 +180,7 @@ impl Args {
             files.extend(overridden(found));
             return match files.len() == before {
                 true => Err(Error::new(ErrorKind::File, format!("{name} has nothing to lint"))
-                    .hint("looked for: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml")),
+                    .hint("looked for: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py")),
                 false => Ok(()),
             };
         }
@@ -163,13 +208,10 @@ impl Args {
 
     /// A file that was named: what kind it is must be told from something.
     fn named(&self, name: String, text: String, files: &mut Vec<File>) -> Result<(), Error> {
-        let said = self.kind.map(|kind| match kind {
-            Named::Dockerfile => Kind::Dockerfile,
-            Named::Compose => Kind::Compose,
-        });
-        let Some(kind) = said.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
+        let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
             let error = Error::new(ErrorKind::Usage, format!("{name}: what kind of file is this?"));
-            return Err(error.hint("say it with --as dockerfile or --as compose"));
+            let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.id()).collect();
+            return Err(error.hint(format!("say it with --as: {}", kinds.join(", "))));
         };
         files.push(self.file(name, text, kind));
         Ok(())

@@ -70,7 +70,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
+/// What is wrong with an image that is named somewhere.
+pub fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
     let Existence::No { why, .. } = images::exists(reference) else { return None };
     let near: Vec<String> = images::nearest(reference).iter().map(|image| image.reference()).collect();
     let fix = match near.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::lint::{Kind, RULES, Rule};
+use crate::lint::{RULES, Rule, Subject};
 
 /// One rule as Markdown.
 pub fn rule(rule: &Rule) -> String {
@@ -10,7 +10,7 @@ pub fn rule(rule: &Rule) -> String {
         "# {}\n\n{}\n\n{} · at worst: {}\n\n{}",
         rule.id,
         rule.summary,
-        rule.kind().title(),
+        rule.subject().title(),
         rule.severity.word(),
         rule.explain
     )
@@ -20,9 +20,9 @@ pub fn rule(rule: &Rule) -> String {
 pub fn list(width: usize) -> String {
     let longest = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for kind in Kind::ALL {
-        let _ = writeln!(text, "{}", kind.title());
-        for rule in RULES.iter().filter(|rule| rule.kind() == *kind) {
+    for subject in Subject::ALL {
+        let _ = writeln!(text, "{}", subject.title());
+        for rule in RULES.iter().filter(|rule| rule.subject() == *subject) {
             let start = format!("  {:longest$}  {:7}  ", rule.id, rule.severity.word());
             let indent = " ".repeat(start.len());
             let options = textwrap::Options::new(width).initial_indent(&start).subsequent_indent(&indent);

@@ -33,6 +33,8 @@ pub struct Command {
     pub sets: Vec<(String, Word)>,
     /// Its words.
     pub words: Vec<Word>,
+    /// Names that it hands on to every later program (`export A`, `export A=b`, `declare -x A`).
+    pub exports: Vec<String>,
     /// Files that its output goes to.
     pub writes: Vec<Word>,
     /// Its input, where it is a here-document: its place among those of the instruction.
@@ -461,6 +463,10 @@ fn strip_wrappers(command: &mut Command) {
     loop {
         let program = command.program().to_owned();
         if matches!(program.as_str(), "export" | "declare") && command.words.len() > 1 {
+            let exported = program == "export" || command.has("-x");
+            let names = command.words[1..].iter().filter(|word| !word.text.starts_with('-'));
+            let names = names.map(|word| word.text.split('=').next().unwrap_or_default().to_owned());
+            command.exports = if exported { names.collect() } else { Vec::new() };
             let sets = command.words.drain(1..).filter_map(|word| assignment(&word)).collect::<Vec<_>>();
             command.sets.extend(sets);
             command.words.clear();

@@ -1,0 +1,81 @@
+//! A hostfile: `host slots=8` a line, as DeepSpeed's launcher reads it, and what mpirun takes besides.
+
+/// A line that says something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// The host and its slots, where DeepSpeed can read it.
+    pub host: Option<(String, u64)>,
+    /// Whether Open MPI or MPICH can read it.
+    pub mpi: bool,
+}
+
+/// A hostfile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hostfile {
+    /// Its lines, without comments and empty ones.
+    pub lines: Vec<Line>,
+}
+
+impl Hostfile {
+    /// Reads a hostfile; DeepSpeed's own pattern is `^(\S+)\s+slots=(\d+)`.
+    pub fn read(text: &str) -> Hostfile {
+        let lines = text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect() }
+    }
+
+    /// The slots of all hosts, where every line can be read.
+    pub fn slots(&self) -> Option<u64> {
+        self.lines
+            .iter()
+            .map(|line| line.host.as_ref().map(|(_, slots)| *slots))
+            .sum::<Option<u64>>()
+            .filter(|sum| *sum > 0)
+    }
+}
+
+fn one(line: usize, text: &str) -> Line {
+    let (name, rest) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
+    let slots = rest.trim_start().strip_prefix("slots=");
+    let digits =
+        slots.map(|slots| slots.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default());
+    let host = digits.and_then(|digits| Some((name.to_owned(), digits.parse().ok()?)));
+    // `node1`, `node1:8`, `node1 max_slots=8`, `node1 slots = 8 # why`.
+    let words = rest.split('#').next().unwrap_or_default().replace(" =", "=").replace("= ", "=");
+    let options = words.split_whitespace().all(|word| {
+        word.split_once('=').is_some_and(|(key, value)| {
+            matches!(key, "slots" | "max_slots" | "max-slots" | "cpu" | "count" | "user" | "port")
+                && !value.is_empty()
+        })
+    });
+    Line { line, text: text.to_owned(), host, mpi: options && !name.contains('=') }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let file = Hostfile::read(
+            "# nodes\nnode1 slots=8\n\nnode2   slots=4 max_slots=8\nnode3\nnode4 slots = 8\nnode5: gpus 8\n",
+        );
+        let hosts: Vec<_> = file.lines.iter().map(|one| (one.line, one.host.clone(), one.mpi)).collect();
+        let host = |name: &str, slots| Some((name.to_owned(), slots));
+        assert_eq!(
+            hosts,
+            [
+                (2, host("node1", 8), true),
+                (4, host("node2", 4), true),
+                (5, None, true),
+                (6, None, true),
+                (7, None, false)
+            ]
+        );
+        assert_eq!((file.slots(), Hostfile::read("a slots=2\nb slots=2").slots()), (None, Some(4)));
+    }
+}

@@ -1,0 +1,281 @@
+//! JSON as people write it, with the lines of its keys: comments, commas too many and words without quotes are read over, as Hjson
+//! does, which DeepSpeed reads its configuration with.
+
+use std::collections::BTreeMap;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Truth(bool),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// A list; what stands in it.
+    List(Vec<Value>),
+    /// An object; its entries are in [`Json::entries`].
+    Object,
+}
+
+/// A file.
+#[derive(Debug, Clone, Default)]
+pub struct Json {
+    /// Every entry of every object by its path of keys, parted by dots, with its line.
+    pub entries: BTreeMap<String, (usize, Value)>,
+    /// Keys that stand twice in one object: line and path.
+    pub twice: Vec<(usize, String)>,
+    /// Where and why it cannot be read.
+    pub broken: Option<(usize, String)>,
+}
+
+impl Json {
+    /// Reads a file.
+    pub fn read(text: &str) -> Json {
+        let mut reader = Reader { text, at: 0, json: Json::default(), depth: 0 };
+        reader.space();
+        match reader.peek() {
+            Some('{') => {
+                if let Err(why) = reader.object("") {
+                    let line = reader.line();
+                    reader.json.broken = Some((line, why));
+                }
+            }
+            _ => reader.json.broken = Some((1, "it does not begin with {".to_owned())),
+        }
+        reader.json
+    }
+
+    /// A value.
+    pub fn get(&self, path: &str) -> Option<&Value> {
+        self.entries.get(path).map(|(_, value)| value)
+    }
+
+    /// The line of a key; the first where it is not there.
+    pub fn line(&self, path: &str) -> usize {
+        self.entries.get(path).map_or(1, |(line, _)| *line)
+    }
+
+    /// A number.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        match self.get(path)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `true`.
+    pub fn is_true(&self, path: &str) -> bool {
+        self.get(path) == Some(&Value::Truth(true))
+    }
+
+    /// A text.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        match self.get(path)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The keys of an object (empty path: the file itself), with their lines.
+    pub fn keys<'j>(&'j self, of: &'j str) -> impl Iterator<Item = (&'j str, usize)> {
+        self.entries.iter().filter_map(move |(path, (line, _))| {
+            let key = if of.is_empty() { path.as_str() } else { path.strip_prefix(of)?.strip_prefix('.')? };
+            (!key.contains('.')).then_some((key, *line))
+        })
+    }
+}
+
+/// How deep objects may lie in each other.
+const DEEPEST: usize = 64;
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    json: Json,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn line(&self) -> usize {
+        let lines = self.text[..self.at].matches('\n').count() + 1;
+        lines.min(self.text.lines().count().max(1))
+    }
+
+    /// Skips spaces, comments and commas.
+    fn space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let skip = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', ',', '\u{feff}']).len();
+            self.at += skip;
+            let rest = self.rest();
+            let comment = if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |end| end + 2)
+            } else if rest.starts_with("//") || rest.starts_with('#') {
+                rest.find('\n').unwrap_or(rest.len())
+            } else {
+                0
+            };
+            self.at += comment;
+            if skip + comment == 0 {
+                return;
+            }
+        }
+    }
+
+    fn object(&mut self, path: &str) -> Result<(), String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        self.at += 1;
+        loop {
+            self.space();
+            match self.peek() {
+                None => return Err("it ends before its last }".to_owned()),
+                Some('}') => {
+                    self.at += 1;
+                    self.depth -= 1;
+                    return Ok(());
+                }
+                Some(_) => self.entry(path)?,
+            }
+        }
+    }
+
+    fn entry(&mut self, path: &str) -> Result<(), String> {
+        let line = self.line();
+        let key = match self.peek() {
+            Some('"' | '\'') => self.quoted()?,
+            _ => {
+                let rest = self.rest();
+                let end = rest.find([':', '\n', '{', '}', '[', ']', ',']).unwrap_or(rest.len());
+                let key = rest[..end].trim().to_owned();
+                self.at += end;
+                key
+            }
+        };
+        self.space();
+        if self.peek() != Some(':') || key.is_empty() {
+            return Err(format!("a key and a colon should stand here: {key:?}"));
+        }
+        self.at += 1;
+        let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+        if self.json.entries.contains_key(&path) {
+            self.json.twice.push((line, path.clone()));
+        }
+        self.json.entries.insert(path.clone(), (line, Value::Object));
+        let value = self.value(&path)?;
+        self.json.entries.insert(path, (line, value));
+        Ok(())
+    }
+
+    fn value(&mut self, path: &str) -> Result<Value, String> {
+        self.space();
+        match self.peek() {
+            None => Err("a value is missing at its end".to_owned()),
+            Some('{') => self.object(path).map(|()| Value::Object),
+            Some('[') => self.list(path),
+            Some('"' | '\'') => self.quoted().map(Value::Text),
+            Some('}' | ']' | ':') => Err(format!("the value of {path} is missing")),
+            Some(_) => {
+                let rest = self.rest();
+                let end = rest.find(['\n', ',', '}', ']', '#']).unwrap_or(rest.len());
+                let word = rest[..end].split("//").next().unwrap_or_default().trim().to_owned();
+                self.at += end;
+                Ok(match word.as_str() {
+                    "null" => Value::Null,
+                    "true" => Value::Truth(true),
+                    "false" => Value::Truth(false),
+                    _ => word.parse().map_or(Value::Text(word), Value::Number),
+                })
+            }
+        }
+    }
+
+    fn list(&mut self, path: &str) -> Result<Value, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        self.at += 1;
+        let mut items = Vec::new();
+        loop {
+            self.space();
+            match self.peek() {
+                None => return Err("it ends before a ]".to_owned()),
+                Some(']') => {
+                    self.at += 1;
+                    self.depth -= 1;
+                    return Ok(Value::List(items));
+                }
+                // What stands in objects of lists has a path of its own.
+                Some(_) => items.push(self.value(&format!("{path}[{}]", items.len()))?),
+            }
+        }
+    }
+
+    fn quoted(&mut self) -> Result<String, String> {
+        let quote = self.peek().unwrap_or('"');
+        self.at += 1;
+        let mut out = String::new();
+        let mut letters = self.rest().char_indices();
+        while let Some((place, letter)) = letters.next() {
+            match letter {
+                '\\' => out.extend(letters.next().map(|(_, escaped)| match escaped {
+                    'n' => '\n',
+                    't' => '\t',
+                    other => other,
+                })),
+                '\n' => return Err("a text goes over the end of its line".to_owned()),
+                _ if letter == quote => {
+                    self.at += place + 1;
+                    return Ok(out);
+                }
+                _ => out.push(letter),
+            }
+        }
+        Err("a text has no end".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_and_lines() {
+        let json = Json::read(
+            "{\n  // why\n  \"a\": 5e8,\n  b: {\"c\": [1, {\"d\": true}], # x\n    \"e\": auto\n  },\n}\n",
+        );
+        assert_eq!(json.broken, None);
+        assert_eq!((json.number("a"), json.line("a")), (Some(5e8), 3));
+        assert_eq!((json.text("b.e"), json.line("b.e")), (Some("auto"), 5));
+        assert!(json.is_true("b.c[1].d"));
+        assert_eq!(json.keys("").map(|(key, _)| key).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(json.keys("b").map(|(key, _)| key).collect::<Vec<_>>(), ["c", "e"]);
+    }
+
+    #[test]
+    fn faults() {
+        assert_eq!(Json::read("{\"a\": 1,\n\"a\": 2}").twice, [(2, "a".to_owned())]);
+        let broken = |text: &str| Json::read(text).broken.map(|(line, _)| line);
+        assert_eq!(broken("{\n\"a\": 1\n"), Some(2));
+        assert_eq!(broken("{\n\"a\n\": 1}"), Some(2));
+        assert_eq!(broken("[1]"), Some(1));
+        assert_eq!(broken("{\"a\": }"), Some(1));
+        for text in ["{", "{\"", "{a", "{a:", "{a:[", "{/*", "\u{feff}{}", "{é:ü}", &"{a:".repeat(999)] {
+            Json::read(text);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A shell script: its commands, its here-documents, the variables that it uses itself.
+
+use std::collections::BTreeSet;
+
+use super::dockerfile::expand::Variables;
+use super::dockerfile::shell::{self, Command};
+use super::dockerfile::text::Text;
+
+/// A shell script.
+#[derive(Debug)]
+pub struct Script {
+    /// Its commands, in order.
+    pub commands: Vec<Command>,
+    /// Its here-documents: what a command gets as input, often the text of another file.
+    pub documents: Vec<Document>,
+    /// Names that stand in it as `$NAME` or `${NAME…}`.
+    pub uses: BTreeSet<String>,
+    /// Its text.
+    pub text: String,
+}
+
+/// A here-document.
+#[derive(Debug)]
+pub struct Document {
+    /// The line of the command that it belongs to, from 1.
+    pub by: usize,
+    /// Its lines, with their numbers.
+    pub lines: Vec<(usize, String)>,
+}
+
+impl Script {
+    /// Reads a script.
+    pub fn read(text: &str) -> Script {
+        let (bare, documents) = without_documents(text);
+        let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
+        Script { commands, documents, uses: used(text), text: text.to_owned() }
+    }
+
+    /// The first command that runs a program of this name.
+    pub fn runs(&self, program: &str) -> Option<&Command> {
+        self.commands.iter().find(|command| command.program() == program)
+    }
+}
+
+/// The script with its here-documents made empty lines, and these.
+fn without_documents(text: &str) -> (String, Vec<Document>) {
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut bare, mut documents) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        bare.push(*line);
+        let by = at + 1;
+        at += 1;
+        let Some((word, tabs)) = end_word(line) else { continue };
+        let is_end = |line: &str| if tabs { line.trim_start_matches('\t') == word } else { line == word };
+        // Without an end it is no here-document, but a shift in arithmetic.
+        let Some(length) = lines[at..].iter().position(|line| is_end(line.trim_end())) else { continue };
+        let inside = lines[at..at + length].iter().enumerate();
+        let inside = inside.map(|(place, line)| (at + place + 1, (*line).to_owned())).collect();
+        documents.push(Document { by, lines: inside });
+        bare.extend(std::iter::repeat_n("", length + 1));
+        at += length + 1;
+    }
+    (bare.join("\n"), documents)
+}
+
+/// The word that ends the here-document that a line begins, and whether tabs before it are allowed.
+fn end_word(line: &str) -> Option<(&str, bool)> {
+    if line.trim_start().starts_with('#') {
+        return None;
+    }
+    let (before, rest) = line.split_once("<<")?;
+    if rest.starts_with('<') || before.ends_with('<') {
+        return None;
+    }
+    let tabs = rest.starts_with('-');
+    let rest = rest.trim_start_matches('-').trim_start().trim_start_matches(['"', '\'', '\\']);
+    let end =
+        rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
+    (end > 0 && !rest.starts_with(|letter: char| letter.is_ascii_digit())).then(|| (&rest[..end], tabs))
+}
+
+/// Names behind `$` and `${`.
+fn used(text: &str) -> BTreeSet<String> {
+    let name = |rest: &str| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let rest = rest.trim_start_matches(['#', '!']);
+        let end =
+            rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        rest[..end].to_owned()
+    };
+    text.match_indices('$')
+        .map(|(place, _)| name(&text[place + 1..]))
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_no_commands() {
+        let text = "a\ncat > /etc/profile.d/x.sh <<'EOF'\nexport A=$B\nEOF\nc $((1 << 2)) ${D:-x}\n";
+        let script = Script::read(text);
+        let texts: Vec<String> = script.commands.iter().map(|command| command.text()).collect();
+        assert_eq!(texts[..2], ["a".to_owned(), "cat".to_owned()]);
+        assert_eq!(script.commands[2].line, 5);
+        assert_eq!(script.documents[0].lines, [(3, "export A=$B".to_owned())]);
+        assert!(script.uses.contains("B") && script.uses.contains("D"));
+    }
+}
