@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, file, flash_attn, gpus, images,
-    mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables, xids,
+    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, file,
+    flash_attn, gpus, images, mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables,
+    xids,
 };
 
 /// One file of the catalog.

@@ -71,6 +71,10 @@ impl Variable {
             .allowed
             .as_deref()
             .filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
+        // Open MPI and UCX take lists of these words with marks of their own.
+        if matches!(self.owner.as_str(), "openmpi" | "ucx" | "pmix" | "libfabric") {
+            return None;
+        }
         // NCCL reads numbers with strtoll; others take further words for yes and no.
         let other_words = self.kind.as_deref() == Some("bool") && self.owner != "nccl";
         if other_words || self.kind.as_deref() == Some("list") {

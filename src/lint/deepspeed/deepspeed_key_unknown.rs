@@ -46,7 +46,7 @@ DEEPSPEED_TIMEOUT (minutes); a collective that failed cannot be retried, only th
     ],
     silent: &[named(
         "ds_config.json",
-        "{\n  \"train_batch_size\": \"auto\",\n  \"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}, \"stage3_prefetch_bucket_size\": \"auto\"},\n  \"fp16\": {\"enabled\": \"auto\", \"loss_scale\": 0},\n  \"wall_clock_breakdown\": false\n}\n",
+        "{\n  \"_comment\": \"why\",\n  \"train_batch_size\": \"auto\",\n  \"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}, \"stage3_prefetch_bucket_size\": \"auto\"},\n  \"fp16\": {\"enabled\": \"auto\", \"loss_scale\": 0},\n  \"wall_clock_breakdown\": false\n}\n",
     )],
 };
 
@@ -62,8 +62,10 @@ fn judge(config: &Config) -> Vec<Found> {
 
 fn unknown(config: &Config, section: &Section) -> Vec<Found> {
     let path = if section.section == "top" { "" } else { section.section.as_str() };
+    // `_comment` and the like are nobody's mistake.
+    let remark = |key: &str| !section.strict && (key.starts_with(['_', '/', '#']) || key.contains("comment"));
     let strange = config.json.keys(path).filter(|(key, _)| !section.keys.iter().any(|known| known == key));
-    strange.map(|(key, line)| one(section, path, key, line)).collect()
+    strange.filter(|(key, _)| !remark(key)).map(|(key, line)| one(section, path, key, line)).collect()
 }
 
 fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
