@@ -151,7 +151,7 @@ fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
             let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['=', ':', '"', '\'']))
         };
-        let found = lines.get(head.line..).and_then(|rest| rest.iter().position(|line| here(line)));
+        let found = lines.get(head.line..).and_then(|rest| rest.iter().position(here));
         match (&head.file, found) {
             (None, Some(skip)) => (head.line + skip + 1).into(),
             _ => head.clone(),
