@@ -430,8 +430,14 @@ impl<'p> Ladder<'p> {
                 },
             };
             let Some((rank, answer)) = next else { break };
-            if !matches!(answer, Ok(Answer::Reduced { .. } | Answer::Streamed { .. })) && last.is_none() {
-                last = Some(tokio::time::Instant::now() + TOGETHER);
+            // Whoever broke has waited for as long as a connection may stand still; of one that is gone the others learn only then.
+            let wait = match &answer {
+                Ok(Answer::Broken(_)) => Some(TOGETHER),
+                Ok(_) => None,
+                Err(_) => Some(self.options.stall + TOGETHER),
+            };
+            if let Some(until) = wait.map(|wait| tokio::time::Instant::now() + wait) {
+                last = Some(last.map_or(until, |last: tokio::time::Instant| last.min(until)));
             }
             told[rank] = true;
             match answer {
@@ -445,9 +451,11 @@ impl<'p> Ladder<'p> {
         if broken.is_empty() {
             return Ok(answers.into_iter().flatten().collect());
         }
+        // One that ended was the first; then one that is silent; the others tell of those two.
+        let ended = broken.iter().take_while(|(rank, culprit, _)| Some(*rank) == *culprit).count();
         for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
             let why = "nothing comes from its worker any more: it hangs, or the way to its engine is cut";
-            broken.insert(0, (rank, Some(rank), why.into()));
+            broken.insert(ended, (rank, Some(rank), why.into()));
         }
         let failed = broken.into_iter().map(|(rank, _, says)| {
             let node = self.places[rank].node.clone();

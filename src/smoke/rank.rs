@@ -372,3 +372,54 @@ fn segments() -> Option<(u64, u64)> {
 fn of_no_rank(says: &str) -> Broken {
     Broken { culprit: None, says: says.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_at_the_port_are_refused_by_name_and_the_right_rank_gets_in() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (refused, answers) = runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let of = |run, number, nonce| Greeting { run, number, world: 3, nonce };
+            let lines = [
+                // A worker that an earlier run left behind, a second process of the same rank, a wrong neighbour, a port scanner.
+                of("yesterday", 0, "a").line(),
+                of("now", 0, "another process").line(),
+                of("now", 2, "c").line(),
+                "GET / HTTP/1.0".to_owned(),
+                of("now", 0, "a").line(),
+            ];
+            let visits = async {
+                let mut answers = Vec::new();
+                for line in lines {
+                    let mut stream = TcpStream::connect(address).await.unwrap();
+                    stream.write_all((line + "\n").as_bytes()).await.unwrap();
+                    let mut answer = String::new();
+                    BufReader::new(stream).read_line(&mut answer).await.unwrap();
+                    answers.push(answer);
+                }
+                answers
+            };
+            let mut refused = Vec::new();
+            let wanted = of("now", 0, "a");
+            let (taken, answers) = tokio::join!(accept(&listener, &wanted, &mut refused), visits);
+            taken.unwrap();
+            (refused, answers)
+        });
+        let who = [
+            "rank 0 of another run",
+            "a second process that says that it is rank 0",
+            "rank 2 of 3, which is not its neighbour",
+            "no rank of envdoc",
+        ];
+        assert_eq!(refused.len(), who.len(), "{refused:?}");
+        for (refused, who) in refused.iter().zip(who) {
+            assert!(refused.starts_with(who), "{refused}");
+        }
+        assert_eq!(answers.last().map(String::as_str), Some("ok\n"));
+        assert!(answers[..4].iter().all(|answer| answer == "this is for rank 0 of 3\n"), "{answers:?}");
+    }
+}

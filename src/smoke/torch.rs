@@ -162,25 +162,30 @@ fn told(
             Some((node.clone(), serde_json::from_str(line.strip_prefix("ENVDOC ")?).ok()?))
         })
         .collect();
-    let mut failed = Vec::new();
+    // Who could not even begin is the cause; then who ended; those who waited for them, or were stopped, come last.
+    let mut failed: Vec<(u8, String, String)> = Vec::new();
     for one in inside {
         let name = &one.node.name;
         let own: Vec<&Said> = results.iter().filter(|(node, _)| node == name).map(|(_, said)| said).collect();
-        if let Some(said) = own.iter().find(|said| said.failed.is_some()) {
-            failed.push((
-                name.clone(),
-                format!("{name}: rank {}: {}", said.rank, said.failed.clone().unwrap_or_default()),
-            ));
+        let broke = own.iter().find_map(|said| Some((said.rank, said.failed.as_ref()?)));
+        if let Some((rank, why)) = broke {
+            let waited = why.starts_with("init_process_group") || why.starts_with("all_reduce");
+            failed.push((if waited { 2 } else { 0 }, name.clone(), format!("{name}: rank {rank}: {why}")));
         } else if own.len() < one.node.slots as usize {
             let last =
                 lines.get(name).and_then(|lines| lines.iter().rev().find(|line| !line.trim().is_empty()));
             let last = last.map_or(String::new(), |line| format!("; it printed last: {line}"));
-            let status = statuses.get(name).map_or("no result came in time", String::as_str);
-            failed.push((name.clone(), format!("{name}: {status}{last}")));
+            let status = statuses.get(name);
+            let says = status.map_or("it was stopped, or no result came in time", String::as_str);
+            failed.push((
+                if status.is_some() { 1 } else { 3 },
+                name.clone(),
+                format!("{name}: {says}{last}"),
+            ));
         }
     }
-    // Who could not even begin is the cause, whoever waited for it.
-    failed.sort_by_key(|(_, says)| says.contains("init_process_group"));
+    failed.sort();
+    let failed: Vec<_> = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
     if !failed.is_empty() {
         outcome.verdict = Verdict::Failed;
         return outcome.rung("torch", start, failed, "");
@@ -265,10 +270,12 @@ fn passed(
         }
     } else if let Some(wish) = wish {
         outcome.verdict = Verdict::Failed;
+        let wish = clap::ValueEnum::to_possible_value(&wish)
+            .map_or(String::new(), |wish| wish.get_name().to_owned());
         let why = format!(
-            "torch uses {backend}: it sees no GPU, so NCCL carries nothing and {wish:?} cannot be expected"
+            "torch uses {backend}, because it sees no GPU: NCCL carries nothing, {wish} was expected"
         );
-        return outcome.rung("transport", start, vec![(results[0].0.clone(), why.to_lowercase())], "");
+        return outcome.rung("transport", start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
     if let Some((least, from)) = expected(first, results).filter(|(least, _)| reached < *least) {
