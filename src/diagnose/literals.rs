@@ -27,9 +27,9 @@ const COMMON: &[&str] = &[
     " loss", "token", " memory", " step", " time", "time\":", " train", "default", " epoch", " batch",
     " rank", " node", " INFO ", "tensor", " model", "ample", "tion ", "ing ", "able ", " for ", " from ",
     " to ", " the ", " with", "docker", " state", " stat", ": st", "port", "http", "version", "nvidia",
-    "cuda", "NCCL ", "torch", "python", ".py", "lib/", "packages", "level=", "exit", "med ", "led ", "ted ",
-    "pro", "name\":", "size", "enter", "data", "file", "/usr/", "2026", "channel", "via ", "worker", "cess",
-    "group",
+    "cuda", "NCCL ", "torch", "python", ".py:", ".py\"", ".py'", "lib/", "packages", "level=", "exit",
+    "med ", "led ", "ted ", " pro", "proc", "name\":", "size", "enter", "data", "file", "/usr/", "2026",
+    "channel", "via ", "worker", "cess", "group",
 ];
 
 /// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and may be any.
@@ -110,8 +110,11 @@ impl Literals {
 
     /// Fills the bitmap and the table.
     fn index(&mut self) {
+        let mut common: Vec<&[u8]> =
+            COMMON.iter().flat_map(|common| common.as_bytes().windows(WORD)).collect();
+        common.sort_unstable();
         for (number, text) in self.texts.iter().enumerate() {
-            self.entries.extend(places(number as u16, text.as_bytes()));
+            self.entries.extend(places(number as u16, text.as_bytes(), &common));
         }
         self.entries.sort_unstable_by_key(|entry| (entry.word, entry.literal, entry.offset));
         for (place, entry) in self.entries.iter().enumerate() {
@@ -235,15 +238,15 @@ fn slot(word: u32) -> usize {
 
 /// Words of a literal at four successive places, so that one of them is looked at wherever the literal starts: the rarest four. A literal
 /// of six bytes has three such places; there the fourth is the one before it, with any byte before the first three of the literal.
-fn places(literal: u16, text: &[u8]) -> Vec<Entry> {
+fn places(literal: u16, text: &[u8], common: &[&[u8]]) -> Vec<Entry> {
     let entry = |offset: usize| {
         let word = u32::from_le_bytes([text[offset], text[offset + 1], text[offset + 2], text[offset + 3]]);
         Entry { word, literal, offset: offset as i16 }
     };
-    if let Some(last) = text.len().checked_sub(2 * WORD - 1) {
-        let cost =
-            |start: &usize| (0..WORD).map(|place| commonness(&text[start + place..][..WORD])).sum::<u64>();
-        let start = (0..=last).min_by_key(cost).unwrap_or(0);
+    let costs: Vec<u64> = text.windows(WORD).map(|word| commonness(word, common)).collect();
+    if costs.len() >= WORD {
+        let cost = |start: &usize| costs[*start..start + WORD].iter().sum::<u64>();
+        let start = (0..=costs.len() - WORD).min_by_key(cost).unwrap_or(0);
         return (start..start + WORD).map(entry).collect();
     }
     let before = (0..=u8::MAX).map(|any| Entry {
@@ -254,14 +257,9 @@ fn places(literal: u16, text: &[u8]) -> Vec<Entry> {
     (0..SHORTEST - WORD + 1).map(entry).chain(before).collect()
 }
 
-/// How often a word is to be expected in a log; the numbers matter relative to each other alone.
-fn commonness(word: &[u8]) -> u64 {
-    let listed = COMMON.iter().any(|common| {
-        common
-            .as_bytes()
-            .windows(WORD.min(common.len()))
-            .any(|part| word.windows(part.len()).any(|window| window == part))
-    });
+/// How often a word is to be expected in a log; the numbers matter relative to each other alone. `common`: words of healthy logs, sorted.
+fn commonness(word: &[u8], common: &[&[u8]]) -> u64 {
+    let listed = common.binary_search(&word).is_ok();
     // The product of how often each byte is, of 256 at most.
     let bytes = word.iter().map(|byte| match byte {
         b' ' | b'e' => 20,

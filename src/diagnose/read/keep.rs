@@ -19,7 +19,7 @@ const SHAPES: usize = 512;
 
 /// After so many lines of a signature its last ones alone are kept, without being told apart by what they capture: a log that says the
 /// same a million times is counted faster than it is understood.
-const PLENTY: u32 = 4096;
+const PLENTY: u32 = 1024;
 
 /// Bytes of text kept before only the last lines of each kind go on changing.
 const ENOUGH: usize = 12 << 20;
