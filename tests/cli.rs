@@ -414,3 +414,55 @@ fn smoke_refuses_what_cannot_be() {
         assert!(code == 2 && told.contains(says), "{arguments:?}: {told}");
     }
 }
+
+#[test]
+fn diagnose_names_the_root_cause_first_and_ends_with_1() {
+    let output = envdoc(&["diagnose", "tests/logs/failures/torch-rank-raises-1.log", "--timeline"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("root cause script-exception") && said.contains("loss is not finite"), "{said}");
+    assert!(said.contains("torch-rank-raises-1.log:") && said.contains("Timeline:"), "{said}");
+
+    let output = envdoc(&["diagnose", "tests/logs/failures/torch-rank-raises-1.log", "--format", "json"]);
+    let report = json(&output);
+    assert_eq!(
+        (report["schema"].as_u64(), report["causes"][0]["id"].as_str()),
+        (Some(1), Some("script-exception"))
+    );
+    assert_eq!(report["causes"][0]["whose"], "rank 1");
+    assert!(
+        report["causes"][0]["evidence"][0]["line"].as_u64().is_some()
+            && report["unmatched_errors"].is_array()
+    );
+}
+
+#[test]
+fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
+    let output = envdoc(&["diagnose", "tests/logs/healthy"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("Nothing in "), "{}", text(&output.stdout));
+    let (code, _) = refused(&["diagnose", "no/such.log"]);
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn diagnose_asks_the_machine_and_writes_for_an_issue() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("job.log");
+    let line = "gpu-node-7: Failed to initialize NVML: Driver/library version mismatch\n";
+    fs::write(&file, format!("{line}gpu-node-7: /home/alice/run.sh: exit status 18, asked 10.20.30.40\n"))
+        .unwrap();
+    let log = file.to_string_lossy();
+    let from = "tests/servers/broken-driver-library-mismatch.json";
+    let report = json(&envdoc(&["diagnose", &log, "--from", from, "--format", "json"]));
+    let looked = &report["causes"][0]["looked"];
+    assert_eq!(report["causes"][0]["id"], "driver-nvml-version-mismatch", "{report}");
+    assert!(looked.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{looked}");
+    let said = text(&envdoc(&["diagnose", &log, "--from", from]).stdout);
+    assert!(said.contains("confirmed: "), "{said}");
+    let said = text(&envdoc(&["diagnose", &log, "--format", "markdown"]).stdout);
+    assert!(said.contains("`driver-nvml-version-mismatch`"), "{said}");
+    for name in ["gpu-node-7", "alice", "10.20.30.40"] {
+        assert!(!said.contains(name), "{name}: {said}");
+    }
+}

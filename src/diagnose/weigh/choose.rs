@@ -61,6 +61,15 @@ const ENDS: &[&str] = &[
     "py-metadata-failed",
 ];
 
+/// Symptoms of a rank whose peer is gone.
+const LOST: &[&str] = &[
+    "torch-gloo-peer-closed",
+    "nccl-remote-error",
+    "nccl-connection-closed-by-peer",
+    "nccl-socket-call-failed",
+    "torch-store-recv-failed",
+];
+
 /// A cause, before it is told.
 #[derive(Debug, Clone)]
 pub struct Chosen {
@@ -73,11 +82,15 @@ pub struct Chosen {
     confidence: Confidence,
     /// Events that it rests on, the most telling first.
     events: Vec<usize>,
+    /// Lines that are no event: source, number and text.
+    lines: Vec<(usize, u64, String)>,
     whose: Option<String>,
 }
 
 /// Evidence of one cause is so many lines at most.
 const EVIDENCE: usize = 6;
+/// So many lines may follow the last attempt of a log that ends in attempts.
+const NEAR_THE_END: u64 = 10;
 /// So many causes are told.
 const CAUSES: usize = 4;
 
@@ -98,13 +111,15 @@ impl Chosen {
             meaning,
             confidence,
             events: group.to_vec(),
+            lines: Vec::new(),
             whose: ranks::who(event),
         }
     }
 
     /// As it is told.
     pub fn cause(&self, story: &Story, names: &[&str]) -> Cause {
-        let mut lines = Vec::new();
+        let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
+        let mut lines: Vec<super::Evidence> = told.collect();
         for event in self.events.iter().map(|place| &story.events[*place]) {
             let line = evidence(names, event.read, event.number, &event.text);
             if lines.len() < EVIDENCE && !lines.contains(&line) {
@@ -204,7 +219,16 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     let (own, firm): (Vec<&Event>, Vec<&Event>) =
         events.iter().filter(firm).copied().partition(|event| event.id() == "script-exception");
     let mut weighed = Vec::new();
-    let groups = unexplained(story, firm);
+    let mut groups = unexplained(story, firm);
+    // What lies lower brings down what lies on it; of commands that failed one after the other the last is what is left.
+    groups.sort_by_key(|group| layer(story.events[group[0]].signature.component));
+    let commands = |group: &Vec<usize>| story.events[group[0]].text.contains("Error response from daemon");
+    if groups.iter().all(commands) {
+        groups.sort_by_key(|group| {
+            let event = &story.events[group[0]];
+            std::cmp::Reverse((event.read, event.number))
+        });
+    }
     let several = groups.len() > 1;
     for group in groups {
         let event = &story.events[group[0]];
@@ -222,6 +246,18 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     }
     weighed.extend(exception(story, own, exits, &weighed));
     weighed
+}
+
+/// How deep a component lies.
+fn layer(component: Component) -> u8 {
+    match component {
+        Component::Kernel | Component::Driver | Component::Memory | Component::Disk => 0,
+        Component::Network | Component::Ssh | Component::Swarm | Component::Toolkit | Component::Docker => 1,
+        Component::Cuda => 2,
+        Component::Nccl | Component::Python => 3,
+        Component::Torch => 4,
+        Component::Deepspeed => 5,
+    }
 }
 
 /// Groups of events of one kind, in order of their first, without those that another of them leads to.
@@ -341,7 +377,9 @@ fn place(story: &Story, event: &Event) -> usize {
 fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     let waited = story.events.iter().any(|event| ranks::WAITS.contains(&event.id()));
     // PyTorch ends a rank that waited too long by SIGABRT, and the agent those that do not stop by SIGKILL.
-    let first_is_other = exits.iter().any(|exit| exit.first && ranks::signal(exit.code).is_none());
+    // What the launcher calls the first failure may be a rank that lost its peer: then it was not.
+    let lost = story.events.iter().any(|event| LOST.contains(&event.id()));
+    let first_is_other = !lost && exits.iter().any(|exit| exit.first && ranks::signal(exit.code).is_none());
     let fits = |id: &str| !(first_is_other || (id == "torch-sigabrt" && waited));
     let mut found = Vec::new();
     let mut listed: Vec<&Exit> =
@@ -370,6 +408,7 @@ fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
                 meaning: None,
                 confidence: Confidence::Likely,
                 events,
+                lines: Vec::new(),
                 whose: Some(format!("{}{node}", rank.to_lowercase())),
             },
         ));
@@ -424,6 +463,7 @@ fn waits(story: &Story) -> Option<Weighed> {
             meaning: None,
             confidence: Confidence::Likely,
             events,
+            lines: Vec::new(),
             whose: Some(whose),
         };
         Some((Weight::Stalled, chosen))
@@ -462,5 +502,46 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
         }
     };
     groups.sort_by_key(rank);
-    groups.iter().map(|group| Chosen::of(story, group, Confidence::Candidate)).collect()
+    let mut causes: Vec<Chosen> =
+        groups.iter().map(|group| Chosen::of(story, group, Confidence::Candidate)).collect();
+    if groups.is_empty()
+        && let Some(cause) = given_up(story)
+    {
+        causes.push(cause);
+    }
+    // An exception without its traceback tells more than that something ended.
+    if groups.first().is_none_or(|group| rank(group) == 2)
+        && let Some(cause) = bare_exception(story)
+    {
+        causes.insert(0, cause);
+    }
+    causes
+}
+
+/// A log that ends while a rank still tries to reach the others: what each attempt says.
+fn given_up(story: &Story) -> Option<Chosen> {
+    let tries: Vec<usize> =
+        (0..story.events.len()).filter(|place| story.events[*place].id() == "torch-store-connect-refused").collect();
+    let last = &story.events[*tries.last()?];
+    let end = story.ends.get(last.read).copied().unwrap_or(0);
+    (tries.len() > 2 && end.saturating_sub(last.number) <= NEAR_THE_END).then(|| Chosen::of(story, &tries, Confidence::Candidate))
+}
+
+/// The first line that is an exception's last, where the traceback before it is missing.
+fn bare_exception(story: &Story) -> Option<Chosen> {
+    let signature = signatures::signature("script-exception")?;
+    let (line, raised) = story.unknown.iter().filter(|line| line.sure).find_map(|line| {
+        let raised = super::traceback::bare(&line.text)?;
+        Some((line, raised))
+    })?;
+    Some(Chosen {
+        id: signature.id.clone(),
+        signature,
+        says: format!("A program raised {raised}."),
+        meaning: Some("Where it was raised is not in the log: the traceback before it is missing.".into()),
+        confidence: Confidence::Candidate,
+        events: Vec::new(),
+        lines: vec![(line.read, line.number, line.text.clone())],
+        whose: line.origin.rank.map(|rank| format!("rank {rank}")),
+    })
 }

@@ -72,6 +72,8 @@ pub struct Story {
     pub ranks: Vec<u32>,
     /// How many ranks there are, where that is told.
     pub world: Option<u32>,
+    /// By source, how many lines it has.
+    pub ends: Vec<u64>,
 }
 
 impl Story {
@@ -111,7 +113,7 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
 pub fn story(reads: &[Read]) -> Story {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
-    let mut story = Story::default();
+    let mut story = Story { ends: reads.iter().map(|read| read.lines).collect(), ..Story::default() };
     for (place, read) in reads.iter().enumerate() {
         let of_file = origin::rank_of_file(&read.name);
         let from = |text: &str| {
@@ -209,7 +211,7 @@ fn role(signature: &Signature, origin: &Origin) -> Role {
     }
 }
 
-/// An event for every exception that no signature explains.
+/// An event for every exception that no signature explains. What a launcher's table repeats counts where it stands nowhere else.
 fn exceptions(story: &mut Story, place: usize) {
     let Some(signature) = signatures::signature("script-exception") else { return };
     let explained = |raised: &Raised| {
@@ -220,31 +222,42 @@ fn exceptions(story: &mut Story, place: usize) {
                 && (event.origin.rank.is_none() || event.origin.rank == raised.origin.rank)
         })
     };
-    let new: Vec<Event> = story
-        .raised
-        .iter()
-        .filter(|raised| raised.read == place && raised.of_program() && !explained(raised))
-        .map(|raised| Event {
+    let here: Vec<&Raised> =
+        story.raised.iter().filter(|raised| raised.read == place && raised.of_program()).collect();
+    let repeated = |raised: &Raised| {
+        let same =
+            |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
+        raised.in_table && here.iter().copied().any(|other| same(&other))
+    };
+    let told: Vec<u64> = here.iter().map(|raised| raised.number).collect();
+    let mut new: Vec<Event> = Vec::new();
+    for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
+        let mut origin = raised.origin.clone();
+        if raised.in_table {
+            origin.rank = origin.rank.or_else(|| table_rank(story, raised));
+        }
+        new.push(Event {
             read: place,
             number: raised.number,
             text: raised.text.clone(),
-            origin: raised.origin.clone(),
+            origin,
             signature,
             captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
             says: raised.says(),
             role: Role::Root,
-        })
-        .collect();
+        });
+    }
     story.events.extend(new);
     story.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.
-    let told: Vec<u64> = story
-        .raised
-        .iter()
-        .filter(|raised| raised.read == place && raised.of_program())
-        .map(|raised| raised.number)
-        .collect();
     story.unknown.retain(|line| line.read != place || !told.contains(&line.number));
+}
+
+/// The rank whose entry in a launcher's table a traceback belongs to.
+fn table_rank(story: &Story, raised: &Raised) -> Option<u32> {
+    let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
+    let told = story.of("torch-elastic-root-cause").filter(before).filter_map(|event| event.captured("rank"));
+    told.last()?.parse().ok()
 }
 
 /// Whether a line says that a program failed: not that errors were counted, expected, or are possible.

@@ -72,9 +72,14 @@ impl Raised {
     pub fn of_program(&self) -> bool {
         let name = self.name.rsplit('.').next().unwrap_or(&self.name);
         !self.handled
-            && !self.in_table
+            && !self.passes_on()
             && !CONSEQUENCES.contains(&name)
             && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
+    }
+
+    /// Whether it only passes on what a worker raised, whose own traceback follows.
+    pub fn passes_on(&self) -> bool {
+        self.message.starts_with("Caught ") && self.message.contains(" in ")
     }
 
     /// Where in the program: the last frame that is not in a library.
@@ -160,6 +165,16 @@ pub fn raised(
         }
     }
     (!raised.name.is_empty()).then_some(raised)
+}
+
+/// What a line says that an exception ends with: name and message; `None` for what only follows from another failure.
+pub fn bare(line: &str) -> Option<String> {
+    static BARE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): ([^\n]+)$")
+    });
+    let found = BARE.captures(line.trim_end())?;
+    let name = found[1].rsplit('.').next().unwrap_or(&found[1]);
+    (!CONSEQUENCES.contains(&name)).then(|| format!("{}: {}", &found[1], found[2].trim_end_matches('.')))
 }
 
 /// Whether a name may be an exception's: the last part begins with a capital.
