@@ -348,7 +348,8 @@ fn survived(story: &Story, event: &Event) -> bool {
 fn exception(story: &Story, mut own: Vec<&Event>, exits: &[Exit], roots: &[Weighed]) -> Option<Weighed> {
     by_time(&mut own);
     // Ranks that were told to stop did not fail of their own.
-    let first_rank = exits.iter().find(|exit| exit.first && exit.code != -15).and_then(|exit| exit.rank);
+    let first = exits.iter().find(|exit| exit.first && exit.code != -15);
+    let first_rank = first.and_then(|exit| exit.rank);
     let of_first = own.iter().find(|event| first_rank.is_some() && event.origin.rank == first_rank);
     let event = *of_first.or(own.first())?;
     let alike = |other: &&&Event| other.captured("exception") == event.captured("exception");
@@ -366,7 +367,12 @@ fn exception(story: &Story, mut own: Vec<&Event>, exits: &[Exit], roots: &[Weigh
     group.extend(same.iter().filter(|other| !std::ptr::eq(**other, event)).map(|other| place(story, other)));
     // Who tells the first failure is evidence too.
     group.extend(exits.iter().filter(|exit| exit.first && of_first.is_some()).map(|exit| exit.event));
-    Some((weight, Chosen::of(story, &group, if sure { Confidence::Certain } else { Confidence::Likely })))
+    let mut chosen = Chosen::of(story, &group, if sure { Confidence::Certain } else { Confidence::Likely });
+    // One exception and one process that ended with 1: it was that one's.
+    if chosen.whose.is_none() && same.len() == own.len() && first.is_some_and(|exit| exit.code == 1) {
+        chosen.whose = first_rank.map(|rank| format!("rank {rank}"));
+    }
+    Some((weight, chosen))
 }
 
 fn place(story: &Story, event: &Event) -> usize {
@@ -520,11 +526,13 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
 
 /// A log that ends while a rank still tries to reach the others: what each attempt says.
 fn given_up(story: &Story) -> Option<Chosen> {
-    let tries: Vec<usize> =
-        (0..story.events.len()).filter(|place| story.events[*place].id() == "torch-store-connect-refused").collect();
+    let tries: Vec<usize> = (0..story.events.len())
+        .filter(|place| story.events[*place].id() == "torch-store-connect-refused")
+        .collect();
     let last = &story.events[*tries.last()?];
     let end = story.ends.get(last.read).copied().unwrap_or(0);
-    (tries.len() > 2 && end.saturating_sub(last.number) <= NEAR_THE_END).then(|| Chosen::of(story, &tries, Confidence::Candidate))
+    (tries.len() > 2 && end.saturating_sub(last.number) <= NEAR_THE_END)
+        .then(|| Chosen::of(story, &tries, Confidence::Candidate))
 }
 
 /// The first line that is an exception's last, where the traceback before it is missing.

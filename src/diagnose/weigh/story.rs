@@ -229,7 +229,8 @@ fn exceptions(story: &mut Story, place: usize) {
             |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
         raised.in_table && here.iter().copied().any(|other| same(&other))
     };
-    let told: Vec<u64> = here.iter().map(|raised| raised.number).collect();
+    let passed_on = story.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
+    let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
         let mut origin = raised.origin.clone();
