@@ -515,8 +515,9 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
     {
         causes.push(cause);
     }
-    // An exception without its traceback tells more than that something ended.
-    if groups.first().is_none_or(|group| rank(group) == 2)
+    // An exception without its traceback tells more than that something ended or that a peer is gone.
+    let lost = |group: &Vec<usize>| LOST.contains(&story.events[group[0]].id());
+    if groups.first().is_none_or(|group| rank(group) == 2 || lost(group))
         && let Some(cause) = bare_exception(story)
     {
         causes.insert(0, cause);
