@@ -26,11 +26,12 @@ told='.[0] | {
 for host in node1 node2; do
     docker_on "$host" inspect "$host" | jq -S "$told" >"$LAB/by-up-$host"
     docker_on "$host" rm --force "$host" >/dev/null
-    # As the rendered README says: on a worker an overlay is there once a container has been attached to it.
-    [ "$host" = node1 ] || docker_on "$host" run --rm --network lab-net --entrypoint true lab:fleet
+    # As the rendered README says: on a worker an overlay is there as long as a container is attached to it.
+    [ "$host" = node1 ] || docker_on "$host" run --detach --name lab-net-seen --network lab-net --entrypoint sleep lab:fleet 3600 >/dev/null
     "$compose" --host "unix://$FLEET/$host/run/docker.sock" --file "$LAB/cluster/rendered/$host/compose.yaml" up --detach >"$LAB/compose.log" 2>&1
     ended=$?
     check_that "$host: docker compose up: status 0" test "$ended" -eq 0
+    [ "$host" = node1 ] || docker_on "$host" rm --force lab-net-seen >/dev/null
     [ "$ended" -eq 0 ] || { sed 's/^/        /' "$LAB/compose.log"; continue; }
     docker_on "$host" inspect "$host" | jq -S "$told" >"$LAB/by-compose-$host"
     check_that "$host: the same container" cmp -s "$LAB/by-up-$host" "$LAB/by-compose-$host"
