@@ -108,6 +108,7 @@ base() {
 deepspeed_into() {
     local root=$1 python folder=$1/usr/lib/python3/dist-packages/torch/distributed program
     python=$(ls target/uv/bin/python 2>/dev/null || command -v python3)
+    "$python" -m pip --version >/dev/null 2>&1 || { python3 -m venv "$lab/venv" && python=$lab/venv/bin/python; } || return 1
     "$python" -m pip install --quiet --no-deps --target "$lab/deepspeed" deepspeed==0.19.8 || return 1
     for program in deepspeed ds ds_report; do
         sed '1s|^#!.*|#!/usr/bin/env python3|' "$lab/deepspeed/bin/$program" >"$root/usr/local/bin/$program" && chmod 755 "$root/usr/local/bin/$program"
