@@ -110,7 +110,20 @@ async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Proble
             work.done(STEP, &node.name, "runs, as cluster.yaml says", Outcome::Unchanged);
             return Ok(());
         }
-        Action::Start => work.progress.doing(STEP, &node.name, "starting"),
+        Action::Start => {
+            work.progress.doing(STEP, &node.name, "starting");
+            if engine_container::start(engine, &node.name).await.is_ok() {
+                work.done(STEP, &node.name, "was stopped, and is started again", Outcome::Changed);
+                return Ok(());
+            }
+            // What an engine that died has left of it may keep it from starting; a new one is not kept.
+            work.progress.doing(STEP, &node.name, "it does not start: making it anew");
+            let anew = async {
+                engine_container::remove(engine, &node.name).await?;
+                engine_container::make(engine, &wanted).await
+            };
+            anew.await.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+        }
         Action::Make { replaces, settings } => {
             if replaces {
                 work.progress.doing(STEP, &node.name, "removing the one that differs");

@@ -57,7 +57,11 @@ back() {
         check_that "$1: why its container is not back, and what to do" \
             grep -qE 'node2:.*attaching to network failed.*`envdoc cluster up` starts it' <<<"$answer"
         in_cluster up
-        [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | tail -20 | sed 's/^/        /'
+        if [ "$code" -ne 0 ]; then
+            # Seen once, before `up` made such a container anew.
+            echo "    up: $(printf '%s\n' "$answer" "$error" | grep -E '✗|→' | cut -c1-400)"
+            again && in_cluster up
+        fi
         in_cluster status
     fi
     check_that "$1: its container is back" ended_with 0
