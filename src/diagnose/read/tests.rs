@@ -218,4 +218,30 @@ proptest! {
         prop_assert_eq!(&read.head, &lines[..lines.len().min(40)]);
         prop_assert_eq!(&read.tail, &lines[lines.len().saturating_sub(40)..]);
     }
+
+    #[test]
+    fn nothing_that_is_read_makes_it_panic(start in start(), bytes in proptest::collection::vec(any::<u8>(), 0..3000), log in log()) {
+        for rest in [bytes, log] {
+            let source = super::Source::Bytes { name: "log".into(), bytes: [start, &rest].concat() };
+            let read = super::read(&source).unwrap();
+            prop_assert!(read.head.len() <= 40 && read.found.is_sorted_by_key(|found| found.number));
+        }
+    }
+}
+
+/// How packed and special files start.
+fn start() -> impl Strategy<Value = &'static [u8]> {
+    const STARTS: &[&[u8]] = &[
+        b"",
+        &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3],
+        &[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58],
+        &[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0],
+        &[0xff, 0xfe],
+        &[0xfe, 0xff, 0xd8, 0x3d],
+        "\u{feff}".as_bytes(),
+        &[0x80, 2, b'}'],
+        b"{\"log\":\"x\\n\",\"stream\":\"stdout\"}\n",
+        b"{\"message\": {\"message\": \"x",
+    ];
+    proptest::sample::select(STARTS)
 }
