@@ -430,6 +430,7 @@ fn diagnose_names_the_root_cause_first_and_ends_with_1() {
         (Some(1), Some("script-exception"))
     );
     assert_eq!(report["causes"][0]["whose"], "rank 1");
+    assert_eq!(report["silent_ranks"].as_array().map(Vec::len), Some(0), "nobody waited in vain");
     assert!(
         report["causes"][0]["evidence"][0]["line"].as_u64().is_some()
             && report["unmatched_errors"].is_array()

@@ -138,9 +138,11 @@ pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
         looked::order(&mut causes);
     }
     let failed = !causes.is_empty();
+    let waited = ranks::waited(&story);
     let (unmatched_errors, suspicious) = unmatched(&story, &names);
     Diagnosis {
-        silent: if failed { ranks::silent(&story, &ranks::waited(&story)) } else { Vec::new() },
+        // Only where others waited is silence telling.
+        silent: if failed && !waited.is_empty() { ranks::silent(&story, &waited) } else { Vec::new() },
         causes,
         unmatched_errors,
         suspicious,
