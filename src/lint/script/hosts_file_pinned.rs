@@ -13,7 +13,8 @@ pub const RULE: Rule = Rule {
 Lines that a script adds to `/etc/hosts`.
 
 ## Why it matters
-Containers get new addresses when they start anew, and Docker writes the file of each container itself. Names of
+Containers get new addresses when they start anew, and Docker writes the file of each container itself.
+Names of
 containers and services are answered by Docker on every network that was made (not on the default bridge).
 
 ## How to fix it
@@ -23,12 +24,8 @@ The name of the container or service; on the hosts' own network the machines' na
 - moby/moby: libnetwork (resolver, sandbox_dns_unix.go: the hosts file is made at each start)
 ",
     judge: Judge::Script(judge),
-    fires: &[
-        named("setup.sh", "echo \"10.0.1.5 node2\" >> /etc/hosts\n"),
-    ],
-    silent: &[
-        named("setup.sh", "cat /etc/hosts\nping -c 1 node2\n"),
-    ],
+    fires: &[named("setup.sh", "echo \"10.0.1.5 node2\" >> /etc/hosts\n")],
+    silent: &[named("setup.sh", "cat /etc/hosts\nping -c 1 node2\n")],
 };
 
 fn judge(script: &Script) -> Vec<Found> {

@@ -10,7 +10,8 @@ pub const RULE: Rule = Rule {
     summary: "torch is imported in images that have it",
     explain: "\
 ## What it finds
-`docker run` of Docker's own Python image, or of nvidia/cuda, with a command that imports torch and installs nothing.
+`docker run` of Docker's own Python image, or of nvidia/cuda, with a command that imports torch and
+installs nothing.
 
 ## Why it matters
 These images have no torch: the command ends with ModuleNotFoundError, which tells nothing about GPUs.
@@ -23,12 +24,14 @@ These images have no torch: the command ends with ModuleNotFoundError, which tel
 - NVIDIA CUDA images: their Dockerfiles install no Python packages
 ",
     judge: Judge::Script(judge),
-    fires: &[
-        named("check.sh", "docker run --gpus all python:3.10-slim python -c \"import torch; print(torch.cuda.device_count())\"\n"),
-    ],
-    silent: &[
-        named("check.sh", "docker run --gpus all pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime python -c \"import torch\"\ndocker run python:3.12 sh -c \"pip install torch && python -c 'import torch'\"\n"),
-    ],
+    fires: &[named(
+        "check.sh",
+        "docker run --gpus all python:3.10-slim python -c \"import torch; print(torch.cuda.device_count())\"\n",
+    )],
+    silent: &[named(
+        "check.sh",
+        "docker run --gpus all pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime python -c \"import torch\"\ndocker run python:3.12 sh -c \"pip install torch && python -c 'import torch'\"\n",
+    )],
 };
 
 fn judge(script: &Script) -> Vec<Found> {
@@ -38,7 +41,7 @@ fn judge(script: &Script) -> Vec<Found> {
     let found = runs.filter_map(|command| {
         let image = command.words.iter().skip(2).find(|word| {
             let bare = word.text.strip_prefix("docker.io/").unwrap_or(&word.text);
-            bare == "python" || bare.starts_with("python:") || bare.starts_with("nvidia/cuda:")
+            bare.starts_with("python:") || bare.starts_with("nvidia/cuda:")
         })?;
         let text = command.text();
         // A folder of the host may bring it along.
