@@ -22,8 +22,11 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")
 }
 
-/// The logs of the tune set of at most so many lines, with the ids of their first causes and the line of the first evidence.
-static LOGS: LazyLock<Vec<(String, Vec<String>, Option<String>, usize)>> = LazyLock::new(|| {
+/// A log's name, its lines, the id of its first cause, and the line of the first evidence.
+type Log = (String, Vec<String>, Option<String>, usize);
+
+/// The logs of the tune set.
+static LOGS: LazyLock<Vec<Log>> = LazyLock::new(|| {
     let listed = std::fs::read_to_string(folder().join("truths.yaml")).unwrap();
     let failures: Vec<Failure> = serde_yaml::from_str(&listed).unwrap();
     let tune = failures.into_iter().filter(|failure| failure.set == "tune");

@@ -196,7 +196,8 @@ mod tests {
         let (verdict, says) = judged(|_| {});
         assert_eq!(verdict, Verdict::Ok, "{says}");
         assert!(says.contains("1.10 GB/s busbw at 64 MiB, 92 %"), "{says}");
-        let cases: [(fn(&mut Outcome), &str); 7] = [
+        type Fault = (fn(&mut Outcome), &'static str);
+        let cases: [Fault; 7] = [
             (
                 |outcome| outcome.network.speed = Some(25_000),
                 "1.20 GB/s where 25 Gbit/s Ethernet carries 2.94",
