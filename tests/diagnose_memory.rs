@@ -53,7 +53,7 @@ fn one_line_of_a_hundred_megabytes() {
         }
     });
     assert!(peak < MOST, "{peak} KiB");
-    assert!(said.contains("illegal memory access"), "{said}");
+    assert!(said.contains("root cause cuda-illegal-access"), "{said}");
 }
 
 #[test]

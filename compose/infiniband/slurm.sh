@@ -12,7 +12,7 @@ set -euo pipefail
 
 # Slurm chooses the nodes: their names are not those of cluster.yaml, so the first of the allocation leads.
 master=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-export NCCL_DEBUG='INFO'
+export NCCL_DEBUG='WARN'
 export NCCL_IB_HCA='mlx5'
 
 # The rank of the node is known in the task alone: bash there reads it, and hands the script's arguments on untouched.

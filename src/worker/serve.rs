@@ -74,11 +74,15 @@ async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration)
             }
         };
         if let Task::Stop { listener } = request.task {
-            let stopped = listeners.remove(&listener).is_some_and(|task| {
-                let running = !task.is_finished();
-                task.abort();
-                running
-            });
+            let stopped = match listeners.remove(&listener) {
+                Some(task) if !task.is_finished() => {
+                    task.abort();
+                    // Until it has ended, its socket still takes connections.
+                    let _ = task.await;
+                    true
+                }
+                _ => false,
+            };
             let answer = match stopped {
                 true => Answer::Stopped,
                 false => failed(Why::NotFound, format!("there is no listener {listener}")),

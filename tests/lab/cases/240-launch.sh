@@ -78,7 +78,8 @@ LIMIT=150 in_cluster launch -- /workspace/train.py
 tell "launch -- /workspace/train.py"
 check_that "deepspeed: status 0" ended_with 0
 check_that "deepspeed: both ranks trained, each on its node" same "$(grep -cE 'rank (0 of 2 on node1|1 of 2 on node2): step 19' <<<"$answer$error")" 2
-check_that "deepspeed: it learned" same "$(grep -cE 'step 19 loss 0\.' <<<"$answer$error")" 2
+# From about 10 at step 0.
+check_that "deepspeed: it learned" same "$(grep -cE 'step 19 loss [01]\.' <<<"$answer$error")" 2
 weights=$(grep -oE 'rank [01] weights [-0-9.]+' <<<"$answer$error" | cut -d' ' -f4 | sort -u | wc -l)
 check_that "deepspeed: both have the same weights" same "$weights" 1
 shown
