@@ -3,7 +3,7 @@
 #
 #     tests/run.sh          formatting, clippy, unit and integration tests, the lab (real Docker engines; needs root or sudo)
 #     tests/run.sh quick    the same without the lab
-#     tests/run.sh slow     everything, and stacks of `envdoc resolve` installed from PyPI and built as an image (several GB each)
+#     tests/run.sh slow     everything, the slow cases of the lab too, and stacks of `envdoc resolve` installed from PyPI and built as an image (several GB each)
 #
 # The last line is the count; the exit status is not 0 when anything failed. With CI=true, a skipped lab case is a failure.
 set -uo pipefail
@@ -137,6 +137,7 @@ if install_missing dockerd:docker.io "docker:docker-cli|docker.io" iptables:ipta
     ssh:openssh-client sshd:openssh-server openssl:openssl pdsh:pdsh faketime:faketime; then
     cargo build --locked || fail "cargo build"
     : >"$log"
+    [ "${1:-}" != slow ] || export ENVDOC_LAB_SLOW=yes
     ENVDOC_LAB_COUNTS=$log tests/lab/run.sh
     status=$?
     while read -r outcome what; do

@@ -33,6 +33,9 @@ for file in cases/*.sh; do
         wanted=
         for word in "$@"; do [[ $name == *"$word"* ]] && wanted=yes; done
         [ -n "$wanted" ] || continue
+    elif [ -z "${LAB_SLOW:-}" ] && grep -q '^# slow' "$file"; then
+        printf '\n--- %s: left out, it is slow (tests/run.sh slow)\n' "$name"
+        continue
     fi
     printf '\n--- %s: %s\n' "$name" "$(sed -n '2s/^# *//p' "$file")"
     before=$SECONDS

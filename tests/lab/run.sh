@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The lab: the real `envdoc` on this machine, with real Docker engines in the states that users find them in.
 #
-#     tests/lab/run.sh            all cases
+#     tests/lab/run.sh            all cases but those that say `# slow`
+#     ENVDOC_LAB_SLOW=yes tests/lab/run.sh   these too; `tests/run.sh slow` does this
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
@@ -26,7 +27,7 @@ skip_all() {
 
 if [ "$(id -u)" -ne 0 ]; then
     if sudo -n true 2>/dev/null; then
-        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_COUNTS="$counts" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
+        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_COUNTS="$counts" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
     fi
     skip_all "the lab needs root, or sudo without a password"
 fi
@@ -126,6 +127,7 @@ needed() {
     [ $# -gt 0 ] || set -- ''
     for pattern in "$@"; do
         for file in tests/lab/cases/*"$pattern"*.sh; do
+            if [ -z "$pattern${ENVDOC_LAB_SLOW:-}" ] && grep -q '^# slow' "$file"; then continue; fi
             if grep -q "^# needs:.*\b$word\b" "$file" 2>/dev/null; then return 0; fi
         done
     done
@@ -165,7 +167,7 @@ unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOM
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
     LAB_OLD="$repository/target/lab/base-old.tar" LAB_KEPT="$repository/target/lab" \
-    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" bash tests/lab/inside.sh "$@" </dev/null &
+    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
 for _ in $(seq 50); do
     own=$(readlink "/proc/$child/ns/mnt")

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Three hosts, the second one's engine newer: up, every container reaches every other, one node more or less, down
 # needs: fleet engine-26.1
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 newer=

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Faults of a cluster that has worked: engines that stop, die or come back, keys that others may read, a full disk
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 hosts_start 2 && image_on node1 || return 1

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # `up` builds the image and brings it through a registry; nodes over TCP with TLS, and over SSH as a user that is not root
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # An engine takes a registry without TLS only where it is told to.

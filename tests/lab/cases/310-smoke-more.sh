@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # The smoke test's rarer faults: a wrong pin, a small /dev/shm, an engine that dies, an old C library; and three nodes, of which one is slow
 # needs: fleet old
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # The image's own torch sums across two engines, and is told apart when it cannot
 # needs: fleet torch
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
