@@ -444,6 +444,11 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
     assert!(text(&output.stdout).starts_with("Nothing in "), "{}", text(&output.stdout));
     let (code, _) = refused(&["diagnose", "no/such.log"]);
     assert_eq!(code, 2);
+    // A file without a line tells nothing of the job.
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let output = envdoc(&["diagnose", &empty.path().to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("not one line"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -85,6 +85,9 @@ impl Args {
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
         };
         screen::print(&text)?;
+        if !diagnosis.failed() {
+            seen(&reads)?;
+        }
         Ok(u8::from(diagnosis.failed()))
     }
 
@@ -116,6 +119,18 @@ impl Args {
         }
         let Some(file) = &self.from else { return Ok(None) };
         Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default())))
+    }
+}
+
+/// That nothing was found tells nothing where nothing could be looked at.
+fn seen(reads: &[Read]) -> Result<(), Error> {
+    let unread: Vec<&str> = reads.iter().filter(|read| read.unread).map(|read| read.name.as_str()).collect();
+    if !unread.is_empty() {
+        return Err(Error::new(Kind::File, format!("could not be read: {}", unread.join(", "))));
+    }
+    match reads.iter().all(|read| read.lines == 0) {
+        true => Err(Error::new(Kind::File, "there was not one line to read: nothing is known of the job")),
+        false => Ok(()),
     }
 }
 

@@ -97,13 +97,17 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
     let name = "kernel log".to_owned();
     let log = match from {
         Some(file) => kernel_log::text(&*Snapshot::open(file)?.host()),
-        None => kernel_log::text(&Live::new(Instant::now() + KERNEL)),
+        None => kernel_log::whole(&Live::new(Instant::now() + KERNEL)),
     };
     Ok(match log {
         Fact::Known(log) => {
             let mut blocks = Blocks::new(&name, LIMITS);
             log.lines().for_each(|line| blocks.feed(format!("{}\n", record(line)).as_bytes()));
-            blocks.end()
+            let mut read = blocks.end();
+            if from.is_some() {
+                read.remarks.push("of a recorded machine: only the lines that its checks look at".into());
+            }
+            read
         }
         Fact::Absent => missing(name, "there is none".into()),
         Fact::Unknown(why) => missing(name, why),
@@ -112,7 +116,7 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
 
 /// A source that could not be read.
 fn missing(name: String, why: String) -> Read {
-    Read { name, remarks: vec![format!("not read: {why}")], ..Read::default() }
+    Read { name, unread: true, remarks: vec![format!("not read: {why}")], ..Read::default() }
 }
 
 /// A record of /dev/kmsg, `4,1234,12345678,-;words`, as dmesg shows it: `[12.345678] words`. Other lines stay as they are.

@@ -95,6 +95,14 @@ pub fn text(host: &dyn Host) -> Fact<String> {
     }
 }
 
+/// Every line of the log as dmesg shows it, where dmesg may; else [`text`], which keeps the records that checks look at.
+pub fn whole(host: &dyn Host) -> Fact<String> {
+    match host.run(&["dmesg"], Duration::from_secs(10)) {
+        Reading::Ran { status: Some(0), stdout, .. } if !stdout.trim().is_empty() => Fact::Known(stdout),
+        _ => text(host),
+    }
+}
+
 /// The log from the journal; else why it could not be read before.
 fn from_journal(host: &dyn Host, why: String) -> Fact<String> {
     let argv = ["journalctl", "-k", "-b", "-o", "short-iso", "--no-pager"];

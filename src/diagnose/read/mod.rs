@@ -83,6 +83,8 @@ pub struct Read {
     pub omitted: u64,
     /// What is odd about the source: "gzip ends early at byte …", "12 NUL bytes", "binary".
     pub remarks: Vec<String>,
+    /// It was asked for and could not be read; the remarks say why.
+    pub unread: bool,
 }
 
 /// Reads a source to its end.

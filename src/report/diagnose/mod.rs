@@ -9,6 +9,7 @@ use crate::diagnose::weigh::{Cause, Confidence, Diagnosis};
 /// What is known in a sentence where no cause is.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     let lines = match diagnosis.lines {
+        0 => return "Not one line was read.".into(),
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     };

@@ -100,6 +100,7 @@ builds "${request[@]}" --tag lab:request
 check_that "a request without a network: status 1" ended_with 1
 check_that "a request without a network: the step is named" grep -qE "failed at \[image [0-9]/[0-9]\] RUN" <<<"$answer"
 check_that "a request without a network: apt's words" grep -qi "unable to\|could not resolve\|temporary failure" <<<"$answer"
+check_that "a request without a network: what that means" grep -qE "root cause|candidate" <<<"$answer"
 check_that "a request without a network: no image" eval '! docker inspect lab:request >/dev/null 2>&1'
 builds "${request[@]}" --builder classic
 check_that "a request that needs BuildKit is not given to the classic builder" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
@@ -116,6 +117,13 @@ check_that "classic builder: the report says so" grep -q "(classic builder of Do
 check_that "classic builder: and what came from the cache" eval 'builds --builder classic --file "$context/Dockerfile" "$context"; grep -qE "[1-9] from the cache" <<<"$answer"'
 builds --builder classic --file "$LAB/Secret" "$context" --ca-cert "$LAB/ca.crt"
 check_that "classic builder: certificates are refused, not dropped" eval 'ended_with 2 && grep -q "need BuildKit" <<<"$error"'
+docker run --name talker lab:base sh -c 'echo epoch 1; echo "OSError: [Errno 28] No space left on device" >&2; exit 1' >/dev/null 2>&1
+envdoc diagnose --container talker
+check_that "diagnose --container: status 1" ended_with 1
+check_that "diagnose --container: the cause" grep -q "root cause disk-full" <<<"$answer"
+docker rm talker >/dev/null
+envdoc diagnose --container talker
+check_that "diagnose --container: one that is not there: status 2" ended_with 2
 engine_stop
 builds --file "$context/Dockerfile" "$context"
 check_that "no engine: status 2" ended_with 2
