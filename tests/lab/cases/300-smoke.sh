@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # The smoke test across two engines: a healthy run, and what breaks on each rung of its ladder
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
