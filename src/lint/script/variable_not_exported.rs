@@ -3,6 +3,7 @@
 use crate::catalog::variables::{self, Status};
 use crate::lint::read::script::Script;
 use crate::lint::rule::{Found, Judge, Rule, Severity, named};
+use crate::lint::variables::SET_BY_LAUNCHERS;
 
 /// The rule.
 pub const RULE: Rule = Rule {
@@ -73,17 +74,6 @@ fn is_read(name: &str) -> bool {
         matches!(row.status, Status::Current | Status::Deprecated)
             && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
     };
-    let own = [
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "NODE_RANK",
-        "GROUP_RANK",
-        "MAX_JOBS",
-        "CUDA_HOME",
-    ];
-    variables::variable(name).is_some_and(read) && !own.contains(&name)
+    let own = SET_BY_LAUNCHERS.contains(&name) || ["MAX_JOBS", "CUDA_HOME"].contains(&name);
+    variables::variable(name).is_some_and(read) && !own
 }

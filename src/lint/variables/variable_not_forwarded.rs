@@ -1,5 +1,6 @@
 //! A variable does not reach the ranks that are started on other machines.
 
+use super::SET_BY_LAUNCHERS;
 use crate::catalog::variables;
 use crate::lint::read::settings::{Held, Launch, Settings};
 use crate::lint::rule::{Found, Judge, Kind, Rule, Severity, named};
@@ -81,16 +82,6 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 fn is_of_the_stack(name: &str) -> bool {
-    let set_by_launchers = [
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "NODE_RANK",
-        "GROUP_RANK",
-    ];
     let shells = [
         "PATH",
         "LD_LIBRARY_PATH",
@@ -106,7 +97,7 @@ fn is_of_the_stack(name: &str) -> bool {
         || name.to_ascii_uppercase().ends_with("_PROXY")
         || name.starts_with("OMPI_");
     variables::variable(name).is_some()
-        && !set_by_launchers.contains(&name)
+        && !SET_BY_LAUNCHERS.contains(&name)
         && !shells.contains(&name)
         && !build
 }

@@ -106,22 +106,20 @@ pub struct FailureEntry {
     pub says: String,
     /// What these lines are known to mean, as `envdoc diagnose` tells it; the first is the root cause.
     pub causes: Vec<CauseEntry>,
+    /// The same, as the text shows it.
+    #[serde(skip)]
+    diagnosis: Diagnosis,
 }
 
 impl FailureEntry {
-    /// A failure, with what its lines are known to mean.
+    /// A failure, with what its lines are known to mean. Those of a proof that fails are envdoc's own.
     pub fn new(phase: &str, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
-        let mut failure = FailureEntry { phase: phase.into(), step, last_lines, says, causes: Vec::new() };
-        failure.causes = diagnose::json::report(&failure.diagnosis()).causes;
-        failure
-    }
-
-    /// What the lines and the words mean. Of a proof that fails they are envdoc's own.
-    fn diagnosis(&self) -> Diagnosis {
-        match self.phase.as_str() {
+        let diagnosis = match phase {
             "proof" => Diagnosis::default(),
-            _ => weigh::text("build", &format!("{}\n{}\n", self.last_lines.join("\n"), self.says)),
-        }
+            _ => weigh::text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+        };
+        let causes = diagnose::json::report(&diagnosis).causes;
+        FailureEntry { phase: phase.into(), step, last_lines, says, causes, diagnosis }
     }
 }
 

@@ -60,7 +60,7 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
     for line in failure.says.lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let means = diagnose::text::brief(&failure.diagnosis(), layout);
+    let means = diagnose::text::brief(&failure.diagnosis, layout);
     if !means.is_empty() {
         let _ = write!(text, "\n{means}");
     }
