@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::read::config::World;
 use super::read::dockerfile::Context;
+use super::read::hostfile::Names;
 use super::rule::Kind;
 use crate::facts::Facts;
 
@@ -31,6 +32,8 @@ pub struct File {
     pub facts: Option<Rc<Facts>>,
     /// How many ranks a run has, where that was said.
     pub world: Option<World>,
+    /// Of a hostfile: which of its names this machine resolves.
+    pub names: Names,
 }
 
 /// A compose file over another one.
@@ -66,6 +69,7 @@ impl File {
             folder: String::new(),
             facts: None,
             world: None,
+            names: Names::new(),
         }
     }
 

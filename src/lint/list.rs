@@ -87,6 +87,7 @@ pub const RULES: &[&Rule] = &[
     &deepspeed_buckets_too_large::RULE,
     &deepspeed_fp16_on_newer_cards::RULE,
     &hostfile_invalid::RULE,
+    &hostfile_name_unresolved::RULE,
     &hostfile_slots_differ::RULE,
     &daemon_json_refused::RULE,
     &toolkit_config_refused::RULE,

@@ -85,7 +85,9 @@ impl Content {
                 content.script = Some(read);
             }
             Kind::DeepspeedConfig => content.config = Some(config(file)),
-            Kind::Hostfile => content.hostfile = Some(Hostfile::read(&file.text)),
+            Kind::Hostfile => {
+                content.hostfile = Some(Hostfile { names: file.names.clone(), ..Hostfile::read(&file.text) });
+            }
             // What pip would install, whatever the image.
             Kind::Requirements => content.dockerfile = Some(requirements(file)),
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {

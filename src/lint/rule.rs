@@ -242,7 +242,8 @@ pub const fn named(name: &'static str, text: &'static str) -> Example {
     Example { name, text, beside: &[] }
 }
 
-/// A file with others beside it as an example: `server.json` stands for facts of a machine, made up of what is written in it.
+/// A file with others beside it as an example: `server.json` stands for the recorded machine that it names, `names`
+/// for what a machine knows of names.
 pub const fn named_with(
     name: &'static str,
     text: &'static str,

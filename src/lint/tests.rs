@@ -23,6 +23,11 @@ fn file(example: &Example) -> File {
         file.facts = Some(Rc::new(facts(machine)));
         return file;
     }
+    if let Some((_, names)) = example.beside.iter().find(|(name, _)| *name == "names") {
+        let names = names.lines().filter_map(|line| line.split_once(' '));
+        file.names = names.map(|(name, known)| (name.to_owned(), known == "yes")).collect();
+        return file;
+    }
     let beside = example.beside.iter();
     if matches!(kind, Kind::Compose | Kind::DeepspeedConfig) {
         let over = beside.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });

@@ -1,13 +1,82 @@
 //! The running environment, and the files of this machine that set it.
 #![expect(clippy::disallowed_methods, reason = "files that --here asks for")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::facts::{Fact, Facts};
+use crate::host::live::Live;
+use crate::host::{Ask, Host, Reading};
 use crate::lint::file::{HERE, kind_of_name};
+use crate::lint::read::hostfile::Hostfile;
 use crate::lint::{File, Kind};
 use crate::report::file;
+
+/// How long all the names of hostfiles may take.
+const NAMES: Duration = Duration::from_secs(4);
+/// How many are looked up at a time.
+const AT_A_TIME: usize = 32;
+
+/// Looks up the names of hostfiles, as ssh would.
+pub fn names(files: &mut [File]) {
+    let host = Live::new(Instant::now() + NAMES);
+    for file in files.iter_mut().filter(|file| file.kind == Kind::Hostfile) {
+        let read = Hostfile::read(&file.text);
+        let wanted: BTreeSet<&str> =
+            read.hosts().map(|(_, name)| name).filter(|name| is_name(name)).collect();
+        let wanted: Vec<&str> = wanted.into_iter().collect();
+        for some in wanted.chunks(AT_A_TIME) {
+            thread::scope(|scope| {
+                let asked: Vec<_> =
+                    some.iter().map(|name| (*name, scope.spawn(|| known(&host, name)))).collect();
+                for (name, answer) in asked {
+                    if let Ok(Some(known)) = answer.join() {
+                        file.names.insert(name.to_owned(), known);
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// Whether it can be a name; what cannot is no word for a command line.
+fn is_name(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-:".contains(letter))
+}
+
+/// Whether the address of a name is known here; nothing where that cannot be told.
+fn known(host: &Live, name: &str) -> Option<bool> {
+    let name = match host.ask(Ask::Run(&["ssh", "-G", name], NAMES)) {
+        Reading::Ran { status: Some(0), stdout, .. } => reached(&stdout)?,
+        Reading::Absent => name.to_owned(),
+        _ => return None,
+    };
+    // getent(1): 2 is "one or more supplied key could not be found".
+    match host.ask(Ask::Run(&["getent", "ahosts", &name], NAMES)) {
+        Reading::Ran { status: Some(0), .. } => Some(true),
+        Reading::Ran { status: Some(2), .. } => Some(false),
+        _ => None,
+    }
+}
+
+/// The name that ssh looks up itself; nothing where another machine does.
+///
+/// ```text
+/// host gpu1
+/// hostname 10.0.0.1
+/// proxyjump login
+/// ```
+fn reached(options: &str) -> Option<String> {
+    let mut options = options.lines().filter_map(|line| line.split_once(' '));
+    if options.clone().any(|(key, value)| matches!(key, "proxyjump" | "proxycommand") && value != "none") {
+        return None;
+    }
+    options.find(|(key, _)| *key == "hostname").map(|(_, name)| name.to_owned())
+}
 
 /// What shells, NCCL and DeepSpeed read, below `/`.
 const FILES: &[&str] = &["/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/nccl.conf"];
@@ -42,4 +111,28 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_behind_another_machine_are_looked_up_there() {
+        // `ssh -G` of OpenSSH 9.2.
+        let plain = "host gpu1\nuser root\nhostname 10.0.0.1\nport 22\nproxycommand none\n";
+        assert_eq!(reached(plain).as_deref(), Some("10.0.0.1"));
+        assert_eq!(reached("host gpu1\nhostname gpu1\nproxyjump login\n"), None);
+    }
+
+    #[test]
+    fn this_machine_knows_itself_and_no_name_that_is_reserved() {
+        // RFC 6761: `invalid.` names nothing. A resolver that does not answer leaves it unknown.
+        let mut files =
+            [File::new("hostfile", "localhost slots=1\nnode.invalid slots=1\n-x slots=1\n", Kind::Hostfile)];
+        names(&mut files);
+        assert_eq!(files[0].names.get("localhost"), Some(&true));
+        assert_ne!(files[0].names.get("node.invalid"), Some(&true));
+        assert_eq!(files[0].names.get("-x"), None);
+    }
 }

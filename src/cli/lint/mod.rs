@@ -22,7 +22,7 @@ use crate::report::{self, file, screen};
 
 /// Name what will fail in Dockerfiles, compose or stack files, and the settings of training, before anything is built or started.
 ///
-/// Looks at the files alone, offline: nothing is built, run, pulled or asked. Requirements files that a Dockerfile copies and installs,
+/// Looks at the files alone, offline: nothing is built, run, pulled or asked (but with --here). Requirements files that a Dockerfile copies and installs,
 /// and the env files of compose services, are read with it. What it cannot understand (variables that only the build or the running
 /// shell knows, programs that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for
 /// the whole file, else for the instruction or line below or beside it.
@@ -41,7 +41,7 @@ pub struct Args {
     file: Vec<PathBuf>,
 
     /// Also judge the running environment and what sets it on this machine: /etc/environment, /etc/profile, ~/.bashrc, nccl.conf,
-    /// .deepspeed_env; and everything against the facts of this machine.
+    /// .deepspeed_env; everything against the facts of this machine; and the names of hostfiles against what this machine resolves.
     #[arg(long)]
     here: bool,
 
@@ -154,6 +154,7 @@ impl Args {
         }
         let (_, facts) = super::look(None, HERE, Expected::default())?;
         here::add(&facts, files)?;
+        here::names(files);
         Ok(Some(facts))
     }
 

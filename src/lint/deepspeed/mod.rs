@@ -7,4 +7,5 @@ pub mod deepspeed_fp16_on_newer_cards;
 pub mod deepspeed_key_unknown;
 pub mod deepspeed_settings_contradict;
 pub mod hostfile_invalid;
+pub mod hostfile_name_unresolved;
 pub mod hostfile_slots_differ;

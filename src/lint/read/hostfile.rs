@@ -18,14 +18,31 @@ pub struct Line {
 pub struct Hostfile {
     /// Its lines, without comments and empty ones.
     pub lines: Vec<Line>,
+    /// What this machine knows of the names, as far as it was asked.
+    pub names: Names,
 }
+
+/// For names whether this machine can tell their address; one that is missing was not asked, or the answer is not known.
+pub type Names = std::collections::BTreeMap<String, bool>;
 
 impl Hostfile {
     /// Reads a hostfile; DeepSpeed's own pattern is `^(\S+)\s+slots=(\d+)`.
     pub fn read(text: &str) -> Hostfile {
         let lines = text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect() }
+        Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect(), names: Names::new() }
+    }
+
+    /// The names of the hosts that a launcher of any kind reads.
+    pub fn hosts(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.lines.iter().filter(|line| line.host.is_some() || line.mpi).filter_map(|line| {
+            let name = match &line.host {
+                Some((name, _)) => name,
+                // MPICH's `node1:8`.
+                None => line.text.split([':', ' ', '\t']).next()?,
+            };
+            Some((line.line, name.rsplit_once('@').map_or(name, |(_, host)| host)))
+        })
     }
 
     /// The slots of all hosts, where every line can be read.
