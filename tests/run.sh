@@ -115,6 +115,13 @@ if ! command -v hadolint >/dev/null && [ -z "${ENVDOC_HADOLINT:-}" ]; then
 fi
 "${ENVDOC_HADOLINT:-hadolint}" --version || true
 
+if [ "${1:-}" = slow ]; then
+    section "The real libnccl (some 300 MB)"
+    install_missing python3:python3 || true
+    [ -d target/nccl ] || { python3 -m venv target/nccl && target/nccl/bin/python -m pip install -q nvidia-nccl-cu12; } >/dev/null 2>&1 ||
+        { rm -rf target/nccl && echo "nvidia-nccl-cu12 cannot be installed"; }
+fi
+
 section "Unit and integration tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -11,8 +11,10 @@ use crate::error::{Error, Kind};
 use crate::report::smoke::{self as report, page, plot};
 use crate::report::text::Layout;
 use crate::report::{file, json, screen};
-use crate::smoke::ladder::{self, Options};
+use crate::smoke::ladder::{self, Options, When};
 use crate::smoke::local::Local;
+use crate::smoke::nccl::rungs;
+use crate::smoke::nccl::workers::Site;
 use crate::smoke::nccl_log::Wish;
 use crate::smoke::outcome::{Outcome, Verdict};
 use crate::smoke::{bandwidth, baseline, cluster};
@@ -42,6 +44,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "2", value_parser = ranks, requires = "local")]
     ranks: usize,
 
+    /// NCCL on so many GPUs of this machine, in place of ranks over the loopback.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), requires = "local", conflicts_with = "ranks")]
+    gpus: Option<u32>,
+
     /// Sizes in bytes: every power of two between two, or a list: 4K,1M,64M.
     #[arg(long, value_name = "SIZES", default_value = bandwidth::SIZES)]
     sizes: String,
@@ -62,12 +68,18 @@ pub struct Args {
     #[arg(long)]
     pairs: bool,
 
+    /// Have NCCL sum on every GPU, one rank each, with the libnccl that the image's torch would load; unless said, where the containers have GPUs.
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_value = "auto",
+        default_missing_value = "always", conflicts_with = "local")]
+    nccl: When,
+
     /// Have the image's own torch do an all-reduce too: with NCCL where it sees GPUs, else with Gloo, one process for each slot.
     #[arg(long, conflicts_with = "local")]
     torch: bool,
 
-    /// The transport that NCCL must use, as its own log tells: implies --torch. InfiniBand that is there and unused is a failure without it too.
-    #[arg(long, value_name = "TRANSPORT", value_enum, conflicts_with = "local")]
+    /// The transport that NCCL must use, as its own log tells: implies --nccl=always. InfiniBand that is there and unused is a failure without
+    /// it too.
+    #[arg(long, value_name = "TRANSPORT", value_enum)]
     expect_transport: Option<Wish>,
 
     /// Keep this run, if it is good, to hold later ones against.
@@ -121,18 +133,30 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
+        if self.local && self.gpus.is_none() && self.expect_transport.is_some() {
+            return Err(Error::new(
+                Kind::Usage,
+                "--expect-transport is about NCCL, and ranks over the loopback have none",
+            )
+            .hint("`envdoc smoke --local --gpus N` has NCCL sum on N GPUs of this machine"));
+        }
         let options = Options {
             sizes,
             iterations: self.iterations.map(|count| count as usize),
             deadline: self.timeout,
             stall: self.stall,
             pairs: self.pairs,
-            torch: self.torch || self.expect_transport.is_some(),
+            nccl: if self.expect_transport.is_some() { When::Always } else { self.nccl },
+            torch: self.torch,
             transport: self.expect_transport,
             corrupt: self.corrupt,
         };
         let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
-        let mut outcome = if self.local { self.local(&options) } else { self.cluster(&options) }?;
+        let mut outcome = match (self.local, self.gpus) {
+            (true, Some(gpus)) => local_gpus(gpus as usize, &options),
+            (true, None) => self.local(&options),
+            (false, _) => self.cluster(&options),
+        }?;
         if let Some((path, kept)) = &kept
             && outcome.verdict != Verdict::Failed
         {
@@ -207,6 +231,21 @@ impl Args {
             Format::Markdown => report::markdown(outcome),
             Format::Text => report::text::report(outcome, &Layout::of_screen(self.verbose)),
         })
+    }
+}
+
+/// NCCL on the GPUs of this machine.
+fn local_gpus(gpus: usize, options: &Options) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::new((0..gpus).map(|gpu| format!("GPU {gpu}")).collect());
+    outcome.transport = "nccl".into();
+    let runtime = runtime()?;
+    let tell = telling();
+    let climbing = rungs::climb(&Site::Local, Some(gpus), options, &tell, &mut outcome);
+    let climbed = runtime.block_on(until_interrupted(climbing));
+    runtime.shutdown_background();
+    match climbed {
+        Some(_) => Ok(outcome),
+        None => Err(interruption(&[])),
     }
 }
 

@@ -114,7 +114,12 @@ pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), S
 /// Starts a worker that was brought into a container which runs.
 pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, String> {
     let (silence, folder) = (SILENCE.as_secs().to_string(), format!("/{}", Bundle::NAME));
-    let argv = bundle.command("/", &["worker", "--silence", &silence, "--and-remove", &folder]);
+    worker(engine, name, bundle.command("/", &["worker", "--silence", &silence, "--and-remove", &folder]))
+        .await
+}
+
+/// Starts a worker by a command of one's own.
+pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Session, String> {
     let running = start(engine, name, &Command { argv, input: true, ..Command::default() }).await?;
     let (reader, mut pipe) = tokio::io::duplex(PIPE);
     let mut output = running.output;

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 
-use super::ladder::{Ladder, Options, Place, Tell};
+use super::ladder::{Ladder, Options, Place, Tell, When};
+use super::nccl;
 use super::outcome::{Ends, Outcome};
 use super::torch;
 use crate::cluster::causes;
 use crate::cluster::crowd;
 use crate::cluster::inside::{self, Inside, Tried};
-use crate::cluster::plan::{ClusterPlan, Node};
+use crate::cluster::plan::{ClusterPlan, Gpus, Node};
 use crate::cluster::problem::Problem;
 use crate::engine::container;
 use crate::engine::docker::Engine;
@@ -69,9 +70,8 @@ pub async fn climb(
         Ok(()) => {
             let passed = site.packets(&inside, &mut ladder.outcome).await.is_ok()
                 && site.ssh(&inside, &mut ladder.outcome).await.is_ok();
-            if passed && ladder.sums().await.is_ok() && options.torch {
-                tell("torch", "the image's own torch sums");
-                let _ = torch::reduce(&inside, options.transport, mark, &mut ladder.outcome).await;
+            if passed && ladder.sums().await.is_ok() {
+                let _ = site.programs(&inside, mark, &mut ladder.outcome).await;
             }
         }
         Err(Ends) => site.why(&inside, &mut ladder.outcome, "tcp").await,
@@ -113,6 +113,35 @@ struct Site<'s> {
 }
 
 impl Site<'_> {
+    /// What training uses: NCCL on the GPUs, the image's torch.
+    async fn programs(&self, inside: &[Inside<'_>], mark: &str, outcome: &mut Outcome) -> Result<(), Ends> {
+        let (options, tell) = (self.options, self.tell);
+        if self.nccl(inside).await {
+            let site = nccl::workers::Site::Cluster { inside, bundle: self.bundle };
+            nccl::rungs::climb(&site, None, options, tell, outcome).await?;
+        }
+        if options.torch {
+            tell("torch", "the image's own torch sums");
+            torch::reduce(inside, options.transport, mark, outcome).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether NCCL is to be tried: where a container is given GPUs, or sees some.
+    async fn nccl(&self, inside: &[Inside<'_>]) -> bool {
+        match self.options.nccl {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => {
+                let given = self.plan.nodes.iter().any(|node| node.gpus != Gpus::None);
+                let look = |one| async move {
+                    nccl::workers::ground(one).await.is_ok_and(|ground| ground.devices > 0)
+                };
+                given || join_all(inside.iter().map(look)).await.contains(&true)
+            }
+        }
+    }
+
     /// What must hold before anybody connects.
     async fn foot<'w>(
         &self,

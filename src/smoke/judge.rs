@@ -18,6 +18,39 @@ const STRAGGLES: f64 = 2.5;
 /// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN give 0.114 GB/s; a tenth less.
 const GIGABIT: f64 = 0.1e9;
 
+/// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
+const SMALLER: f64 = 0.8;
+/// Below so many bytes an all-reduce of GPUs is a matter of latency, and nothing is demanded.
+const LARGE: usize = 256 << 20;
+
+/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the InfiniBand cards of one, whose ports have
+/// these rates in Gbit/s. `None` where nothing is known, or the data is too small to tell.
+pub fn expected_of_nccl(
+    gpu: &str,
+    nodes: usize,
+    ranks: usize,
+    rates: &[u32],
+    bytes: usize,
+) -> Option<(f64, String)> {
+    if bytes < LARGE || nodes == 0 {
+        return None;
+    }
+    if nodes == 1 {
+        let count = u32::try_from(ranks).ok()?;
+        let row = expected_bandwidth::gpus(gpu, count)?;
+        return Some((row.busbw * 1e9 * SMALLER * row.tolerance, format!("{count} {}", row.gpu)));
+    }
+    let card = |rate: &u32| {
+        let link = expected_bandwidth::link(Kind::Infiniband, *rate)?;
+        Some(link.carries * 1e9 * link.tolerance?)
+    };
+    let cards: Vec<f64> = rates.iter().map(card).collect::<Option<_>>()?;
+    // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
+    let used = cards.len().min(ranks / nodes);
+    (used > 0)
+        .then(|| (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand cards a node")))
+}
+
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
     let reasons: Vec<(String, &str)> =

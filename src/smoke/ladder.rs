@@ -55,12 +55,25 @@ pub struct Options {
     pub stall: Duration,
     /// Whether every pair of ranks is tried alone, whatever comes before.
     pub pairs: bool,
+    /// Whether NCCL sums on the GPUs too.
+    pub nccl: When,
     /// Whether the image's own torch sums too.
     pub torch: bool,
     /// The transport that NCCL should use then.
     pub transport: Option<super::nccl_log::Wish>,
     /// A test's: rank and element of which a byte is turned.
     pub corrupt: Option<(usize, usize)>,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum When {
+    /// Where there is what it needs.
+    Auto,
+    /// In any case: what it needs and is not there is a failure.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 /// What is told while it goes on: the rung, and what is done on it.

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Read {
@@ -97,7 +99,7 @@ pub enum Wish {
 }
 
 /// What may keep NCCL from InfiniBand, as seen in a container.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Infiniband {
     /// Devices of the machine: `/sys/class/infiniband`.
     pub devices: Vec<String>,

@@ -25,10 +25,45 @@ pub struct Outcome {
     pub links: Vec<f64>,
     /// What was seen of the network beside its bandwidth.
     pub network: Network,
+    /// What NCCL did on the GPUs; `None` where it was not tried.
+    pub nccl: Option<Nccl>,
+    /// What programs of the rung that broke have written: the cause may be in it.
+    pub captured: Vec<Captured>,
     /// What else should be known.
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
+}
+
+/// What NCCL did on the GPUs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Nccl {
+    /// The ranks, one for each GPU.
+    pub ranks: Vec<NcclRank>,
+    /// The sizes that were measured, in order.
+    pub results: Vec<Measured>,
+}
+
+/// A rank on a GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NcclRank {
+    /// Its node.
+    pub node: String,
+    /// Which of the node's GPUs.
+    pub device: usize,
+    /// The GPU.
+    pub gpu: super::nccl::Gpu,
+    /// The library.
+    pub library: super::nccl::Loaded,
+}
+
+/// The output of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Whose: `torch on node2`.
+    pub from: String,
+    /// Its lines.
+    pub lines: Vec<String>,
 }
 
 /// What was seen of the network beside its bandwidth.
@@ -64,6 +99,8 @@ impl Outcome {
             expected: None,
             links: Vec::new(),
             network: Network::default(),
+            nccl: None,
+            captured: Vec::new(),
             remarks: Vec::new(),
             fix: Vec::new(),
         }

@@ -1,5 +1,5 @@
 # The all-reduce of envdoc smoke by the image's own torch: one process a rank. The last line that it prints is its result.
-import ctypes.util, glob, json, os, resource, sys, threading, time
+import ctypes.util, glob, json, os, resource, sys, threading, time, traceback
 
 rank, world, seconds, elements = (int(word) for word in sys.argv[1:5])
 # Whatever hangs ends here.
@@ -87,6 +87,9 @@ except BaseException as error:
         words = str(error).strip().splitlines()
         result["failed"] = "%s: %s: %s" % (stage, type(error).__name__, words[0] if words else "")
         say()
+    # The whole of it is what diagnosis reads.
+    traceback.print_exc()
+    sys.stderr.flush()
     raise SystemExit(1)
 # What torch's threads do at the end is not asked for.
 sys.stdout.flush()

@@ -9,10 +9,9 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::bandwidth::{bus, median};
-use super::judge::rate;
+use super::judge::{expected_of_nccl, rate};
 use super::nccl_log::{self, Infiniband, Wish};
-use super::outcome::{Ends, Outcome, Verdict};
-use crate::catalog::expected_bandwidth::{self, Kind};
+use super::outcome::{Captured, Ends, Outcome, Verdict};
 use crate::cluster::crowd::{self, Job};
 use crate::cluster::inside::Inside;
 use crate::engine::docker::Engine;
@@ -27,8 +26,6 @@ const ELEMENTS: usize = 16 << 20;
 const SECONDS: u64 = 120;
 /// Whatever its python is called.
 const START: &str = r#"for name in python python3; do command -v "$name" >/dev/null 2>&1 && exec "$name" -c "$@"; done; echo "no python in this image" >&2; exit 127"#;
-/// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
-const SMALLER: f64 = 0.8;
 /// Lines of NCCL that are kept.
 const LINES: usize = 20_000;
 
@@ -188,6 +185,11 @@ fn told(
     let failed: Vec<_> = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
     if !failed.is_empty() {
         outcome.verdict = Verdict::Failed;
+        let captured = |(node, lines): (&String, &Vec<String>)| Captured {
+            from: format!("torch on {node}"),
+            lines: lines.iter().filter(|line| !line.starts_with("ENVDOC ")).cloned().collect(),
+        };
+        outcome.captured.extend(lines.iter().map(captured));
         return outcome.rung("torch", start, failed, "");
     }
     let wrong: Vec<_> = results
@@ -207,23 +209,12 @@ fn told(
     passed(&results, wish, lines, start, outcome)
 }
 
-/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the InfiniBand cards of one.
-fn expected(first: &Said, results: &[(String, Said)]) -> Option<(f64, String)> {
+/// What NCCL should reach at least, where that is known.
+fn expected(first: &Said, results: &[(String, Said)], bytes: usize) -> Option<(f64, String)> {
     let nodes: BTreeSet<&String> = results.iter().map(|(node, _)| node).collect();
-    if nodes.len() == 1 {
-        let count = u32::try_from(results.len()).ok()?;
-        let row = expected_bandwidth::gpus(first.device.as_deref()?, count)?;
-        return Some((row.busbw * 1e9 * SMALLER * row.tolerance, format!("{count} {}", row.gpu)));
-    }
-    let cards = first.infiniband.rates.iter().map(|rate| {
-        let link = expected_bandwidth::link(Kind::Infiniband, rate.parse::<f64>().ok()? as u32)?;
-        Some(link.carries * 1e9 * link.tolerance?)
-    });
-    let cards: Vec<f64> = cards.collect::<Option<_>>()?;
-    // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
-    let used = cards.len().min(results.len() / nodes.len());
-    (used > 0)
-        .then(|| (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand cards a node")))
+    let rates = first.infiniband.rates.iter().map(|rate| rate.parse::<f64>().ok().map(|rate| rate as u32));
+    let rates: Vec<u32> = rates.collect::<Option<_>>()?;
+    expected_of_nccl(first.device.as_deref()?, nodes.len(), results.len(), &rates, bytes)
 }
 
 fn passed(
@@ -278,7 +269,7 @@ fn passed(
         return outcome.rung("transport", start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
-    if let Some((least, from)) = expected(first, results).filter(|(least, _)| reached < *least) {
+    if let Some((least, from)) = expected(first, results, bytes).filter(|(least, _)| reached < *least) {
         outcome.verdict = Verdict::Slow;
         outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
     }

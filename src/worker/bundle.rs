@@ -55,14 +55,26 @@ impl Bundle {
 
     /// How the program is started where the tar was unpacked below `directory`.
     pub fn command(&self, directory: &str, arguments: &[&str]) -> Vec<String> {
+        self.command_with(directory, "", arguments)
+    }
+
+    /// [`Bundle::command`], where libraries of the image are loaded too: `more` are folders to look for them in, with `:` between them.
+    pub fn command_with(&self, directory: &str, more: &str, arguments: &[&str]) -> Vec<String> {
         let own = format!("{}/{}", directory.trim_end_matches('/'), Self::NAME);
         let mut command = Vec::new();
         if let Some(loader) = &self.loader {
-            command.extend([format!("{own}/{loader}"), "--library-path".into(), own.clone()]);
+            let folders = if more.is_empty() { own.clone() } else { format!("{own}:{more}") };
+            command.extend([format!("{own}/{loader}"), "--library-path".into(), folders]);
         }
-        command.push(format!("{own}/envdoc"));
-        command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        command.extend(self.plain(directory, arguments));
         command
+    }
+
+    /// How the program is started on the C library of the image, which must not be older than the one that was brought.
+    pub fn plain(&self, directory: &str, arguments: &[&str]) -> Vec<String> {
+        let own = format!("{}/{}", directory.trim_end_matches('/'), Self::NAME);
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned());
+        std::iter::once(format!("{own}/envdoc")).chain(arguments).collect()
     }
 }
 

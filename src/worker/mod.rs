@@ -113,6 +113,8 @@ pub enum Task {
     },
     /// The work of a rank of the smoke test; [`Answer::Rank`].
     Rank(crate::smoke::rank::Task),
+    /// The work of a rank of NCCL's all-reduce; [`Answer::Nccl`].
+    Nccl(crate::smoke::nccl::Task),
     /// Closes a listener; [`Answer::Stopped`].
     Stop {
         /// The `id` of its request.
@@ -205,6 +207,8 @@ pub enum Answer {
     Digest(Digest),
     /// Of [`Task::Rank`].
     Rank(crate::smoke::rank::Answer),
+    /// Of [`Task::Nccl`].
+    Nccl(crate::smoke::nccl::Answer),
     /// Of [`Task::Stop`].
     Stopped,
     /// It could not be done.

@@ -12,7 +12,7 @@ use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest,
 use super::{mtu, tcp, udp};
 use crate::error::{Error, Kind};
 use crate::report::screen;
-use crate::smoke::rank;
+use crate::smoke::{nccl, rank};
 
 /// The longest that a task may take, in seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -39,6 +39,7 @@ pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
     runtime.block_on(work(requests, silence.unwrap_or(Duration::from_secs_f64(SECONDS_MAX))));
     // A resolver that hangs is not waited for.
     runtime.shutdown_background();
+    nccl::rank::end_surely();
     Ok(())
 }
 
@@ -138,6 +139,7 @@ async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer 
         Task::Identity => Ok(Answer::Identity(machine::identity())),
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
         Task::Rank(task) => Ok(Answer::Rank(rank::answer(task, deadline).await)),
+        Task::Nccl(task) => Ok(Answer::Nccl(nccl::rank::answer(task, deadline).await)),
         Task::Stop { .. } => Ok(Answer::Stopped),
     };
     answer.unwrap_or_else(Answer::Failed)

@@ -8,8 +8,11 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::diagnose::{self, json::CauseEntry};
+use crate::diagnose::read;
+use crate::diagnose::weigh::{self, Diagnosis};
 use crate::error::{Error, Kind};
-use crate::smoke::outcome::{Outcome, Status};
+use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, Status};
 use crate::smoke::pairs::Pair;
 
 /// Version of the format.
@@ -49,10 +52,48 @@ pub struct SmokeReport {
     pub own_seconds: Vec<f64>,
     /// What pairs of ranks carried alone; empty where they were not tried.
     pub pairs: Vec<PairEntry>,
+    /// What NCCL did on the GPUs; null where it was not tried.
+    pub nccl: Option<NcclEntry>,
+    /// What the output of the rung that broke is known to mean, as `envdoc diagnose` tells it; the first is the root cause.
+    pub causes: Vec<CauseEntry>,
     /// What else should be known.
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
+}
+
+/// NCCL on the GPUs, driven by envdoc itself.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclEntry {
+    /// The ranks, one for each GPU, in their order.
+    pub ranks: Vec<NcclRankEntry>,
+    /// The sizes that were measured, in order.
+    pub results: Vec<ResultEntry>,
+}
+
+/// A rank on a GPU.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclRankEntry {
+    /// Its node.
+    pub node: String,
+    /// Which of the GPUs that the node's container sees, from 0.
+    pub device: usize,
+    /// `NVIDIA H100 80GB HBM3`.
+    pub gpu: String,
+    /// `9.0`.
+    pub compute_capability: String,
+    /// Version of the kernel module; null where /proc does not tell.
+    pub driver: Option<String>,
+    /// The CUDA version that the driver's library is for.
+    pub cuda: String,
+    /// Bytes of the GPU's memory that were free.
+    pub free_bytes: usize,
+    /// The libnccl that was loaded.
+    pub library: String,
+    /// Why it was that one.
+    pub library_from: String,
+    /// Its version, by its own word.
+    pub nccl: String,
 }
 
 /// A pair of ranks.
@@ -86,7 +127,8 @@ pub struct ConnectEntry {
 /// A rung of the ladder.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
-    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `torch`, `transport`.
+    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`,
+    /// `communicator`, `nccl-all-reduce`, `nccl-bandwidth`, `transport`, `torch`, `deepspeed`.
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,
@@ -143,17 +185,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
                 says: phase.says.clone(),
             })
             .collect(),
-        results: outcome
-            .results
-            .iter()
-            .map(|result| ResultEntry {
-                bytes: result.bytes,
-                seconds: result.seconds,
-                algbw_gbps: result.algorithm / 1e9,
-                busbw_gbps: result.bus / 1e9,
-                correct: result.wrong == 0,
-            })
-            .collect(),
+        results: outcome.results.iter().map(measured).collect(),
         transport: outcome.transport.clone(),
         expected: outcome.expected.as_ref().map(|expected| ExpectedEntry {
             busbw_gbps: expected.bus / 1e9,
@@ -170,8 +202,48 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
         pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
+        nccl: outcome.nccl.as_ref().map(nccl),
+        causes: diagnose::json::report(&causes(outcome)).causes,
         remarks: outcome.remarks.clone(),
         fix: outcome.fix.clone(),
+    }
+}
+
+/// What the output of the rung that broke is known to mean.
+pub fn causes(outcome: &Outcome) -> Diagnosis {
+    let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
+    match outcome.captured.is_empty() {
+        true => Diagnosis::default(),
+        false => weigh::weigh(&outcome.captured.iter().map(read).collect::<Vec<_>>(), None),
+    }
+}
+
+fn measured(result: &Measured) -> ResultEntry {
+    ResultEntry {
+        bytes: result.bytes,
+        seconds: result.seconds,
+        algbw_gbps: result.algorithm / 1e9,
+        busbw_gbps: result.bus / 1e9,
+        correct: result.wrong == 0,
+    }
+}
+
+fn nccl(nccl: &Nccl) -> NcclEntry {
+    let rank = |rank: &NcclRank| NcclRankEntry {
+        node: rank.node.clone(),
+        device: rank.device,
+        gpu: rank.gpu.name.clone(),
+        compute_capability: format!("{}.{}", rank.gpu.capability.0, rank.gpu.capability.1),
+        driver: rank.gpu.driver.clone(),
+        cuda: rank.gpu.cuda.clone(),
+        free_bytes: rank.gpu.free,
+        library: rank.library.path.clone(),
+        library_from: rank.library.from.clone(),
+        nccl: rank.library.version.clone(),
+    };
+    NcclEntry {
+        ranks: nccl.ranks.iter().map(rank).collect(),
+        results: nccl.results.iter().map(measured).collect(),
     }
 }
 
@@ -247,6 +319,12 @@ pub fn markdown(outcome: &Outcome) -> String {
             result.bus / 1e9,
             if result.wrong == 0 { "yes" } else { "no" }
         );
+    }
+    for cause in causes(outcome).causes {
+        text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.says));
+        for line in cause.evidence.iter().take(3) {
+            text += &format!("\n    {}:{}: {}\n", line.file, line.line, line.text);
+        }
     }
     for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
         if !list.is_empty() {

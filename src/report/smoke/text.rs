@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use anstyle::AnsiColor;
 
+use crate::report::diagnose;
 use crate::report::screen::colour;
 use crate::report::text::Layout;
-use crate::smoke::outcome::{Outcome, Status, Verdict};
+use crate::smoke::outcome::{Measured, Outcome, Status, Verdict};
 
 /// Rows of the table of bandwidths unless all are asked for.
 const ROWS: usize = 8;
@@ -15,7 +16,13 @@ const ROWS: usize = 8;
 pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     let mut text = String::new();
     let world = outcome.ranks.len();
-    let _ = writeln!(text, "{world} ranks over {}: {}\n", outcome.transport, outcome.ranks.join(", "));
+    let _ = writeln!(
+        text,
+        "{world} rank{} over {}: {}\n",
+        if world == 1 { "" } else { "s" },
+        outcome.transport,
+        outcome.ranks.join(", ")
+    );
     for phase in &outcome.phases {
         let (sign, style) = match (phase.status, layout.unicode) {
             (Status::Passed, true) => ("✓", colour(AnsiColor::Green)),
@@ -37,7 +44,10 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
             says.trim_start()
         );
     }
-    table(outcome, layout, &mut text);
+    table(&outcome.results, layout, "", &mut text);
+    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
+        table(&nccl.results, layout, "NCCL on the GPUs:", &mut text);
+    }
     let style = match outcome.verdict {
         Verdict::Ok => colour(AnsiColor::Green).bold(),
         Verdict::Slow => colour(AnsiColor::Yellow).bold(),
@@ -47,6 +57,11 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     let verdict = textwrap::fill(&verdict, layout.width.max(60));
     let (word, rest) = verdict.split_at(outcome.verdict.id().len());
     let _ = writeln!(text, "\n{style}{word}{style:#}{rest}");
+    let causes = super::causes(outcome);
+    if !causes.causes.is_empty() {
+        text.push('\n');
+        text += &diagnose::text::brief(&causes, *layout);
+    }
     for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
         let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
         for says in list {
@@ -62,14 +77,17 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
 }
 
 /// The largest sizes tell of bandwidth, the smallest of latency: where there are many, every few are shown.
-fn table(outcome: &Outcome, layout: &Layout, text: &mut String) {
-    if outcome.results.is_empty() {
+fn table(results: &[Measured], layout: &Layout, title: &str, text: &mut String) {
+    if results.is_empty() {
         return;
     }
+    if !title.is_empty() {
+        let _ = writeln!(text, "\n{title}");
+    }
     let _ = writeln!(text, "\n{:>12} {:>12} {:>14} {:>14}", "bytes", "time", "algbw GB/s", "busbw GB/s");
-    let last = outcome.results.len() - 1;
+    let last = results.len() - 1;
     let step = if layout.verbose { 1 } else { last / ROWS + 1 };
-    for (row, result) in outcome.results.iter().enumerate() {
+    for (row, result) in results.iter().enumerate() {
         if !(last - row).is_multiple_of(step) && row != 0 {
             continue;
         }

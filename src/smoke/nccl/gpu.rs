@@ -1,0 +1,120 @@
+//! The GPU of a rank: the only file that names cudarc. Where the driver lacks a function cudarc panics; [`guarded`] makes words of that.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError};
+
+use super::library::{self, Communicator, Nccl};
+use super::{Gpu, words};
+
+/// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first moments.
+const SPINNING: Duration = Duration::from_millis(5);
+
+/// A GPU in use.
+pub struct Device {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+}
+
+/// Opens a GPU, and says what it is.
+pub fn open(device: usize) -> Result<(Device, Gpu), String> {
+    let (count, cuda) = library::cuda()?;
+    if device >= count {
+        return Err(format!("there is no GPU {device}: this process sees {count}"));
+    }
+    guarded(|| {
+        let context = CudaContext::new(device)?;
+        let stream = context.new_stream()?;
+        let (free, total) = context.mem_get_info()?;
+        let (name, capability) = (context.name()?, context.compute_capability()?);
+        let name = name.trim_end_matches('\0').to_owned();
+        let gpu = Gpu { count, name, capability, cuda, driver: kernel_module(), free, total };
+        Ok((Device { context, stream }, gpu))
+    })
+}
+
+/// Elements that are summed on it.
+pub struct Buffer(CudaSlice<f32>);
+
+impl Device {
+    /// Makes it this thread's: NCCL takes the GPU that is current.
+    pub fn enter(&self) -> Result<(), String> {
+        guarded(|| self.context.bind_to_thread())
+    }
+
+    /// These numbers on the GPU.
+    pub fn put(&self, numbers: &[f32]) -> Result<Buffer, String> {
+        guarded(|| self.stream.clone_htod(numbers)).map(Buffer)
+    }
+
+    /// They come back.
+    pub fn get(&self, buffer: &Buffer) -> Result<Vec<f32>, String> {
+        guarded(|| self.stream.clone_dtoh(&buffer.0))
+    }
+
+    /// Nothing but zeros.
+    pub fn zero(&self, buffer: &mut Buffer) -> Result<(), String> {
+        guarded(|| self.stream.memset_zeros(&mut buffer.0))
+    }
+
+    /// Sums, some rounds one right after the other. The GPU goes on when this is back.
+    pub fn sum(
+        &self,
+        nccl: &Nccl,
+        communicator: Communicator,
+        buffer: &Buffer,
+        rounds: usize,
+        until: Instant,
+    ) -> Result<(), String> {
+        self.enter()?;
+        let (pointer, _held) = buffer.0.device_ptr(&self.stream);
+        for _ in 0..rounds {
+            let data = (pointer, buffer.0.len());
+            nccl.all_reduce(communicator, data, self.stream.cu_stream().cast(), until)?;
+        }
+        Ok(())
+    }
+
+    /// Until the GPU has done everything.
+    pub fn wait(&self, nccl: &Nccl, communicator: Communicator, until: Instant) -> Result<(), String> {
+        let start = Instant::now();
+        let event = guarded(|| self.stream.record_event(None))?;
+        while !guarded(|| event.try_is_complete())? {
+            let now = Instant::now();
+            if now > until {
+                nccl.give_up(communicator);
+                return Err(format!(
+                    "the sum stands still: not done after {:.1} s, and given up",
+                    (now - start).as_secs_f64()
+                ));
+            }
+            if now - start > SPINNING {
+                nccl.in_order(communicator).inspect_err(|_| nccl.give_up(communicator))?;
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `570.86.15`, as /proc tells it.
+fn kernel_module() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    // `NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  …`
+    let words = text.lines().next()?.split_whitespace();
+    let number = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    words.into_iter().find(number).map(str::to_owned)
+}
+
+fn guarded<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(|DriverError(code)| words::cuda(code as i32)),
+        Err(panicked) => {
+            let says = panicked.downcast_ref::<String>().cloned();
+            Err(format!("the driver cannot be used: {}", says.unwrap_or_else(|| "cudarc panicked".into())))
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A rank, inside: what a worker does for the all-reduce of NCCL. One GPU, one communicator, one task at a time.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::gpu::{self, Device};
+use super::library::{self, Communicator, ID, Id, Nccl};
+use super::search::{self, Choice};
+use super::{Answer, Ground, Loaded, Opened, Task, words};
+use crate::smoke::nccl_log::Infiniband;
+use crate::smoke::pattern;
+
+/// The part of its deadline after which a task gives up by itself, to be able to say why.
+const EARLY: f64 = 0.85;
+/// How long the process goes on when a call of NCCL has not come back: until its answer was read.
+const GRACE: Duration = Duration::from_secs(2);
+/// The most of NCCL's log that is told, in bytes.
+const LOG: usize = 4 << 20;
+/// What an image's C library says of itself.
+const GLIBC: &[u8] = b"GNU C Library ";
+
+/// Between two tasks.
+#[derive(Default)]
+struct State {
+    nccl: Option<Nccl>,
+    device: Option<Device>,
+    joined: Option<(Communicator, usize, usize)>,
+    log: Option<File>,
+}
+
+/// This process's rank.
+static STATE: Mutex<State> = Mutex::new(State { nccl: None, device: None, joined: None, log: None });
+/// Whether a library was loaded that may hang when the process ends.
+static LOADED: AtomicBool = AtomicBool::new(false);
+
+/// Does a task; the caller has the deadline.
+pub async fn answer(task: Task, deadline: Duration) -> Answer {
+    let early = deadline.mul_f64(EARLY);
+    let until = Instant::now() + early;
+    let what = match &task {
+        Task::Look => "looking at the container",
+        Task::Open { .. } => "opening libnccl and the GPU",
+        Task::UniqueId => "ncclGetUniqueId",
+        Task::Join { .. } => "ncclCommInitRank",
+        Task::AllReduce { .. } => "the all-reduce",
+        Task::Log => "NCCL's log",
+    };
+    let working = async {
+        let choice = if matches!(task, Task::Open { .. }) { search::here().await } else { Choice::default() };
+        tokio::task::spawn_blocking(move || work(task, &choice, until)).await
+    };
+    // What gives up by itself does it a little before this.
+    match tokio::time::timeout(deadline.mul_f64(f64::midpoint(EARLY, 1.0)), working).await {
+        Ok(Ok(Ok(answer))) => answer,
+        Ok(Ok(Err(says))) => Answer::Broken { says },
+        Ok(Err(error)) => Answer::Broken { says: format!("{what}: {error}") },
+        Err(_) => {
+            end_within(GRACE);
+            let says = format!(
+                "{what} has not come back within {:.1} s; the rank's process is ended",
+                early.as_secs_f64()
+            );
+            Answer::Broken { says }
+        }
+    }
+}
+
+/// Ends this process after a while, whatever hangs in it: called when the worker's work is over. Libraries that wait for a GPU in their last
+/// moments, or a call that never came back, would hold it.
+pub fn end_surely() {
+    if LOADED.load(Ordering::Relaxed) {
+        end_within(GRACE * 2);
+    }
+}
+
+fn end_within(grace: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(grace);
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    });
+}
+
+fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    match task {
+        Task::Look => Ok(Answer::Ground(look())),
+        Task::Open { device, environment } => {
+            let (log, path) =
+                library::nameless().map_err(|error| format!("no room for NCCL's log: {error}"))?;
+            let own = [("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV")];
+            library::set_environment(own.map(|(name, value)| (name, value.to_owned())));
+            library::set_environment([("NCCL_DEBUG_FILE", path)]);
+            let missing = environment.iter().filter(|(name, _)| variable(name).is_none());
+            library::set_environment(missing.map(|(name, value)| (name.as_str(), value.clone())));
+            state.log = Some(log);
+            LOADED.store(true, Ordering::Relaxed);
+            Ok(Answer::Opened(Box::new(open(&mut state, choice, device))))
+        }
+        Task::UniqueId => {
+            let id = state.nccl.ok_or("libnccl is not loaded")?.unique_id()?;
+            Ok(Answer::Id { id: hex(&id.0) })
+        }
+        Task::Join { id, number, world } => {
+            let nccl = state.nccl.ok_or("libnccl is not loaded")?;
+            let device = state.device.as_ref().ok_or("it has no GPU")?;
+            device.enter()?;
+            let of = |number: usize| i32::try_from(number).map_err(|error| error.to_string());
+            let id = unhex(&id).ok_or("that is no unique id")?;
+            let communicator = nccl.join(id, (of(number)?, of(world)?), until)?;
+            state.joined = Some((communicator, number, world));
+            Ok(Answer::Joined)
+        }
+        Task::AllReduce { elements, warmup, iterations } => {
+            let done = reduce(&state, elements, (warmup, iterations), until);
+            if done.is_err() {
+                state.joined = None;
+            }
+            done
+        }
+        Task::Log => Ok(Answer::Log { lines: log(&state) }),
+    }
+}
+
+fn open(state: &mut State, choice: &Choice, device: usize) -> Opened {
+    let library = Nccl::open(&choice.path).and_then(|nccl| {
+        let version = words::version(nccl.version()?);
+        state.nccl = Some(nccl);
+        let path = mapped().unwrap_or_else(|| choice.path.display().to_string());
+        Ok(Loaded { path, from: choice.from.clone(), version })
+    });
+    let library = library.map_err(|why| format!("{} ({}): {why}", choice.path.display(), choice.from));
+    let gpu = gpu::open(device).map(|(device, gpu)| {
+        state.device = Some(device);
+        gpu
+    });
+    let (infiniband, rates) = infiniband();
+    Opened { library, remarks: choice.remarks.clone(), gpu, infiniband, rates }
+}
+
+fn reduce(
+    state: &State,
+    elements: usize,
+    (warmup, iterations): (usize, usize),
+    until: Instant,
+) -> Result<Answer, String> {
+    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("it has no GPU")?;
+    let (communicator, number, world) = state.joined.ok_or("it is in no communicator")?;
+    let numbers: Vec<f32> = (0..elements).map(|index| pattern::element(number, index)).collect();
+    let mut buffer = device.put(&numbers)?;
+    drop(numbers);
+    device.sum(&nccl, communicator, &buffer, 1, until)?;
+    device.wait(&nccl, communicator, until)?;
+    let (wrong, first_wrong) = differing(&device.get(&buffer)?, world);
+    // What is summed again and again would soon be infinite.
+    device.zero(&mut buffer)?;
+    device.sum(&nccl, communicator, &buffer, warmup, until)?;
+    device.wait(&nccl, communicator, until)?;
+    let start = Instant::now();
+    device.sum(&nccl, communicator, &buffer, iterations, until)?;
+    device.wait(&nccl, communicator, until)?;
+    let seconds = (iterations > 0).then(|| start.elapsed().as_secs_f64() / iterations as f64);
+    Ok(Answer::Reduced { seconds, wrong, first_wrong })
+}
+
+/// Elements that are not the sum of all ranks: how many, and the first.
+pub fn differing(numbers: &[f32], world: usize) -> (usize, Option<usize>) {
+    #[expect(clippy::float_cmp, reason = "whole numbers: the sum is exact or wrong")]
+    let mut wrong = (0..numbers.len()).filter(|index| numbers[*index] != pattern::sum(world, *index));
+    let first = wrong.next();
+    (wrong.count() + usize::from(first.is_some()), first)
+}
+
+fn log(state: &State) -> Vec<String> {
+    let Some(file) = &state.log else { return Vec::new() };
+    let (mut bytes, mut length) = (vec![0; LOG], 0);
+    while let Ok(count) = file.read_at(&mut bytes[length..], length as u64) {
+        if count == 0 {
+            break;
+        }
+        length += count;
+    }
+    String::from_utf8_lossy(&bytes[..length]).lines().map(str::to_owned).collect()
+}
+
+/// The file of the libnccl that is loaded.
+fn mapped() -> Option<String> {
+    let maps = file("/proc/self/maps")?;
+    maps.lines()
+        .filter_map(|line| line.find('/').map(|at| line[at..].to_owned()))
+        .find(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("libnccl.so")))
+}
+
+fn look() -> Ground {
+    let own = file("/proc/self/maps").and_then(|maps| {
+        let path = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| {
+            path.rsplit('/').next().is_some_and(|name| name == "libc.so.6" || name.starts_with("libc-2"))
+        })?;
+        glibc(path)
+    });
+    let kernel = std::env::consts::ARCH;
+    let folders = [
+        format!("/lib/{kernel}-linux-gnu"),
+        format!("/usr/lib/{kernel}-linux-gnu"),
+        "/lib64".into(),
+        "/usr/lib64".into(),
+    ];
+    let image = folders.iter().find_map(|folder| glibc(&format!("{folder}/libc.so.6")));
+    let devices = entries("/dev").into_iter().filter(|name| {
+        name.strip_prefix("nvidia")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit()))
+    });
+    let library_path = variable("LD_LIBRARY_PATH").unwrap_or_default();
+    Ground { image, own, library_path, devices: devices.count() }
+}
+
+/// `2.36`, as the library says of itself: `GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release version 2.36.`
+fn glibc(path: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+    let bytes = std::fs::read(path).ok()?;
+    let at = memchr::memmem::find(&bytes, GLIBC)?;
+    let line = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 200)]).into_owned();
+    let (_, version) = line.split_once("release version ")?;
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    Some(version[..end].trim_end_matches('.').to_owned())
+}
+
+/// What may keep NCCL from InfiniBand, and the rates of its ports in Gbit/s.
+fn infiniband() -> (Infiniband, Vec<u32>) {
+    let class = "/sys/class/infiniband";
+    let mut devices = entries(class);
+    devices.sort();
+    let ports = devices.iter().flat_map(|device| {
+        let ports = format!("{class}/{device}/ports");
+        entries(&ports).into_iter().map(move |port| format!("{ports}/{port}/rate"))
+    });
+    // `400 Gb/sec (4X NDR)`
+    let rate =
+        |path: String| file(&path)?.split_whitespace().next()?.parse::<f64>().ok().map(|rate| rate as u32);
+    let rates = ports.filter_map(rate).collect();
+    let variables = ["NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_NET"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), variable(name)?)))
+        .collect();
+    let seen = Infiniband {
+        devices,
+        mounted: entries("/dev/infiniband").iter().any(|name| name.starts_with("uverbs")),
+        library: library::loads("libibverbs.so.1"),
+        memlock: rustix::process::getrlimit(rustix::process::Resource::Memlock).current,
+        variables,
+    };
+    (seen, rates)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+fn file(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+fn entries(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Id> {
+    let mut id = Id([0; ID]);
+    let bytes = text.as_bytes();
+    if bytes.len() != ID * 2 {
+        return None;
+    }
+    for (place, pair) in id.0.iter_mut().zip(bytes.chunks_exact(2)) {
+        *place = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_as_text() {
+        let mut id = [0_u8; ID];
+        for (place, byte) in id.iter_mut().enumerate() {
+            *byte = (place * 7 % 256) as u8;
+        }
+        assert_eq!(unhex(&hex(&id)).unwrap().0, id);
+        assert!(unhex("00").is_none() && unhex(&"zz".repeat(ID)).is_none());
+    }
+
+    #[test]
+    fn a_wrong_element_is_found_in_a_sum() {
+        let mut sum: Vec<f32> = (0..1000).map(|index| pattern::sum(8, index)).collect();
+        assert_eq!(differing(&sum, 8), (0, None));
+        assert_eq!(differing(&sum, 7).1.is_some(), true);
+        sum[17] += 1.0;
+        sum[900] = f32::NAN;
+        assert_eq!(differing(&sum, 8), (2, Some(17)));
+    }
+
+    #[test]
+    fn the_c_library_of_this_machine_tells_its_version() {
+        let ground = look();
+        let own = ground.own.unwrap();
+        assert!(own.starts_with("2."), "{own}");
+    }
+}
