@@ -77,6 +77,11 @@ pub struct Args {
     #[arg(long, conflicts_with = "local")]
     torch: bool,
 
+    /// Have DeepSpeed train a tiny model too, 20 steps of ZeRO-2: started by its own launcher over ssh and hostfile, with the same loss on
+    /// all ranks.
+    #[arg(long, conflicts_with = "local")]
+    deepspeed: bool,
+
     /// The transport that NCCL must use, as its own log tells: implies --nccl=always. InfiniBand that is there and unused is a failure without
     /// it too.
     #[arg(long, value_name = "TRANSPORT", value_enum)]
@@ -148,6 +153,7 @@ impl Args {
             pairs: self.pairs,
             nccl: if self.expect_transport.is_some() { When::Always } else { self.nccl },
             torch: self.torch,
+            deepspeed: self.deepspeed,
             transport: self.expect_transport,
             corrupt: self.corrupt,
         };
@@ -198,7 +204,8 @@ impl Args {
             let mark = crowd::mark();
             let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, &tell);
             let outcome = until_interrupted(climbing).await;
-            let left = cluster::leave(&reached, options.torch.then_some(mark.as_str())).await;
+            let left =
+                cluster::leave(&reached, (options.torch || options.deepspeed).then_some(mark.as_str())).await;
             match outcome {
                 Some(mut outcome) => {
                     outcome.remarks.extend(left);

@@ -29,5 +29,5 @@ pub mod settle;
 pub mod status;
 pub mod swarm;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod up;

@@ -9,10 +9,11 @@ use futures_util::{StreamExt, stream};
 use super::ladder::{Ladder, Options, Place, Tell, When};
 use super::nccl;
 use super::outcome::{Ends, Outcome};
-use super::torch;
+use super::{deepspeed, torch};
 use crate::cluster::causes;
 use crate::cluster::crowd;
 use crate::cluster::inside::{self, Inside, Tried};
+use crate::cluster::launch;
 use crate::cluster::plan::{ClusterPlan, Gpus, Node};
 use crate::cluster::problem::Problem;
 use crate::engine::container;
@@ -85,7 +86,10 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
         let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
-        let _ = tokio::time::timeout(LEAVING, crowd::end_all(all, mark)).await;
+        let _ = tokio::time::timeout(LEAVING, crowd::end_all(all.clone(), mark)).await;
+        // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
+        let unmarked = join_all(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
+        let _ = tokio::time::timeout(LEAVING, unmarked).await;
     }
     let left = join_all(all.map(|(node, engine)| async move {
         match tokio::time::timeout(LEAVING, exec::forget_worker(engine, &node.name)).await {
@@ -123,6 +127,10 @@ impl Site<'_> {
         if options.torch {
             tell("torch", "the image's own torch sums");
             torch::reduce(inside, options.transport, mark, outcome).await?;
+        }
+        if options.deepspeed {
+            tell("deepspeed", "DeepSpeed trains a tiny model");
+            deepspeed::train(self.plan, inside, mark, outcome).await?;
         }
         Ok(())
     }

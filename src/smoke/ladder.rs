@@ -59,6 +59,8 @@ pub struct Options {
     pub nccl: When,
     /// Whether the image's own torch sums too.
     pub torch: bool,
+    /// Whether DeepSpeed trains too.
+    pub deepspeed: bool,
     /// The transport that NCCL should use then.
     pub transport: Option<super::nccl_log::Wish>,
     /// A test's: rank and element of which a byte is turned.
