@@ -2,7 +2,8 @@
 
 use futures_util::future::join_all;
 
-use super::inside::{Inside, Tried};
+use super::inside::{self, Inside, Tried};
+use super::lost;
 use super::plan::ClusterPlan;
 use super::probe::{self, Probe};
 use super::problem::Problem;
@@ -14,18 +15,25 @@ const STEP: &str = "verify";
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 
-/// Why pairs do not reach each other: what their machines see of each other decides.
+/// Why pairs do not reach each other.
+#[derive(Debug, Default)]
+pub struct Causes {
+    /// The faults by their causes.
+    pub problems: Vec<Problem>,
+    /// The places of the containers of which some engine has no entry, or may have none: attached anew, they are told to all.
+    pub untold: Vec<usize>,
+}
+
+/// What is wrong with the pairs that do not reach each other, and with the others. `anew`: containers were attached anew before.
 pub async fn causes(
     plan: &ClusterPlan,
     bundle: &Bundle,
     inside: &[Inside<'_>],
     tried: &[Tried],
-) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let dead: Vec<&Tried> = tried.iter().filter(|tried| tried.dead()).collect();
-    if !dead.is_empty() {
-        problems.extend(underlay(plan, bundle, inside, &dead).await);
-    }
+    anew: bool,
+) -> Causes {
+    let mut causes = unreached(plan, bundle, inside, tried, usize::MAX, anew).await;
+    let problems = &mut causes.problems;
     for tried in tried.iter().filter(|tried| tried.connects.is_ok()) {
         let (one, other) = (&inside[tried.from], &inside[tried.to]);
         let (a, b) = (&one.node.name, &other.node.name);
@@ -38,7 +46,69 @@ pub async fn causes(
             problems.push(unlogged(a, b, why));
         }
     }
-    problems
+    causes
+}
+
+/// Why pairs do not find each other at all: what their machines see of each other decides, and whether the other way round works. Only
+/// so many pairs are looked at.
+pub async fn unreached(
+    plan: &ClusterPlan,
+    bundle: &Bundle,
+    inside: &[Inside<'_>],
+    tried: &[Tried],
+    most: usize,
+    anew: bool,
+) -> Causes {
+    let mut dead = tried.iter().filter(|tried| tried.dead()).take(most).peekable();
+    if dead.peek().is_none() {
+        return Causes::default();
+    }
+    let probes =
+        join_all(inside.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
+    let found = dead.map(|one| {
+        let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
+        let probes = &probes;
+        async move {
+            let cause = match (&probes[one.from], &probes[one.to]) {
+                (Ok(from), Ok(to)) => between(plan, inside, one, back, (from, to), anew).await,
+                _ => Cause::Guessed(unexplained(&inside[one.from], &inside[one.to], one)),
+            };
+            ((one.from, one.to), cause)
+        }
+    });
+    let found = join_all(found).await;
+    for probe in probes.into_iter().flatten() {
+        probe.end().await;
+    }
+    Causes { untold: untold(&found), problems: best(found) }
+}
+
+/// The fewest containers that, attached anew, may mend all pairs for which that may help: to be told of, and to ask the others anew, each
+/// of a pair serves.
+fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
+    let mut left: Vec<(usize, usize)> = found
+        .iter()
+        .filter(|((from, to), cause)| match cause {
+            Cause::Lost(_) => true,
+            // What one engine lost shows both ways.
+            Cause::Left(_) => {
+                !found.iter().any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::Lost(_)))
+            }
+            Cause::Seen(_) | Cause::Guessed(_) => false,
+        })
+        .map(|(pair, _)| *pair)
+        .collect();
+    let mut chosen = Vec::new();
+    while let Some((_, last)) = left.last().copied() {
+        let count = |place: usize| left.iter().filter(|(from, to)| *from == place || *to == place).count();
+        let most = left.iter().flat_map(|(from, to)| [*from, *to]).map(|place| (count(place), place)).max();
+        // Of two nodes alone it is the one that the other lost.
+        let place = most.filter(|(most, _)| *most > count(last)).map_or(last, |(_, place)| place);
+        chosen.push(place);
+        left.retain(|(from, to)| *from != place && *to != place);
+    }
+    chosen.sort_unstable();
+    chosen
 }
 
 /// The problem of a path that takes smaller packets than the interfaces send.
@@ -82,6 +152,8 @@ pub fn unlogged(a: &str, b: &str, why: &str) -> Problem {
 enum Cause {
     /// It was seen.
     Seen(Problem),
+    /// An engine was seen to have lost an entry.
+    Lost(Problem),
     /// Everything else was tried, and works.
     Left(Problem),
     /// It is not known.
@@ -91,10 +163,12 @@ enum Cause {
 /// For each pair of nodes what was seen, else what is left: what blocks one way makes the other way fail as well.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
-        Cause::Seen(_) => 0,
+        Cause::Seen(_) | Cause::Lost(_) => 0,
         Cause::Left(_) => 1,
         Cause::Guessed(_) => 2,
     };
+    let found = found.into_iter().map(|((from, to), cause)| ((from.min(to), from.max(to)), cause));
+    let found: Vec<((usize, usize), Cause)> = found.collect();
     let mut problems: Vec<Problem> = Vec::new();
     let mut pairs: Vec<_> = found.iter().map(|(pair, _)| *pair).collect();
     pairs.sort_unstable();
@@ -110,34 +184,12 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         // What is seen may differ from one way to the other; what is left is the same both ways.
         let kept = if top == 0 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
-            let (Cause::Seen(problem) | Cause::Left(problem) | Cause::Guessed(problem)) = cause;
+            let (Cause::Seen(problem)
+            | Cause::Lost(problem)
+            | Cause::Left(problem)
+            | Cause::Guessed(problem)) = cause;
             problems.push(problem);
         }
-    }
-    problems
-}
-
-/// What the machines see of each other, where their containers do not.
-async fn underlay(
-    plan: &ClusterPlan,
-    bundle: &Bundle,
-    inside: &[Inside<'_>],
-    dead: &[&Tried],
-) -> Vec<Problem> {
-    let probes =
-        join_all(inside.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
-    let mut found: Vec<((usize, usize), Cause)> = Vec::new();
-    for tried in dead {
-        let (one, other) = (&inside[tried.from], &inside[tried.to]);
-        let cause = match (&probes[tried.from], &probes[tried.to]) {
-            (Ok(a), Ok(b)) => between(plan, one, other, tried, a, b).await,
-            _ => Cause::Guessed(unexplained(one, other, tried)),
-        };
-        found.push(((tried.from.min(tried.to), tried.from.max(tried.to)), cause));
-    }
-    let problems = best(found);
-    for probe in probes.into_iter().flatten() {
-        probe.end().await;
     }
     problems
 }
@@ -146,7 +198,7 @@ fn unexplained(one: &Inside<'_>, other: &Inside<'_>, tried: &Tried) -> Problem {
     let (a, b) = (&one.node.name, &other.node.name);
     let why = match (&tried.name, &tried.connects) {
         (_, Err(failure)) => failure.says.clone(),
-        (Err(why), _) => why.clone(),
+        (Err(why), _) => why.says.clone(),
         _ => String::new(),
     };
     Problem::of(
@@ -157,14 +209,16 @@ fn unexplained(one: &Inside<'_>, other: &Inside<'_>, tried: &Tried) -> Problem {
     .fix("2377/tcp, 7946/tcp+udp and 4789/udp open between the machines?")
 }
 
+/// `from` and `to` look from the machines' own networks.
 async fn between(
     plan: &ClusterPlan,
-    one: &Inside<'_>,
-    other: &Inside<'_>,
+    inside: &[Inside<'_>],
     tried: &Tried,
-    from: &Probe<'_>,
-    to: &Probe<'_>,
+    back: Option<&Tried>,
+    (from, to): (&Probe<'_>, &Probe<'_>),
+    anew: bool,
 ) -> Cause {
+    let (one, other) = (&inside[tried.from], &inside[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall =
         format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
@@ -177,15 +231,33 @@ async fn between(
             .fix(format!("open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
             .fix("then `envdoc cluster up` again"));
     }
+    // Only where it tells something: it waits for what does not come.
+    let within = match back.is_some_and(|back| back.connects.is_ok()) && tried.connects.is_err() {
+        true => Some(inside::datagram(one, other).await),
+        false => None,
+    };
+    if let Some(lost) = lost::lost(tried, back, within.as_ref()) {
+        return Cause::Lost(lost.problem(STEP, one, other, tried, anew));
+    }
+    if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
+        return Cause::Seen(Problem::of(STEP, a, format!("the container of {b} takes no connection from that of {a} ({}: {failure}), though datagrams arrive, and a connection stands the other way round: it is not the network", other.address))
+            .fix(format!("envdoc cluster logs {b}: what its sshd says"))
+            .fix(format!("docker restart {b}, on that node")));
+    }
+    let lost = match anew {
+        true => String::new(),
+        false => ", or both engines lost the overlay's entries of each other: `envdoc cluster up` would attach their containers anew".to_owned(),
+    };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
         (_, _, Err(failure)) => Cause::Seen(Problem::of(STEP, a, format!("no UDP gets from {a} to {b} ({address}: {failure}), TCP does: so neither the gossip (7946/udp) nor the data (4789/udp) of the overlay"))
             .fix(format!("open 7946/udp and 4789/udp between all nodes: {firewall}"))),
-        (Ok(()), Err(failure), Ok(())) if failure.why != Why::Refused => Cause::Left(Problem::of(STEP, a, format!("the overlay's data does not pass between {a} and {b}, while its control does: names resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and {address}. What is left is 4789/udp (VXLAN): it is blocked in one direction or both", one.node.address))
+        // Where the other way round works, no port is blocked.
+        (Ok(()), Err(failure), Ok(())) if failure.why == Why::TimedOut && within.is_none() => Cause::Left(Problem::of(STEP, a, format!("the overlay's data does not pass between {a} and {b}, while its control does: names resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and {address}. What is left is 4789/udp (VXLAN): it is blocked in one direction or both{lost}", one.node.address))
             .fix(format!("open 4789/udp between all nodes, both ways: {firewall}"))
             .fix(format!("`tcpdump -ni any udp port 4789` on {b}, while `envdoc cluster exec {a} -- ssh {b} true` runs, shows whether it arrives; the other way round too"))
             .fix("another program may use the port for VXLAN of its own (flannel, Calico, VMware NSX): ss -lnup 'sport = :4789'")),
-        (Err(why), _, Ok(())) => Cause::Left(Problem::of(STEP, a, format!("{b} is not known to the container of {a} ({why}), though 7946/tcp is open and UDP on another port passes. What is left is 7946/udp between {a} and {b}: it is blocked in one direction or both"))
+        (Err(why), _, Ok(())) => Cause::Left(Problem::of(STEP, a, format!("{b} is not known to the container of {a} ({why}), though 7946/tcp is open and UDP on another port passes. What is left is 7946/udp between {a} and {b}: it is blocked in one direction or both{lost}"))
             .fix(format!("open 7946/udp between all nodes, both ways: {firewall}"))),
         _ => Cause::Guessed(unexplained(one, other, tried)),
     }
@@ -205,16 +277,38 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 mod tests {
     use super::*;
 
+    fn problem(says: &str) -> Problem {
+        Problem::new(STEP, says)
+    }
+
     #[test]
     fn what_was_seen_one_way_counts_before_what_is_left_the_other_way() {
-        let problem = |says: &str| Problem::new(STEP, says);
         let found = vec![
             ((0, 1), Cause::Left(problem("7946/udp is left"))),
-            ((0, 1), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((1, 0), Cause::Seen(problem("7946/tcp is blocked"))),
             ((0, 2), Cause::Left(problem("4789/udp is left"))),
-            ((0, 2), Cause::Left(problem("4789/udp is left, the other way"))),
+            ((2, 0), Cause::Left(problem("4789/udp is left, the other way"))),
+            ((2, 1), Cause::Lost(problem("the engine of 2 lost 1"))),
+            ((1, 2), Cause::Left(problem("4789/udp is left"))),
         ];
         let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
-        assert_eq!(says, ["7946/tcp is blocked", "4789/udp is left"]);
+        assert_eq!(says, ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1"]);
+    }
+
+    #[test]
+    fn the_fewest_containers_are_attached_anew() {
+        let lost = |from, to| ((from, to), Cause::Lost(problem("")));
+        let left = |from, to| ((from, to), Cause::Left(problem("")));
+        assert_eq!(untold(&[lost(0, 1)]), [1]);
+        assert_eq!(untold(&[lost(1, 0)]), [0]);
+        assert_eq!(untold(&[lost(0, 1), left(1, 0)]), [1]);
+        assert_eq!(untold(&[left(0, 1), left(1, 0)]).len(), 1);
+        // One of five that nobody reaches and that reaches nobody.
+        let alone: Vec<_> =
+            [0, 1, 3, 4].iter().flat_map(|other| [left(*other, 2), left(2, *other)]).collect();
+        assert_eq!(untold(&alone), [2]);
+        assert_eq!(untold(&[lost(0, 1), lost(2, 3)]), [1, 3]);
+        // Nothing to be gained where a port was seen to be blocked.
+        assert_eq!(untold(&[((0, 1), Cause::Seen(problem("")))]), [0; 0]);
     }
 }

@@ -1,5 +1,6 @@
 //! A container of the cluster that runs, looked at from inside: what it sees of the others.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why};
 /// The longest that a search for the largest packet may take.
 const SIZING: Duration = Duration::from_secs(20);
 /// The longest that a listener for it stays open.
-const LISTENING: Duration = Duration::from_secs(60);
+const LISTENING: Duration = Duration::from_secs(300);
 /// The longest that an ssh from one container to another may take.
 const SSH: Duration = Duration::from_secs(20);
 
@@ -49,13 +50,30 @@ pub struct Tried {
     /// The place of the other.
     pub to: usize,
     /// Whether the name gives the other's address.
-    pub name: Result<(), String>,
+    pub name: Result<(), Unresolved>,
     /// Whether a connection stands.
     pub connects: Result<(), Failure>,
+    /// Whether somebody answered for the other's hardware address, where no connection stands; `None` where that is not known.
+    pub neighbour: Option<bool>,
     /// The largest packet that arrived, in bytes.
     pub packet: Option<u32>,
     /// Whether ssh gets in without a prompt; `None` where there is no SSH server.
     pub ssh: Option<Result<(), String>>,
+}
+
+/// A name that does not give the address that it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unresolved {
+    /// What came, in words.
+    pub says: String,
+    /// The addresses that it gives instead.
+    pub instead: Vec<IpAddr>,
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.says)
+    }
 }
 
 impl Tried {
@@ -122,17 +140,41 @@ pub async fn pair(plan: &ClusterPlan, inside: &[Inside<'_>], from: usize, to: us
             _ => None,
         }
     };
-    let (packet, ssh) = tokio::join!(packet, ssh);
-    Tried { from, to, name, connects, packet, ssh }
+    let neighbour = async {
+        connects.as_ref().err()?;
+        neighbour(one, other).await
+    };
+    let (packet, ssh, neighbour) = tokio::join!(packet, ssh, neighbour);
+    Tried { from, to, name, connects, neighbour, packet, ssh }
 }
 
 /// Whether the other's name gives its address.
-pub async fn resolves(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), String> {
-    let found = probe::resolve(&one.session, &other.node.name).await.map_err(|failure| failure.says)?;
+pub async fn resolves(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Unresolved> {
+    let unknown = |failure: Failure| Unresolved { says: failure.says, instead: Vec::new() };
+    let found = probe::resolve(&one.session, &other.node.name).await.map_err(unknown)?;
     match found.contains(&other.address) {
         true => Ok(()),
-        false => Err(format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address)),
+        false => {
+            let says = format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address);
+            Err(Unresolved { says, instead: found })
+        }
     }
+}
+
+/// Whether somebody answered for the other's hardware address when it was last tried; `None` where that cannot be seen.
+pub async fn neighbour(one: &Inside<'_>, other: &Inside<'_>) -> Option<bool> {
+    let task = Task::Neighbour { address: other.address };
+    match one.session.ask(task, probe::CONNECTING).await {
+        Ok(Answer::Neighbour { hardware }) => Some(hardware.is_some()),
+        _ => None,
+    }
+}
+
+/// Whether a datagram gets from one container to the other, through the network that they share.
+pub async fn datagram(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Failure> {
+    let address = other.address.to_string();
+    let task = Task::SendUdp { address, port: other.port, size: 200, dont_fragment: false };
+    one.session.ask(task, probe::CONNECTING).await.map(drop)
 }
 
 /// A connection to a listener of the other's worker, which must be the one that answers.

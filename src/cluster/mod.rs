@@ -2,7 +2,7 @@
 //! [`container`], [`keys`] and [`render`] say what the nodes get.
 //!
 //! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`] and
-//! [`inside`] look from inside, [`causes`] says why some do not reach others, and a [`problem`] is a fault by its cause.
+//! [`inside`] look from inside, [`causes`] says why some do not reach others ([`lost`]: by the overlay's own fault), and a [`problem`] is a fault by its cause.
 
 pub mod bring;
 pub mod causes;
@@ -15,6 +15,7 @@ pub mod init;
 pub mod inside;
 pub mod keys;
 pub mod launch;
+pub mod lost;
 pub mod network;
 pub mod nodes;
 pub mod plan;

@@ -229,6 +229,12 @@ pub async fn start(engine: &Engine, name: &str) -> Result<(), String> {
     docker.start_container(name, None::<StartContainerOptions>).await.map_err(|error| words(&error))
 }
 
+/// Ends a container and keeps it.
+pub async fn stop(engine: &Engine, name: &str) -> Result<(), String> {
+    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
+    found(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+}
+
 /// Ends a container and removes it; whether there was one.
 pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
     let stop = StopContainerOptionsBuilder::default().t(GRACE).build();

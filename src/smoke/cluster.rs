@@ -315,7 +315,9 @@ impl Site<'_> {
     async fn names(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let start = Instant::now();
         (self.tell)("names", "every name, from everywhere");
-        let came = self.pairs(inside, |one, other| inside::resolves(one, other)).await;
+        let came = self
+            .pairs(inside, |one, other| async { inside::resolves(one, other).await.map_err(|why| why.says) })
+            .await;
         let failed = came.into_iter().filter_map(|(from, to, came)| {
             let (one, other) = (&inside[from].node.name, &inside[to].node.name);
             Some((one.clone(), format!("{one} does not find {other}: {}", came.err()?)))
@@ -403,15 +405,21 @@ impl Site<'_> {
     /// Some do not find or reach each other: what their machines see of each other says why.
     async fn why(&self, inside: &[Inside<'_>], outcome: &mut Outcome, rung: &str) {
         (self.tell)(rung, "why they do not reach each other");
-        let of = |name: Result<(), String>, from, to| async move {
-            let connects = inside::listened(&inside[from], &inside[to]).await;
-            Tried { from, to, name, connects, packet: None, ssh: None }
+        let of = |from: usize, to: usize| async move {
+            let (one, other) = (&inside[from], &inside[to]);
+            let (name, connects) = tokio::join!(inside::resolves(one, other), inside::listened(one, other));
+            let neighbour = match connects {
+                Ok(()) => None,
+                Err(_) => inside::neighbour(one, other).await,
+            };
+            Tried { from, to, name, connects, neighbour, packet: None, ssh: None }
         };
         let asked = async {
-            let names = self.pairs(inside, |one, other| inside::resolves(one, other)).await;
-            let tried = join_all(names.into_iter().map(|(from, to, name)| of(name, from, to))).await;
-            let dead: Vec<Tried> = tried.into_iter().filter(Tried::dead).take(CAUSES).collect();
-            causes::causes(self.plan, self.bundle, inside, &dead).await
+            let count = inside.len();
+            let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+            let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| of(from, to));
+            let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
+            causes::unreached(self.plan, self.bundle, inside, &tried, CAUSES, false).await.problems
         };
         let Ok(problems) = tokio::time::timeout(ASKING_WHY, asked).await else {
             outcome.remarks.push("why could not be found out in time".into());

@@ -8,6 +8,9 @@ use nix::sys::socket::SockaddrStorage;
 
 use super::{Answer, Failure, Interface, Why, machine, tcp};
 
+/// The kernel's table of neighbours.
+const NEIGHBOURS: &str = "/proc/net/arp";
+
 pub(super) fn all() -> Result<Vec<Interface>, Failure> {
     let found = nix::ifaddrs::getifaddrs()
         .map_err(|error| Failure { why: Why::Other, says: format!("interfaces: {error}") })?;
@@ -56,6 +59,27 @@ pub(super) fn route(address: IpAddr) -> Result<Answer, Failure> {
     })
 }
 
+/// Looks into the kernel's table of IPv4 neighbours.
+pub(super) fn neighbour(address: IpAddr) -> Result<Answer, Failure> {
+    let table = machine::text(NEIGHBOURS)
+        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("{NEIGHBOURS} cannot be read") })?;
+    if address.is_ipv6() {
+        return Err(Failure { why: Why::Other, says: format!("{NEIGHBOURS} has no IPv6 addresses") });
+    }
+    Ok(Answer::Neighbour { hardware: hardware(&table, address) })
+}
+
+/// Lines after the first: IP address, HW type, Flags, HW address, Mask, Device. A flag of 2 (ATF_COM) means that it was found out.
+fn hardware(table: &str, address: IpAddr) -> Option<String> {
+    let wanted = address.to_string();
+    table.lines().skip(1).find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [own, _kind, flags, hardware, ..] = words[..] else { return None };
+        let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16).ok()?;
+        (own == wanted && flags & 2 != 0).then(|| hardware.to_owned())
+    })
+}
+
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     if let Some(address) = address.as_sockaddr_in() {
         return Some(address.ip().into());
@@ -78,6 +102,19 @@ fn ones(mask: IpAddr) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_that_answered_and_that_did_not() {
+        // Of a container whose engine had no entry of the second address (tests/lab/cases/226).
+        let table = "IP address       HW type     Flags       HW address            Mask     Device
+10.0.1.10        0x1         0x2         02:42:0a:00:01:0a     *        eth0
+10.0.1.6         0x1         0x0         00:00:00:00:00:00     *        eth0
+";
+        let of = |address: &str| hardware(table, address.parse().unwrap());
+        assert_eq!(of("10.0.1.10").as_deref(), Some("02:42:0a:00:01:0a"));
+        assert_eq!(of("10.0.1.6"), None);
+        assert_eq!(of("10.0.1.1"), None);
+    }
 
     #[test]
     fn the_loopback_is_there_and_leads_to_itself() {

@@ -37,8 +37,13 @@ pub(super) fn identity() -> Identity {
     }
 }
 
+/// What is in a file.
+pub(super) fn text(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
 /// The first line of a file, if there is one that is not empty.
 pub(super) fn line(path: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = text(path)?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }

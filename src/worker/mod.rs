@@ -54,6 +54,12 @@ pub enum Task {
         /// Where to: an IP address.
         address: IpAddr,
     },
+    /// Whether somebody answered for the hardware address of an address on the same link; [`Answer::Neighbour`]. Nothing is sent: what
+    /// the kernel found out when it was last tried counts.
+    Neighbour {
+        /// Its IPv4 address.
+        address: IpAddr,
+    },
     /// Accepts connections on all addresses and greets each; [`Answer::Listening`] at once, then open until the deadline or [`Task::Stop`].
     ListenTcp {
         /// 0: any that is free.
@@ -156,6 +162,11 @@ pub enum Answer {
         interface: Option<String>,
         /// Its MTU in bytes.
         mtu: Option<u32>,
+    },
+    /// Of [`Task::Neighbour`].
+    Neighbour {
+        /// The hardware address; `None` where nobody answered.
+        hardware: Option<String>,
     },
     /// Of the listeners.
     Listening {

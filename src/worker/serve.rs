@@ -127,6 +127,7 @@ async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer 
         Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
         Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
         Task::Route { address } => interfaces::route(address),
+        Task::Neighbour { address } => interfaces::neighbour(address),
         Task::ListenTcp { port } => tcp::listen(port, nonce, listening).await,
         Task::ConnectTcp { address, port, greeting } => tcp::connect(&address, port, greeting).await,
         Task::ListenUdp { port } => udp::listen(port, nonce, listening).await,

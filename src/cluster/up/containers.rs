@@ -96,7 +96,7 @@ pub(super) async fn made(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     on_all(work.nodes.iter().copied(), |node, engine| one(work, node, engine)).await.map(drop)
 }
 
-async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
     let failed = |problem: Problem| {
         work.done(STEP, &node.name, "does not run", Outcome::Failed);
         problem

@@ -36,7 +36,8 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     .map(drop)
 }
 
-async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
+/// Waits for one.
+pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
     let started = Instant::now();
     let mut last = "unknown".to_owned();
     // What was before does not count: a port that was taken may be free by now.
