@@ -88,7 +88,7 @@ host_boot() {
     cat /proc/sys/kernel/random/uuid >"$folder/boot_id"
     emptied "$folder/run" && mkdir -p "$folder/run"
     setsid unshare --net --mount --uts --pid --fork --kill-child --propagation private \
-        bash -c "$HOST_INIT" init "$host" "$folder" </dev/null >"$folder/init.log" 2>&1 &
+        bash -c "$HOST_INIT" init "$host" "$folder" "$LAB_KEPT" </dev/null >"$folder/init.log" 2>&1 &
     unshare=$!
     for _ in $(seq 100); do
         pid=$(cut -d' ' -f1 "/proc/$unshare/task/$unshare/children" 2>/dev/null)
@@ -109,14 +109,16 @@ host_boot() {
 }
 # Process 1 of a host: what it is given to see, and then only taking in orphans.
 HOST_INIT='
-host=$1 folder=$2
+host=$1 folder=$2 kept=$3
 hostname "$host"
 mkdir -p "$folder/cgroup"
 mount -t proc proc /proc
 mount --bind "$folder/boot_id" /proc/sys/kernel/random/boot_id
 mount --rbind /sys/fs/cgroup "$folder/cgroup" && mount -t sysfs sysfs /sys && mount --rbind "$folder/cgroup" /sys/fs/cgroup
 umount -l "$folder/cgroup"
-mkdir -p /var/lib/docker
+mkdir -p /var/lib/docker /media
+# Engines that were fetched: where they lie may be covered.
+mount --bind "$kept" /media
 # By way of /mnt: the folder may lie below one of those that are covered.
 mount --rbind "$folder" /mnt
 for pair in docker:/var/lib/docker etc:/etc root:/root tmp:/tmp run:/run; do mount --bind "/mnt/${pair%%:*}" "${pair#*:}"; done
@@ -139,10 +141,11 @@ host_group() {
 # The engine of a host: this machine's, or the one that was unpacked for it. ENGINE_ARGUMENTS are those of all.
 ENGINE_ARGUMENTS=()
 engine_boot_on() {
-    local host=$1 version=${HOST_ENGINE[$1]:-} program=dockerd
+    local host=$1 version=${HOST_ENGINE[$1]:-} program
+    program=$(command -v dockerd)
     shift
-    [ -z "$version" ] || program=$LAB_KEPT/engine-$version/usr/sbin/dockerd
-    on "$host" env PATH="$(dirname "$(command -v "$program")"):$PATH" "$program" --exec-opt native.cgroupdriver=cgroupfs \
+    [ -z "$version" ] || program=/media/engine-$version/usr/sbin/dockerd
+    on "$host" env PATH="${program%/*}:$PATH" "$program" --exec-opt native.cgroupdriver=cgroupfs \
         --cgroup-parent "/$LAB_GROUP-$host" "${ENGINE_ARGUMENTS[@]}" "$@" >>"$FLEET/$host/dockerd.log" 2>&1 &
 }
 host_ready() {

@@ -27,6 +27,12 @@ install -m 755 "$LAB_ENVDOC" /run/lab/envdoc
 strip --strip-debug /run/lab/envdoc 2>/dev/null
 chmod 755 /run/lab
 
+# However a case ends: its hosts do not outlive it, nor do the interfaces that they hang on.
+at_end() {
+    local status=$?
+    if [ -n "${HOSTS[*]:-}" ]; then hosts_stop; fi
+    exit "$status"
+}
 for file in cases/*.sh; do
     name=$(basename "$file" .sh)
     if [ $# -gt 0 ]; then
@@ -41,7 +47,7 @@ for file in cases/*.sh; do
     before=$SECONDS
     # Each in a shell of its own: a case that breaks takes no other with it.
     # shellcheck source=/dev/null
-    (CASE="$name: " && . "./$file")
+    (CASE="$name: " && trap at_end EXIT && . "./$file")
     status=$?
     [ "$status" -eq 0 ] || count failed "$name ended with status $status"
     engine_stop

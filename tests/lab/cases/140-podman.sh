@@ -10,6 +10,7 @@ for _ in $(seq 100); do "${pod[@]}" --url "$DOCKER_HOST" version >/dev/null 2>&1
 "${pod[@]}" import "$LAB_BASE" localhost/lab:base >/dev/null 2>&1 || { tail -3 "$LAB/podman.log"; return 1; }
 echo "    Podman $("${pod[@]}" version --format '{{.Client.Version}}')"
 context="$LAB/context"
+emptied "$context"
 mkdir -p "$context/src"
 printf '*.log\n' >"$context/.dockerignore"
 echo noise >"$context/build.log"

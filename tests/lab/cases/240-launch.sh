@@ -106,6 +106,30 @@ check_that "torchrun, a rank dies: the others are not left for 300 s" within_ms 
 check_that "torchrun, a rank dies: it is named" grep -qE 'rank 1 on node2.*9' <<<"$answer$error"
 shown
 nothing_of_it "torchrun, a rank dies"
+# A job whose ranks print where `docker logs` reads: what failed first, and where, is read from all nodes at once.
+cat >"$LAB/die.py" <<'PYTHON'
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.ones(8)
+dist.all_reduce(total)
+if dist.get_rank() == 1:
+    raise ValueError("batch 17 has no labels")
+dist.barrier()
+PYTHON
+for host in node1 node2; do
+    cp "$LAB/die.py" "$FLEET/$host/root/code/"
+    docker_on "$host" exec --env USE_LIBUV=0 "$host" sh -c "timeout 90 torchrun --nnodes 2 --node-rank $((${host#node} - 1)) --nproc-per-node 1 \
+        --master-addr node1 --master-port 29555 /workspace/die.py >/proc/1/fd/1 2>&1" &
+    pids[${host#node}]=$!
+done
+wait "${pids[@]}"
+envdoc diagnose --cluster "$LAB/cluster/cluster.yaml" --format json
+check_that "diagnose --cluster: status 1" ended_with 1
+first=$(jq -c '.causes[0]' <<<"$answer")
+check_that "diagnose --cluster: the exception is the first cause" grep -q 'batch 17 has no labels' <<<"$first"
+check_that "diagnose --cluster: with its node and rank" eval 'jq -r .causes[0].whose <<<"$answer" | grep -q "rank 1" && jq -r .causes[0].whose <<<"$answer" | grep -q node2'
+cut -c1-600 <<<"$first" | sed 's/^/        /'
+
 in_cluster down --leave-swarm
 tell "down --leave-swarm"
 check_that "down: status 0" ended_with 0
