@@ -12,6 +12,8 @@ pub mod keep;
 pub mod lines;
 pub mod open;
 pub mod packed;
+pub mod pickle;
+pub mod recorder;
 pub mod special;
 pub mod utf16;
 

@@ -1,5 +1,6 @@
 //! Files that are no plain text and carry a log all the same: what Docker writes of a container, and what elastic writes of an exception.
-//! Dumps of PyTorch's flight recorder are pickles: they are named and not read, since reading a pickle the usual way executes it.
+//! Dumps of PyTorch's flight recorder are pickles or JSON: what they say becomes a line for each group ([`super::recorder`]). Other pickles
+//! are named and not read, since reading a pickle the usual way executes it.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 
@@ -7,6 +8,7 @@ use serde::Deserialize;
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
+use super::recorder::Dump;
 
 /// The longest error file, and the longest line of Docker's, in bytes; a longer one is read as plain text.
 const LONGEST: u64 = 4 << 20;
@@ -20,6 +22,8 @@ pub enum Special {
     ErrorFile,
     /// A pickle, and whether it is one of PyTorch's flight recorder.
     Pickle(bool),
+    /// A dump of PyTorch's flight recorder in JSON.
+    Recorder,
 }
 
 /// What a file is, by its start; `None`: a plain log.
@@ -28,6 +32,9 @@ pub fn of(first: &[u8]) -> Option<Special> {
     match first {
         [b'{', ..] if first.starts_with(b"{\"log\":\"") && has("\"stream\":\"std") => Some(Special::JsonFile),
         [b'{', ..] if first.starts_with(b"{\"message\": {\"message\": \"") => Some(Special::ErrorFile),
+        [b'{', ..] if has("\"pg_config\"") || has("\"nccl_version\"") || has("\"comm_lib_version\"") => {
+            Some(Special::Recorder)
+        }
         // Protocol 2 to 5, then a frame, or the start of a dictionary, list, tuple or string.
         [0x80, 2..=5, 0x95 | b'}' | b']' | b'(' | b'X' | b'c' | 0x8c, ..] => {
             Some(Special::Pickle(has("nccl_version") || has("pg_config") || has("comm_lib_version")))
@@ -42,16 +49,33 @@ pub fn read(name: &str, special: Special, reader: Box<dyn io::Read + '_>) -> Rea
     match special {
         Special::JsonFile => super::open::run(&mut blocks, &mut Entries::new(reader), "the log"),
         Special::ErrorFile => error_file(&mut blocks, reader),
-        Special::Pickle(recorder) => blocks.remark(pickle(recorder).into()),
+        Special::Pickle(true) => recorder(&mut blocks, reader, Dump::of_pickle),
+        Special::Recorder => recorder(&mut blocks, reader, Dump::of_json),
+        Special::Pickle(false) => blocks.remark("not read: a pickle of Python".into()),
     }
     blocks.end()
 }
 
-fn pickle(recorder: bool) -> &'static str {
-    if recorder {
-        "not read: a dump of PyTorch's flight recorder, a pickle; `torchfrtrace` of PyTorch compares those of all ranks"
-    } else {
-        "not read: a pickle of Python"
+/// The longest dump, in bytes.
+const DUMP: u64 = 8 << 20;
+
+/// What a dump of the flight recorder says of its rank.
+fn recorder(blocks: &mut Blocks, reader: Box<dyn io::Read + '_>, of: fn(&[u8]) -> Result<Dump, String>) {
+    let mut bytes = Vec::new();
+    let whole = reader.take(DUMP + 1).read_to_end(&mut bytes);
+    let dump = match whole {
+        Err(error) => Err(error.to_string()),
+        Ok(_) if bytes.len() as u64 > DUMP => Err(format!("it is larger than {} MiB", DUMP >> 20)),
+        Ok(_) => of(&bytes),
+    };
+    match dump {
+        Ok(dump) => {
+            blocks.remark("a dump of PyTorch's flight recorder: a line says where the rank is in each group".into());
+            blocks.feed(dump.lines().as_bytes());
+        }
+        Err(why) => blocks.remark(format!(
+            "not read: a dump of PyTorch's flight recorder ({why}); `torchfrtrace` of PyTorch compares those of all ranks"
+        )),
     }
 }
 
@@ -217,7 +241,7 @@ mod tests {
             b"q\x01X\x06\0\0\x002.21.5",
         ]
         .concat();
-        assert!(of_bytes(&dump).remarks[0].contains("flight recorder"));
+        assert!(of_bytes(&dump).remarks[0].contains("flight recorder (it is cut off)"));
         assert!(of_bytes(&[0x80, 4, 0x95, 3, 0, 0, 0]).remarks[0].ends_with("a pickle of Python"));
         assert_eq!(of_bytes(&dump).lines, 0);
     }

@@ -474,6 +474,11 @@ fn waits(story: &Story) -> Option<Weighed> {
         };
         Some((Weight::Stalled, chosen))
     };
+    if let Some((behind, says, events)) = ranks::recorded(story) {
+        let names = behind.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let says = format!("The ranks are not in the same collective: {says}.");
+        return derived("torch-desync", says, events, format!("rank {names}"));
+    }
     if let Some((rank, says, events)) = ranks::apart(&waited).or_else(|| ranks::elsewhere(story, &waited)) {
         return derived(
             "torch-desync",

@@ -147,6 +147,61 @@ pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
     all
 }
 
+/// The ranks that the flight recorders' dumps show behind the others of their group, or that wrote none while others wait: who, a
+/// sentence, and the events that it rests on.
+pub fn recorded(story: &Story) -> Option<(Vec<u32>, String, Vec<usize>)> {
+    let mut groups: BTreeMap<&str, Vec<(u32, usize, &Event)>> = BTreeMap::new();
+    for (place, event) in
+        story.events.iter().enumerate().filter(|(_, event)| event.id() == "torch-flight-recorder")
+    {
+        if let (Some(rank), Some(group)) = (event.origin.rank, event.captured("group")) {
+            groups.entry(group).or_default().push((rank, place, event));
+        }
+    }
+    let number = |event: &Event, name: &str| {
+        event.captured(name).and_then(|text| text.parse::<i64>().ok()).unwrap_or(-1)
+    };
+    groups.values().find_map(|ranks| {
+        let waits = |event: &Event| !["completed", "unknown"].contains(&event.captured("state").unwrap_or("unknown"));
+        let (_, at, furthest) = ranks.iter().filter(|one| waits(one.2)).max_by_key(|one| number(one.2, "sequence"))?;
+        let sequence = number(furthest, "sequence");
+        let operation = furthest.captured("operation").unwrap_or("a collective");
+        let behind: Vec<&(u32, usize, &Event)> =
+            ranks.iter().filter(|one| number(one.2, "enqueued") < sequence || number(one.2, "sequence") < sequence && waits(one.2)).collect();
+        let others = ranks.len() - behind.len();
+        let names = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        if let Some((_, _, slowest)) = behind.first() {
+            let list: Vec<u32> = behind.iter().map(|one| one.0).collect();
+            let says = format!(
+                "by the flight recorder, rank {} last called number {} and {others} others wait in number {sequence} ({operation})",
+                names(&list), number(slowest, "enqueued")
+            );
+            let events = behind.iter().map(|one| one.1).chain([*at]).collect();
+            return Some((list, says, events));
+        }
+        let other = ranks.iter().find(|one| {
+            number(one.2, "sequence") == sequence && waits(one.2) && one.2.captured("operation") != furthest.captured("operation")
+        });
+        if let Some((rank, place, event)) = other {
+            let says = format!(
+                "by the flight recorder, rank {rank} is in {} and others in {operation} as number {sequence}",
+                event.captured("operation").unwrap_or("another")
+            );
+            return Some((vec![*rank], says, vec![*place, *at]));
+        }
+        let size = u32::try_from(number(furthest, "size")).ok().filter(|size| *size <= 4096)?;
+        let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.0 != *rank)).collect();
+        let enough = !absent.is_empty() && absent.len() < ranks.len() && furthest.captured("desc") == Some("default_pg");
+        enough.then(|| {
+            let says = format!(
+                "the flight recorder of rank {} is missing, and {} others wait in number {sequence} ({operation})",
+                names(&absent), ranks.len()
+            );
+            (absent, says, vec![*at])
+        })
+    })
+}
+
 /// The sentence that compares ranks by the collectives they waited in, and the rank that lags; `None` where they are at the same.
 pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
     let numbered: Vec<&Waited> = waited.iter().filter(|one| one.sequence.is_some()).collect();
