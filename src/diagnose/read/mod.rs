@@ -13,6 +13,7 @@ pub mod lines;
 pub mod open;
 pub mod packed;
 pub mod pickle;
+pub mod ready;
 pub mod recorder;
 pub mod special;
 pub mod utf16;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
+use super::ready::Ready;
 use super::recorder::Dump;
 
 /// The longest error file, and the longest line of Docker's, in bytes; a longer one is read as plain text.
@@ -135,8 +136,7 @@ struct Entry {
 struct Entries<'r> {
     source: BufReader<Box<dyn io::Read + 'r>>,
     line: Vec<u8>,
-    ready: Vec<u8>,
-    handed: usize,
+    ready: Ready,
     /// Whether the last entry has ended its line.
     ended: bool,
 }
@@ -146,8 +146,7 @@ impl<'r> Entries<'r> {
         Entries {
             source: BufReader::with_capacity(1 << 16, source),
             line: Vec::new(),
-            ready: Vec::new(),
-            handed: 0,
+            ready: Ready::default(),
             ended: true,
         }
     }
@@ -155,22 +154,21 @@ impl<'r> Entries<'r> {
     /// Reads the next entry; `false` at the end. What is no entry is handed out as it is.
     fn next(&mut self) -> io::Result<bool> {
         self.line.clear();
-        self.ready.clear();
-        self.handed = 0;
+        let ready = self.ready.refill();
         if self.source.by_ref().take(LONGEST).read_until(b'\n', &mut self.line)? == 0 {
             return Ok(false);
         }
         match serde_json::from_slice::<Entry>(&self.line) {
             Ok(entry) => {
                 if self.ended && !entry.time.is_empty() {
-                    self.ready.extend_from_slice(entry.time.as_bytes());
-                    self.ready.push(b' ');
+                    ready.extend_from_slice(entry.time.as_bytes());
+                    ready.push(b' ');
                 }
-                self.ready.extend_from_slice(entry.log.as_bytes());
+                ready.extend_from_slice(entry.log.as_bytes());
                 self.ended = entry.log.ends_with('\n');
             }
             Err(_) => {
-                self.ready.extend_from_slice(&self.line);
+                ready.extend_from_slice(&self.line);
                 self.ended = true;
             }
         }
@@ -180,15 +178,12 @@ impl<'r> Entries<'r> {
 
 impl io::Read for Entries<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.handed == self.ready.len() {
+        while self.ready.is_empty() {
             if !self.next()? {
                 return Ok(0);
             }
         }
-        let count = buffer.len().min(self.ready.len() - self.handed);
-        buffer[..count].copy_from_slice(&self.ready[self.handed..self.handed + count]);
-        self.handed += count;
-        Ok(count)
+        Ok(self.ready.hand(buffer))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use super::ready::Ready;
+
 /// The order of the two bytes of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -39,16 +41,14 @@ pub struct Utf8<S> {
     order: Order,
     /// Bytes read that are not yet decoded: an odd one, half a pair.
     held: Vec<u8>,
-    ready: Vec<u8>,
-    /// How many of them have been handed out.
-    handed: usize,
+    ready: Ready,
     ended: bool,
 }
 
 impl<S: Read> Utf8<S> {
     /// Reads a stream of UTF-16.
     pub fn new(source: S, order: Order) -> Utf8<S> {
-        Utf8 { source, order, held: Vec::new(), ready: Vec::new(), handed: 0, ended: false }
+        Utf8 { source, order, held: Vec::new(), ready: Ready::default(), ended: false }
     }
 
     fn more(&mut self) -> io::Result<()> {
@@ -63,17 +63,16 @@ impl<S: Read> Utf8<S> {
             units.pop();
         }
         self.held.drain(..units.len() * 2);
-        self.ready.clear();
-        self.handed = 0;
+        let ready = self.ready.refill();
         for one in char::decode_utf16(units) {
             let one = one.unwrap_or(char::REPLACEMENT_CHARACTER);
             // Marks of order, wherever files were put together.
             if one != '\u{feff}' {
-                self.ready.extend_from_slice(one.encode_utf8(&mut [0; 4]).as_bytes());
+                ready.extend_from_slice(one.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
         if self.ended && !self.held.is_empty() {
-            self.ready.extend_from_slice(char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 4]).as_bytes());
+            ready.extend_from_slice(char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 4]).as_bytes());
         }
         Ok(())
     }
@@ -88,13 +87,10 @@ impl<S: Read> Utf8<S> {
 
 impl<S: Read> Read for Utf8<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.handed == self.ready.len() && !self.ended {
+        while self.ready.is_empty() && !self.ended {
             self.more()?;
         }
-        let count = buffer.len().min(self.ready.len() - self.handed);
-        buffer[..count].copy_from_slice(&self.ready[self.handed..self.handed + count]);
-        self.handed += count;
-        Ok(count)
+        Ok(self.ready.hand(buffer))
     }
 }
 

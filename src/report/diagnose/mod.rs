@@ -5,6 +5,7 @@ pub mod markdown;
 pub mod text;
 
 use crate::diagnose::weigh::{Cause, Confidence, Diagnosis};
+use crate::resolve::words::capital;
 
 /// What is known in a sentence where no cause is.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
@@ -38,11 +39,6 @@ pub(super) fn sentences(cause: &Cause) -> String {
         }
     };
     format!("{says} {}{sure}", cause.meaning)
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The word before a cause in a list.
