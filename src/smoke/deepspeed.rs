@@ -154,7 +154,8 @@ fn told(
         // pdsh has the last word, and only says that ssh ended.
         let telling =
             |line: &&String| !line.trim().is_empty() && !line.starts_with("pdsh@") && said(line).is_none();
-        let last = lines.iter().rev().find(telling);
+        let error = |line: &&String| telling(line) && line.contains("Error");
+        let last = lines.iter().rev().find(error).or_else(|| lines.iter().rev().find(telling));
         let last = last.map_or(String::new(), |line| format!("; it printed last: {}", line.trim()));
         let how = how.unwrap_or_else(|| format!("only {} of {world} ranks told their loss", all.len()));
         failed.push((false, node, format!("{how}{last}")));
