@@ -530,16 +530,31 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
     causes
 }
 
-/// A log that ends while a rank still tries to reach the others: what each attempt says.
+/// What is tried again and again, what it comes to where a log ends with it, and how many tries that takes.
+const TRIES: &[(&str, &str, usize)] = &[
+    ("torch-store-connect-refused", "torch-store-connect-refused", 3),
+    ("net-download-retry", "pip-index-unreachable", 2),
+];
+
+/// A log that ends while something is still tried: what each attempt says.
 fn given_up(story: &Story) -> Option<Chosen> {
-    let tries: Vec<usize> = (0..story.events.len())
-        .filter(|place| story.events[*place].id() == "torch-store-connect-refused")
-        .collect();
-    let last = &story.events[*tries.last()?];
-    let end = story.ends.get(last.read).copied().unwrap_or(0);
-    (tries.len() > 2 && end.saturating_sub(last.number) <= NEAR_THE_END)
-        .then(|| Chosen::of(story, &tries, Confidence::Candidate))
+    TRIES.iter().find_map(|(attempt, result, least)| {
+        let tries: Vec<usize> =
+            (0..story.events.len()).filter(|place| story.events[*place].id() == *attempt).collect();
+        let last = &story.events[*tries.last()?];
+        let end = story.ends.get(last.read).copied().unwrap_or(0);
+        let signature = signatures::signature(result)?;
+        let ends = tries.len() >= *least && end.saturating_sub(last.number) <= NEAR_THE_END;
+        ends.then(|| {
+            let told = Chosen::of(story, &tries, Confidence::Candidate);
+            let says = if attempt == result { told.says.clone() } else { GIVEN_UP.to_owned() };
+            Chosen { id: signature.id.clone(), signature, says, ..told }
+        })
+    })
 }
+
+/// What is said of downloads that are still tried when the log ends.
+const GIVEN_UP: &str = "The log ends while pip still tries to reach the package index.";
 
 /// The first line that is an exception's last, where the traceback before it is missing.
 fn bare_exception(story: &Story) -> Option<Chosen> {
