@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use super::{nothing, seconds, sentences, title};
 use crate::catalog::signatures::{Cause as Choice, Role};
 use crate::checks::CHECKS;
+use crate::diagnose::scan;
 use crate::diagnose::weigh::looked::Outcome;
 use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Evidence};
 use crate::report::screen::colour;
@@ -121,13 +122,25 @@ fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
         writeln!(text, "  {dim}{}:{}{dim:#}  {}", line.file, line.line, cut(line.text.trim_start(), layout));
 }
 
+/// So many characters are shown before the words that tell most, of a line that is cut.
+const BEFORE: usize = 60;
+
+/// A line, or of a long one what stands around the words that tell most.
 fn cut(line: &str, layout: Layout) -> String {
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) if !layout.verbose => {
-            format!("{} {}", &line[..end], if layout.unicode { "…" } else { "..." })
-        }
-        _ => line.to_owned(),
+    if layout.verbose || line.char_indices().nth(LONGEST).is_none() {
+        return line.to_owned();
     }
+    let dots = if layout.unicode { "…" } else { "..." };
+    let place = scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > LONGEST);
+    let first = place
+        .map_or(0, |place| line[..place].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first));
+    let rest = &line[first..];
+    let (shown, after) = match rest.char_indices().nth(LONGEST) {
+        Some((end, _)) => (&rest[..end], format!(" {dots}")),
+        None => (rest, String::new()),
+    };
+    let before = if first > 0 { format!("{dots} ") } else { String::new() };
+    format!("{before}{shown}{after}")
 }
 
 fn lines(text: &mut String, heading: &str, lines: &[Evidence], layout: Layout) {
@@ -174,4 +187,23 @@ fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     let _ = writeln!(text, "{}", textwrap::fill(words, options));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_shown_where_its_words_stand() {
+        let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
+        let told = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+        let line = format!("{} {told} {}", "训".repeat(900), "y".repeat(900));
+        let shown = cut(&line, layout);
+        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(told), "{shown}");
+        assert!(shown.chars().count() < LONGEST + 5);
+        assert_eq!(cut("short", layout), "short");
+        let plain = cut(&"z".repeat(900), layout);
+        assert!(plain.starts_with('z') && plain.ends_with('…'));
+        assert_eq!(cut(&line, Layout { verbose: true, ..layout }), line);
+    }
 }
