@@ -5,10 +5,13 @@ use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::road::ssh::{Connection, quoted};
+use crate::engine::road::ssh::{Connection, Ran, quoted};
 use crate::error::Error;
 use crate::worker::bundle::{self, Bundle};
 use crate::worker::digest::hex;
+
+/// The line after which everything is envdoc's own.
+const RUNS: &str = "envdoc-runs-from-here";
 
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,15 +54,32 @@ pub fn own() -> Result<String, String> {
     Ok(quoted(&program.to_string_lossy()))
 }
 
-/// Looks for envdoc: what was brought before, else one of this version on PATH.
-pub async fn find(connection: &Connection, digest: &str, deadline: Instant) -> Result<Found, String> {
+/// Looks for envdoc: what was brought before, else one of this version on PATH. Where it is, it is run in the same session, with these
+/// words of a shell after its name, and the engine of the cluster for its own; what came of that is the second.
+pub async fn find_and_run(
+    connection: &Connection,
+    digest: &str,
+    arguments: &str,
+    deadline: Instant,
+) -> Result<(Found, Option<Ran>), String> {
+    let engine = quoted(&format!("unix://{}", connection.address.socket));
+    let own = concat!("envdoc ", env!("CARGO_PKG_VERSION"));
     let script = format!(
-        "uname -m; echo \"$HOME\"; test -f \"$HOME/.cache/envdoc/{digest}/whole\" && cat \"$HOME/.cache/envdoc/{digest}/whole\" || echo -; \
-         command -v envdoc >/dev/null 2>&1 && envdoc --version || echo -"
+        "uname -m; echo \"$HOME\"; w=\"$HOME/.cache/envdoc/{digest}/whole\"; b=-; test -f \"$w\" && b=$(cat \"$w\"); echo \"$b\"; \
+         v=-; command -v envdoc >/dev/null 2>&1 && v=$(envdoc --version); echo \"$v\"; \
+         p=$b; if [ \"$b\" = - ]; then case $v in '{own}'|'{own} '*) p=envdoc ;; *) exit 0 ;; esac; fi; \
+         echo {RUNS}; DOCKER_HOST={engine}; export DOCKER_HOST; unset DOCKER_CONTEXT; eval \"exec $p {arguments}\""
     );
     let ran = connection.run(&format!("sh -c {}", quoted(&script)), b"", deadline).await;
-    let ran = ran.map_err(|blocked| blocked.says)?;
-    understood(&ran.text())
+    let mut ran = ran.map_err(|blocked| blocked.says)?;
+    let mark = format!("\n{RUNS}\n");
+    let Some(at) = ran.stdout.windows(mark.len()).position(|bytes| bytes == mark.as_bytes()) else {
+        return Ok((understood(&ran.text())?, None));
+    };
+    let printed = ran.stdout.split_off(at + mark.len());
+    ran.stdout.truncate(at);
+    let found = understood(&ran.text())?;
+    Ok((found, Some(Ran { stdout: printed, ..ran })))
 }
 
 /// Four lines: processor, home, how what was brought is started, `envdoc 0.1.0`.

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use super::bring::{self, Found};
 use super::plan;
 use crate::engine::docker::Engine;
-use crate::engine::road::ssh::{Connection, quoted};
+use crate::engine::road::ssh::{Connection, Ran, quoted};
 use crate::engine::road::{Blocked, Road};
 use crate::host::snapshot::Snapshot;
 use crate::worker::session::Session;
@@ -126,11 +126,21 @@ impl Node {
         Engine::over(road).await
     }
 
-    /// Whether envdoc is on the machine, in this version.
-    pub async fn envdoc(&self, digest: &str, deadline: Instant) -> Result<Found, String> {
+    /// Whether envdoc is on the machine, in this version, and what it reads there, where it is and the machine is another one. Both in one
+    /// session: each costs a shell there and a process here.
+    pub async fn envdoc(
+        &self,
+        digest: &str,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<(Found, Option<Result<Snapshot, String>>), String> {
         match self.place() {
-            Place::Here => bring::own().map(Found::Program),
-            Place::There(connection) => bring::find(connection, digest, deadline).await,
+            Place::Here => Ok((Found::Program(bring::own()?), None)),
+            Place::There(connection) => {
+                let (found, ran) =
+                    bring::find_and_run(connection, digest, &asking(timeout), deadline).await?;
+                Ok((found, ran.as_ref().map(snapshot_of)))
+            }
             _ => Err(self.closed().unwrap_or_default()),
         }
     }
@@ -147,16 +157,9 @@ impl Node {
         };
         // The engine that the cluster uses, not the one that a login there would.
         let engine = quoted(&format!("unix://{}", connection.address.socket));
-        let command = format!(
-            "env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} snapshot --no-redact --timeout {}",
-            timeout.as_secs_f64()
-        );
+        let command = format!("env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} {}", asking(timeout));
         let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.says)?;
-        if ran.status != 0 {
-            return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
-        }
-        serde_json::from_slice(&ran.stdout)
-            .map_err(|error| format!("what envdoc said there is no snapshot: {error}"))
+        snapshot_of(&ran)
     }
 
     /// Starts a worker on the machine.
@@ -178,6 +181,19 @@ impl Node {
         let session = Session::open(stdout, stdin, deadline).await?;
         Ok(Worker { session, _child: child })
     }
+}
+
+/// The words that ask envdoc for all that it reads.
+fn asking(timeout: Duration) -> String {
+    format!("snapshot --no-redact --timeout {}", timeout.as_secs_f64())
+}
+
+fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
+    if ran.status != 0 {
+        return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
+    }
+    serde_json::from_slice(&ran.stdout)
+        .map_err(|error| format!("what envdoc said there is no snapshot: {error}"))
 }
 
 /// A worker on a machine; it ends with this.

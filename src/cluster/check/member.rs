@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::Options;
+use super::{Options, Program};
 use crate::cluster::nodes::{Node, Place};
 use crate::engine;
 use crate::facts::docker::Endpoint;
@@ -22,7 +22,12 @@ pub(super) struct Seen {
 }
 
 /// Looks. What cannot be seen is unknown, with the reason.
-pub(super) async fn look(node: &Node, program: Result<&str, &String>, image: &str, options: Options) -> Seen {
+pub(super) async fn look(
+    node: &Node,
+    program: Result<&Program, &String>,
+    image: &str,
+    options: Options,
+) -> Seen {
     let started = Instant::now();
     let (facts, image) = tokio::join!(facts(node, program, options), size(node, image, options.limits.each));
     let not_asked = || "it was not asked".to_owned();
@@ -38,7 +43,7 @@ pub(super) async fn look(node: &Node, program: Result<&str, &String>, image: &st
     Seen { member, took: started.elapsed() }
 }
 
-async fn facts(node: &Node, program: Result<&str, &String>, options: Options) -> Facts {
+async fn facts(node: &Node, program: Result<&Program, &String>, options: Options) -> Facts {
     let nothing = |why: &str| gather::recorded(&Replay::new(Default::default(), why), Expected::default());
     match (node.place(), program) {
         (Place::Here, _) => {
@@ -52,7 +57,11 @@ async fn facts(node: &Node, program: Result<&str, &String>, options: Options) ->
         }
         (Place::There(_), Ok(program)) => {
             let deadline = Instant::now() + options.limits.each + options.look;
-            match node.snapshot(program, options.look, deadline).await {
+            let snapshot = match &program.snapshot {
+                Some(came) => came.clone(),
+                None => node.snapshot(&program.command, options.look, deadline).await,
+            };
+            match snapshot {
                 Ok(snapshot) => gather::recorded(&snapshot.host(), Expected::default()),
                 Err(why) => nothing(&why),
             }

@@ -12,6 +12,7 @@ use super::request::NetworkKind;
 use crate::checks::{self, CHECKS, CheckResult};
 use crate::error::Error;
 use crate::facts::fleet::{Fleet, Member, Port};
+use crate::host::snapshot::Snapshot;
 
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +62,14 @@ pub struct Missing {
     pub bytes: usize,
 }
 
+/// How envdoc is started on a machine, and what it read there, where that came with it.
+struct Program {
+    command: String,
+    snapshot: Option<Result<Snapshot, String>>,
+    /// How long finding it took, with what it read.
+    took: Duration,
+}
+
 /// Looks at all of it. `consent` is asked before anything is copied to a machine.
 pub async fn look(
     plan: &ClusterPlan,
@@ -69,13 +78,13 @@ pub async fn look(
 ) -> Result<Looked, Error> {
     let (nodes, programs) = reached(plan, options, consent).await?;
     let width = options.limits.width;
-    let pairs: Vec<(&Node, &Result<String, String>)> = nodes.iter().zip(&programs).collect();
+    let pairs: Vec<(&Node, &Result<Program, String>)> = nodes.iter().zip(&programs).collect();
     let members = side_by_side(pairs.clone(), width, |(node, program)| {
-        member::look(node, program.as_deref(), plan.image_name(), options)
+        member::look(node, program.as_ref(), plan.image_name(), options)
     });
     let workers = side_by_side(pairs, width, |(node, program)| async move {
         let program = program.as_ref().map_err(Clone::clone)?;
-        node.worker(program, options.limits.each).await
+        node.worker(&program.command, options.limits.each).await
     });
     let (mut members, workers): (Vec<_>, Vec<Result<Worker, String>>) = tokio::join!(members, workers);
     let paths = same_content(plan);
@@ -118,7 +127,7 @@ pub async fn machines(
     let (nodes, programs) = reached(plan, options, consent).await?;
     let pairs = nodes.iter().zip(&programs);
     let seen = side_by_side(pairs, options.limits.width, |(node, program)| async move {
-        let seen = member::look(node, program.as_deref(), plan.image_name(), options).await;
+        let seen = member::look(node, program.as_ref(), plan.image_name(), options).await;
         (result(node, &seen, program), seen.member)
     });
     Ok(seen.await)
@@ -129,7 +138,7 @@ async fn reached(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
-) -> Result<(Vec<Node>, Vec<Result<String, String>>), Error> {
+) -> Result<(Vec<Node>, Vec<Result<Program, String>>), Error> {
     let remote = plan.nodes.iter().any(|node| node.engine.starts_with("ssh://"));
     let pack = async {
         match remote {
@@ -142,7 +151,8 @@ async fn reached(
     Ok((nodes, programs))
 }
 
-fn result(node: &Node, seen: &member::Seen, program: &Result<String, String>) -> NodeResults {
+fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -> NodeResults {
+    let finding = program.as_ref().map_or(Duration::ZERO, |program| program.took);
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
@@ -152,7 +162,7 @@ fn result(node: &Node, seen: &member::Seen, program: &Result<String, String>) ->
             _ => Vec::new(),
         },
         results: checks::judge(CHECKS, &seen.member.facts),
-        seconds: (node.took + seen.took).as_secs_f64(),
+        seconds: (node.took + finding + seen.took).as_secs_f64(),
     }
 }
 
@@ -162,22 +172,28 @@ async fn programs(
     parcel: Option<&Parcel>,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
-) -> Vec<Result<String, String>> {
+) -> Vec<Result<Program, String>> {
     let digest = parcel.map_or("", |parcel| &parcel.digest);
     let width = options.limits.width;
-    let found =
-        side_by_side(nodes, width, |node| node.envdoc(digest, Instant::now() + options.limits.each)).await;
+    let found = side_by_side(nodes, width, |node| async move {
+        let started = Instant::now();
+        let deadline = started + options.limits.each + options.look;
+        let (found, snapshot) = node.envdoc(digest, options.look, deadline).await?;
+        Ok::<_, String>((found, snapshot, started.elapsed()))
+    })
+    .await;
     let missing: Vec<String> = nodes
         .iter()
         .zip(&found)
-        .filter(|(_, found)| matches!(found, Ok(Found::Missing { .. })))
+        .filter(|(_, found)| matches!(found, Ok((Found::Missing { .. }, ..))))
         .map(|(node, _)| node.name.clone())
         .collect();
     let bytes = parcel.map_or(0, Parcel::bytes);
     let agreed = !missing.is_empty() && consent(&Missing { nodes: missing, bytes });
     side_by_side(nodes.iter().zip(found), width, |(node, found)| async move {
-        let (architecture, other) = match found? {
-            Found::Program(program) => return Ok(program),
+        let (found, snapshot, took) = found?;
+        let (architecture, other) = match found {
+            Found::Program(command) => return Ok(Program { command, snapshot, took }),
             Found::Missing { architecture, other } => (architecture, other),
         };
         match (node.place(), parcel) {
@@ -186,6 +202,7 @@ async fn programs(
                 let deadline = Instant::now() + options.limits.each * 6;
                 bring::bring(connection, parcel, &architecture, deadline)
                     .await
+                    .map(|command| Program { command, snapshot: None, took })
                     .map_err(|why| format!("envdoc could not be brought to {}: {why}", node.name))
             }
             _ => Err(match other {
