@@ -62,6 +62,7 @@ between
 check_that "one machine named twice: named" says fleet-same-machine "are one machine"
 
 perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => "10.77.10.254:22", Listen => 9) or die; my @kept; while (my $c = $s->accept) { push @kept, $c }' &
+for _ in $(seq 100); do [ -n "$(ss -Hlnt 'src 10.77.10.254:22')" ] && break; sleep 0.05; done
 nodes node1 silent >"$cluster"
 echo '10.77.10.254 silent' >>/etc/hosts
 between --connect-timeout 4
