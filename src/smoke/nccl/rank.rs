@@ -304,7 +304,7 @@ mod tests {
     fn a_wrong_element_is_found_in_a_sum() {
         let mut sum: Vec<f32> = (0..1000).map(|index| pattern::sum(8, index)).collect();
         assert_eq!(differing(&sum, 8), (0, None));
-        assert_eq!(differing(&sum, 7).1.is_some(), true);
+        assert!(differing(&sum, 7).1.is_some());
         sum[17] += 1.0;
         sum[900] = f32::NAN;
         assert_eq!(differing(&sum, 8), (2, Some(17)));
