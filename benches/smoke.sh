@@ -11,46 +11,8 @@ turns=${1:-8} bytes=$((64 << 20)) rounds=8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 CARGO_TARGET_DIR=target/ring cargo build --quiet --release --manifest-path benches/ring/Cargo.toml || exit 1
-cat >"$work/reduce.c" <<'C'
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-int main(int count, char **words) {
-    int rank, world, rounds = atoi(words[2]);
-    size_t bytes = atol(words[1]);
-    MPI_Init(&count, &words);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
-    float *from = calloc(bytes, 1), *to = calloc(bytes, 1);
-    double least = 1e9;
-    for (int round = -2; round < rounds; round++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double start = MPI_Wtime();
-        MPI_Allreduce(from, to, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-        double took = MPI_Wtime() - start;
-        if (round >= 0 && took < least) least = took;
-    }
-    printf("%d %.4f\n", rank, bytes * 2.0 * (world - 1) / world / least / 1e9);
-    MPI_Finalize();
-}
-C
-mpicc -O2 "$work/reduce.c" -o "$work/reduce" || exit 1
-cat >"$work/gloo.py" <<'PYTHON'
-import os, sys, time
-import torch, torch.distributed as dist
-rank, port, size, rounds = (int(word) for word in sys.argv[1:5])
-os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE="2", GLOO_SOCKET_IFNAME="lo", USE_LIBUV="0")
-dist.init_process_group("gloo")
-data, least = torch.zeros(size // 4), 1e9
-for turn in range(rounds + 2):
-    dist.barrier()
-    start = time.perf_counter()
-    dist.all_reduce(data)
-    took = time.perf_counter() - start
-    if turn >= 2: least = min(least, took)
-print(rank, "%.4f" % (size / least / 1e9), torch.__version__, flush=True)
-os._exit(0)
-PYTHON
+mpicc -O2 benches/reduce.c -o "$work/reduce" || exit 1
+cp benches/gloo.py "$work/gloo.py"
 python=(python3 "$work/gloo.py")
 if [ -n "${TORCH_ROOT:-}" ]; then
     cp "$work/gloo.py" "$TORCH_ROOT/gloo.py"
@@ -61,7 +23,7 @@ for turn in $(seq "$turns"); do
     port=$((21000 + turn * 20))
     for rank in 0 1; do target/ring/release/ring "$rank" 2 "$port" "$bytes" "$rounds" >>"$work/ring" & done
     wait
-    for rank in 0 1; do "${python[@]}" "$rank" $((port + 5)) "$bytes" "$rounds" >>"$work/gloo" 2>>"$work/errors" & done
+    for rank in 0 1; do "${python[@]}" "$rank" 127.0.0.1 $((port + 5)) "$bytes" "$rounds" lo >>"$work/gloo" 2>>"$work/errors" & done
     wait
     mpirun --allow-run-as-root --oversubscribe -np 2 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo \
         "$work/reduce" "$bytes" "$rounds" >>"$work/mpi" 2>>"$work/errors"

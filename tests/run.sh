@@ -120,6 +120,10 @@ if [ "${1:-}" = slow ]; then
     install_missing python3:python3 || true
     [ -d target/nccl ] || { python3 -m venv target/nccl && target/nccl/bin/python -m pip install -q nvidia-nccl-cu12; } >/dev/null 2>&1 ||
         { rm -rf target/nccl && echo "nvidia-nccl-cu12 cannot be installed"; }
+    section "A torch for the training skeleton (5 GB: PyPI's needs its CUDA libraries even on a CPU)"
+    [ -d target/torch ] || { python3 -m venv target/torch && target/torch/bin/python -m pip install -q torch numpy; } >/dev/null 2>&1 ||
+        { rm -rf target/torch && echo "torch cannot be installed"; }
+    [ ! -x target/torch/bin/python ] || export ENVDOC_TORCH_PYTHON=$PWD/target/torch/bin/python
 fi
 
 section "Unit and integration tests"

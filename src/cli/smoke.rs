@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::running::{interrupted, runtime};
 use crate::cluster::{crowd, reach};
 use crate::error::{Error, Kind};
+use crate::report::smoke::live::Live;
 use crate::report::smoke::{self as report, page, plot};
 use crate::report::text::Layout;
 use crate::report::{file, json, screen};
@@ -15,8 +16,9 @@ use crate::smoke::ladder::{self, Options, When};
 use crate::smoke::local::Local;
 use crate::smoke::nccl::rungs;
 use crate::smoke::nccl::workers::Site;
-use crate::smoke::nccl_log::Wish;
 use crate::smoke::outcome::{Outcome, Verdict};
+use crate::smoke::tell::{Step, Tell};
+use crate::smoke::transport::Wish;
 use crate::smoke::{bandwidth, baseline, cluster};
 use crate::worker::bundle::Bundle;
 
@@ -100,6 +102,10 @@ pub struct Args {
     #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = corrupt)]
     corrupt: Option<(usize, usize)>,
 
+    /// For tests of this test: wait so many seconds when this rung begins, for something to happen.
+    #[arg(long, value_name = "RUNG:SECONDS", hide = true, value_parser = pause)]
+    pause: Option<(String, Duration)>,
+
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -159,7 +165,7 @@ impl Args {
         };
         let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
         let mut outcome = match (self.local, self.gpus) {
-            (true, Some(gpus)) => local_gpus(gpus as usize, &options),
+            (true, Some(gpus)) => self.local_gpus(gpus as usize, &options),
             (true, None) => self.local(&options),
             (false, _) => self.cluster(&options),
         }?;
@@ -183,7 +189,10 @@ impl Args {
         self.corruptible(self.ranks)?;
         runtime()?.block_on(async {
             let local = Local::start(self.ranks).await?;
-            let outcome = until_interrupted(ladder::climb(&local.places, options, &telling())).await;
+            let live = Live::new((0..self.ranks).map(|rank| format!("rank {rank}")).collect());
+            let tell = self.telling(&live);
+            let outcome = until_interrupted(ladder::climb(&local.places, options, Tell(&tell))).await;
+            live.end();
             local.end().await;
             outcome.ok_or_else(|| interruption(&[]))
         })
@@ -200,10 +209,12 @@ impl Args {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
-            let tell = telling();
+            let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
+            let tell = self.telling(&live);
             let mark = crowd::mark();
-            let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, &tell);
+            let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, Tell(&tell));
             let outcome = until_interrupted(climbing).await;
+            live.end();
             let left =
                 cluster::leave(&reached, (options.torch || options.deepspeed).then_some(mark.as_str())).await;
             match outcome {
@@ -217,6 +228,38 @@ impl Args {
         // A connection that hangs must not hold envdoc.
         runtime.shutdown_background();
         outcome
+    }
+
+    /// NCCL on the GPUs of this machine.
+    fn local_gpus(&self, gpus: usize, options: &Options) -> Result<Outcome, Error> {
+        let mut outcome = Outcome::new((0..gpus).map(|gpu| format!("GPU {gpu}")).collect());
+        outcome.transport = "nccl".into();
+        let runtime = runtime()?;
+        let live = Live::new(Site::Local.nodes());
+        let tell = self.telling(&live);
+        let climbing = rungs::climb(&Site::Local, Some(gpus), options, Tell(&tell), &mut outcome);
+        let climbed = runtime.block_on(until_interrupted(climbing));
+        live.end();
+        runtime.shutdown_background();
+        match climbed {
+            Some(_) => Ok(outcome),
+            None => Err(interruption(&[])),
+        }
+    }
+
+    /// Who is told what goes on.
+    fn telling<'t>(&'t self, live: &'t Live) -> impl Fn(Step<'_>) + 't {
+        let paused = std::cell::Cell::new(false);
+        move |step| {
+            live.step(step);
+            if let (Step::Rung { name, .. }, Some((rung, time))) = (step, &self.pause)
+                && name == rung
+                && !paused.replace(true)
+            {
+                // Everything stands still meanwhile, as in a caller that is stopped.
+                std::thread::sleep(*time);
+            }
+        }
     }
 
     fn corruptible(&self, ranks: usize) -> Result<(), Error> {
@@ -241,21 +284,6 @@ impl Args {
     }
 }
 
-/// NCCL on the GPUs of this machine.
-fn local_gpus(gpus: usize, options: &Options) -> Result<Outcome, Error> {
-    let mut outcome = Outcome::new((0..gpus).map(|gpu| format!("GPU {gpu}")).collect());
-    outcome.transport = "nccl".into();
-    let runtime = runtime()?;
-    let tell = telling();
-    let climbing = rungs::climb(&Site::Local, Some(gpus), options, &tell, &mut outcome);
-    let climbed = runtime.block_on(until_interrupted(climbing));
-    runtime.shutdown_background();
-    match climbed {
-        Some(_) => Ok(outcome),
-        None => Err(interruption(&[])),
-    }
-}
-
 /// A run that was kept, and the name of its file.
 fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
     let name = path.display().to_string();
@@ -265,17 +293,6 @@ fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
     let kept = baseline::parse(&text)
         .map_err(|why| Error::new(Kind::File, format!("{name} is no baseline of envdoc: {why}")))?;
     Ok((name, kept))
-}
-
-/// A rung is told once, on a terminal everything that is done on it.
-fn telling() -> impl Fn(&str, &str) {
-    let last = std::cell::RefCell::new(String::new());
-    move |rung: &str, says: &str| {
-        if screen::redraws() || *last.borrow() != rung {
-            screen::note(&format!("{rung}: {says}"));
-        }
-        last.replace(rung.to_owned());
-    }
 }
 
 /// What came of it; `None`: Ctrl-C, or SIGTERM.
@@ -298,6 +315,12 @@ fn ranks(text: &str) -> Result<usize, String> {
         Ok(ranks) if (2..=RANKS_MAX).contains(&ranks) => Ok(ranks),
         _ => Err(format!("must be 2 to {RANKS_MAX}")),
     }
+}
+
+fn pause(text: &str) -> Result<(String, Duration), String> {
+    let both =
+        text.split_once(':').and_then(|(rung, seconds)| Some((rung.to_owned(), seconds.parse().ok()?)));
+    both.map(|(rung, seconds)| (rung, Duration::from_secs(seconds))).ok_or_else(|| "RUNG:SECONDS".into())
 }
 
 fn corrupt(text: &str) -> Result<(usize, usize), String> {

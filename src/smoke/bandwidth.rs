@@ -25,7 +25,7 @@ pub const SIZES: &str = "8-256M";
 pub fn sizes(text: &str) -> Result<Vec<usize>, String> {
     let mut sizes = match text.split_once('-') {
         Some((first, last)) => {
-            let (first, last) = (size(first)?, size(last)?);
+            let (first, last) = (typed(first)?, typed(last)?);
             if first > last {
                 return Err(format!("{first} bytes are more than {last}"));
             }
@@ -33,14 +33,14 @@ pub fn sizes(text: &str) -> Result<Vec<usize>, String> {
                 .take_while(|size| *size <= last)
                 .collect()
         }
-        None => text.split(',').map(size).collect::<Result<Vec<usize>, String>>()?,
+        None => text.split(',').map(typed).collect::<Result<Vec<usize>, String>>()?,
     };
     sizes.sort_unstable();
     sizes.dedup();
     Ok(sizes)
 }
 
-fn size(text: &str) -> Result<usize, String> {
+fn typed(text: &str) -> Result<usize, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let factor: usize = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -59,6 +59,13 @@ fn size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// `64 MiB`; what is no whole number of a unit is told in the next smaller one.
+pub fn size(bytes: usize) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let found = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    found.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{} {name}", bytes / unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +77,12 @@ mod tests {
         assert!((bus(1 << 30, 0.1, 4) / algorithm(1 << 30, 0.1) - 1.5).abs() < 1e-12);
         assert!((bus(8, 1.0, 2) - 8.0).abs() < 1e-12);
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_in_words() {
+        let all = [8, 1 << 10, 1 << 20, 3 << 19, 256 << 20, 1 << 30].map(size);
+        assert_eq!(all, ["8 bytes", "1 KiB", "1 MiB", "1536 KiB", "256 MiB", "1 GiB"]);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 
-use super::ladder::{Ladder, Options, Place, Tell, When};
+use super::ladder::{Ladder, Options, Place, When};
 use super::nccl;
 use super::outcome::{Ends, Outcome};
+use super::tell::Tell;
 use super::{deepspeed, torch};
 use crate::cluster::causes;
 use crate::cluster::crowd;
@@ -125,11 +126,11 @@ impl Site<'_> {
             nccl::rungs::climb(&site, None, options, tell, outcome).await?;
         }
         if options.torch {
-            tell("torch", "the image's own torch sums");
+            tell.rung("torch", "the image's own torch sums");
             torch::reduce(inside, options.transport, mark, outcome).await?;
         }
         if options.deepspeed {
-            tell("deepspeed", "DeepSpeed trains a tiny model");
+            tell.rung("deepspeed", "DeepSpeed trains a tiny model");
             deepspeed::train(self.plan, inside, mark, outcome).await?;
         }
         Ok(())
@@ -171,9 +172,9 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<(&'w Node, &'w Engine)>, Ends> {
         let start = Instant::now();
-        (self.tell)("containers", "every container runs");
+        self.tell.rung("containers", "every container runs");
         let (deadline, network) = (self.options.deadline, &self.plan.network);
-        let all = join_all(reached.iter().map(|(node, engine)| async move {
+        let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
             let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
             let unanswered = format!("its engine did not answer within {:.0} s", deadline.as_secs_f64());
@@ -202,8 +203,13 @@ impl Site<'_> {
                     ))
                 }
             }
-        }))
-        .await;
+        });
+        let told = reached.iter().zip(looked).map(|((node, _), looked)| async {
+            let found = looked.await;
+            self.tell.node(&node.name, found.is_ok());
+            found
+        });
+        let all = join_all(told).await;
         let (mut nodes, mut failed) = (Vec::new(), Vec::new());
         for (result, (node, _)) in all.into_iter().zip(reached) {
             match result {
@@ -227,12 +233,13 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<Inside<'w>>, Ends> {
         let start = Instant::now();
-        (self.tell)("worker", "envdoc goes into every container");
+        self.tell.rung("worker", "envdoc goes into every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = inside::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(BRINGING, entered).await;
             let entered =
                 entered.unwrap_or_else(|_| Err(format!("not done within {} s", BRINGING.as_secs())));
+            self.tell.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
                 let says = format!("{}: envdoc's worker does not run in its container: {why}", node.name);
                 (node.name.clone(), says)
@@ -252,7 +259,7 @@ impl Site<'_> {
     /// /dev/shm is what processes of one node talk through.
     async fn shared_memory(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("shm", "how large /dev/shm is");
+        self.tell.rung("shm", "how large /dev/shm is");
         let ask = |one: &Inside<'_>| {
             let session = Arc::clone(&one.session);
             let deadline = self.options.deadline;
@@ -285,7 +292,7 @@ impl Site<'_> {
     /// NCCL and Gloo use the interface by which the others reach this container.
     async fn interface(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("interface", "which interface NCCL and Gloo use");
+        self.tell.rung("interface", "which interface NCCL and Gloo use");
         let pins = join_all(inside.iter().map(|one| async {
             match one.node.environment.get("NCCL_SOCKET_IFNAME") {
                 Some(pin) => Some(pin.clone()),
@@ -314,7 +321,7 @@ impl Site<'_> {
     /// Every name gives the right address, from everywhere.
     async fn names(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("names", "every name, from everywhere");
+        self.tell.rung("names", "every name, from everywhere");
         let came = self
             .pairs(inside, |one, other| async { inside::resolves(one, other).await.map_err(|why| why.says) })
             .await;
@@ -334,7 +341,7 @@ impl Site<'_> {
     /// What the interfaces send arrives whole.
     async fn packets(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("mtu", "the largest packets");
+        self.tell.rung("mtu", "the largest packets");
         let came = self.pairs(inside, |one, other| async {
             inside::packet(one, other)
                 .await
@@ -363,7 +370,7 @@ impl Site<'_> {
     async fn ssh(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
         let Some(ssh) = &self.plan.ssh else { return Ok(()) };
         let start = Instant::now();
-        (self.tell)("ssh", "ssh from every container into every other");
+        self.tell.rung("ssh", "ssh from every container into every other");
         let came = self.pairs(inside, |one, other| inside::logs_in(one, &other.node.name, &ssh.user)).await;
         let mut failed = Vec::new();
         for (from, to, came) in came {
@@ -397,14 +404,18 @@ impl Site<'_> {
                 (from, to, came.unwrap_or_else(|_| late()))
             }
         });
-        let mut came: Vec<_> = stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
+        let left = inside.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
+        let mut tell = self.tell.counting(left);
+        let tried = stream::iter(tried).buffer_unordered(AT_ONCE);
+        let tried = tried.inspect(|(from, _, came)| tell(&inside[*from].node.name, came.is_ok()));
+        let mut came: Vec<_> = tried.collect().await;
         came.sort_by_key(|(from, to, _)| (*from, *to));
         came
     }
 
     /// Some do not find or reach each other: what their machines see of each other says why.
     async fn why(&self, inside: &[Inside<'_>], outcome: &mut Outcome, rung: &str) {
-        (self.tell)(rung, "why they do not reach each other");
+        self.tell.rung(rung, "why they do not reach each other");
         let of = |from: usize, to: usize| async move {
             let (one, other) = (&inside[from], &inside[to]);
             let (name, connects) = tokio::join!(inside::resolves(one, other), inside::listened(one, other));

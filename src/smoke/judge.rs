@@ -1,6 +1,6 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
-use super::bandwidth::median;
+use super::bandwidth::{median, size};
 use super::outcome::{Outcome, Verdict};
 use crate::catalog::expected_bandwidth::{self, Kind};
 
@@ -74,11 +74,7 @@ fn speed(outcome: &Outcome) -> String {
     let (Some(last), Some(expected)) = (outcome.results.last(), &outcome.expected) else {
         return "no bandwidth was measured".into();
     };
-    let size = if last.bytes >= 1 << 20 {
-        format!("{} MiB", last.bytes >> 20)
-    } else {
-        format!("{} bytes", last.bytes)
-    };
+    let size = size(last.bytes);
     format!(
         "{} busbw at {size}, {:.0} % of the {} that the path carries",
         rate(last.bus),
@@ -208,7 +204,8 @@ mod tests {
 
     fn healthy() -> Outcome {
         let mut outcome = Outcome::new(["node1", "node2", "node3"].map(str::to_owned).to_vec());
-        outcome.expected = Some(Expected { bus: 1.2e9, tolerance: TOLERANCE, from: String::new() });
+        outcome.expected =
+            Some(Expected { bus: 1.2e9, tolerance: TOLERANCE, from: String::new(), measured: true });
         outcome.links = vec![1.2e9, 1.3e9, 1.25e9];
         outcome.network.resent = vec![Some(0.0), None, Some(0.0002)];
         outcome.network.slowest_connect = Some((0, 1, 0.4));
@@ -247,7 +244,8 @@ mod tests {
             ),
             (
                 |outcome| {
-                    outcome.expected = Some(Expected { bus: 1.2e6, tolerance: 0.6, from: String::new() });
+                    outcome.expected =
+                        Some(Expected { bus: 1.2e6, tolerance: 0.6, from: String::new(), measured: true });
                 },
                 "1.2 MB/s is less than gigabit",
             ),

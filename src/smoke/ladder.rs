@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::bandwidth::{algorithm, bus, median};
+use super::bandwidth::{algorithm, bus, median, size};
 use super::judge;
 use super::outcome::{Ends, Expected, Measured, Outcome, Phase, Status, Verdict};
 use super::pairs;
 use super::rank::{Answer, Task};
+use super::tell::Tell;
 use crate::worker;
 use crate::worker::session::Session;
 
@@ -62,7 +63,7 @@ pub struct Options {
     /// Whether DeepSpeed trains too.
     pub deepspeed: bool,
     /// The transport that NCCL should use then.
-    pub transport: Option<super::nccl_log::Wish>,
+    pub transport: Option<super::transport::Wish>,
     /// A test's: rank and element of which a byte is turned.
     pub corrupt: Option<(usize, usize)>,
 }
@@ -77,9 +78,6 @@ pub enum When {
     /// Not at all.
     Never,
 }
-
-/// What is told while it goes on: the rung, and what is done on it.
-pub type Tell<'t> = &'t dyn Fn(&str, &str);
 
 /// The ladder, and who stands on it.
 pub struct Ladder<'p> {
@@ -129,7 +127,7 @@ impl<'p> Ladder<'p> {
     /// Which node or link it is.
     async fn pairs(&mut self) {
         let start = Instant::now();
-        (self.tell)("pairs", "every pair of ranks alone");
+        self.tell.rung("pairs", "every pair of ranks alone");
         let pairs = pairs::tournament(self.places, self.options).await;
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
@@ -158,7 +156,7 @@ impl<'p> Ladder<'p> {
     /// Every rank connects to every other.
     pub async fn reach(&mut self) -> Result<(), Ends> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
-        (self.tell)("tcp", "every rank connects to every other");
+        self.tell.rung("tcp", "every rank connects to every other");
         let listening = join_all(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
@@ -184,7 +182,12 @@ impl<'p> Ladder<'p> {
             async move { (from, to, connects(&places[from], &places[to], port, deadline).await) }
         });
         // A few at once: hundreds of connections that begin together take each other's time.
-        let tried: Vec<_> = futures_util::stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
+        let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
+        let mut tell = self.tell.counting(left);
+        let tried = futures_util::stream::iter(tried).buffer_unordered(AT_ONCE);
+        let tried: Vec<_> =
+            tried.inspect(|(from, _, came)| tell(&places[*from].node, came.is_ok())).collect().await;
+        drop(tell);
         let mut failed = Vec::new();
         for (from, to, came) in tried {
             let (one, other) = (&self.places[from], &self.places[to]);
@@ -217,7 +220,7 @@ impl<'p> Ladder<'p> {
     /// The ring is closed.
     async fn rendezvous(&mut self) -> Result<(), Ends> {
         let (start, world) = (Instant::now(), self.places.len());
-        (self.tell)("rendezvous", "the ranks meet");
+        self.tell.rung("rendezvous", "the ranks meet");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
@@ -229,6 +232,7 @@ impl<'p> Ladder<'p> {
                 other => Err(unlike(other)),
             })
             .collect();
+        let tell = self.tell;
         let joined = join_all(self.places.iter().enumerate().map(|(number, place)| {
             let (to, from) = ((number + 1) % world, (number + world - 1) % world);
             let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
@@ -242,7 +246,11 @@ impl<'p> Ladder<'p> {
                 port: ports[to].as_ref().copied().unwrap_or(0),
                 stall: self.options.stall.as_secs_f64(),
             };
-            ask(place, task, deadline)
+            async move {
+                let answer = ask(place, task, deadline).await;
+                tell.node(&place.node, matches!(answer, Ok(Answer::Joined { .. })));
+                answer
+            }
         }))
         .await;
         let mut remarks = Vec::new();
@@ -261,7 +269,7 @@ impl<'p> Ladder<'p> {
     /// Small all-reduces of awkward sizes, every element checked.
     async fn correct(&mut self) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("all-reduce", "every element of a sum is checked");
+        self.tell.rung("all-reduce", "every element of a sum is checked");
         for elements in CHECKED {
             self.reduce("all-reduce", start, *elements, 0, 0).await?;
         }
@@ -276,7 +284,7 @@ impl<'p> Ladder<'p> {
     /// What the path carries without any reducing: the limit that the ring is held against.
     async fn path(&mut self) -> Result<(), Ends> {
         let start = Instant::now();
-        (self.tell)("path", "what the path carries");
+        self.tell.rung("path", "what the path carries");
         let mut best = vec![0.0_f64; self.places.len()];
         let mut resent = vec![None; self.places.len()];
         let mut bytes = 1 << 20;
@@ -303,6 +311,7 @@ impl<'p> Ladder<'p> {
             bus: slowest,
             tolerance: judge::TOLERANCE,
             from: "the raw rate of the same sockets, all ranks sending and receiving at once".into(),
+            measured: true,
         });
         self.outcome.rung(
             "path",
@@ -335,7 +344,7 @@ impl<'p> Ladder<'p> {
         let start = Instant::now();
         let mut last = (0_usize, 0.0);
         for bytes in &self.options.sizes {
-            (self.tell)("bandwidth", &format!("bandwidth of {bytes} bytes"));
+            self.tell.rung("bandwidth", &format!("bandwidth of {}", size(*bytes)));
             let world = self.places.len();
             let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
             let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
@@ -344,7 +353,8 @@ impl<'p> Ladder<'p> {
             if least > LONGEST || last.0 > 1 << 20 && guess > LONGEST * 2.0 {
                 let seconds = if least > LONGEST { least } else { guess };
                 self.outcome.remarks.push(format!(
-                    "{bytes} bytes and more are left out: one all-reduce would take about {seconds:.0} s"
+                    "{} and more are left out: one all-reduce would take about {seconds:.0} s",
+                    size(*bytes)
                 ));
                 break;
             }
@@ -356,7 +366,7 @@ impl<'p> Ladder<'p> {
             self.outcome.results.push(measured);
         }
         let says = match self.outcome.results.last() {
-            Some(last) => format!("{:.3} GB/s busbw at {} bytes", last.bus / 1e9, last.bytes),
+            Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
             None => "no size was asked for".into(),
         };
         self.outcome.rung("bandwidth", start, Vec::new(), &says)
@@ -455,6 +465,7 @@ impl<'p> Ladder<'p> {
                 last = Some(last.map_or(until, |last: tokio::time::Instant| last.min(until)));
             }
             told[rank] = true;
+            self.tell.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => broken.push((rank, why.culprit, why.says)),
                 Ok(answer) => answers[rank] = Some(answer),

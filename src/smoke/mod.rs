@@ -3,7 +3,9 @@
 //! [`ladder`] climbs from "is there a way" to "how fast", with a worker in every place; [`rank`] is what a worker does in it: [`ring`] is the
 //! all-reduce over TCP, [`pattern`] what is summed. [`local`] has the places on this machine. [`cluster`] those in containers. [`outcome`] is what comes of it,
 //! [`judge`] what it means, [`pairs`] looks for the one bad node or link, a [`baseline`] is an earlier run.
-//! [`nccl`] does it on the GPUs, [`torch`] has the image's own torch do the same, [`deepspeed`] trains, [`nccl_log`] reads what NCCL says of it.
+//! [`tell`] is how it is followed.
+//! [`nccl`] does it on the GPUs, [`torch`] has the image's own torch do the same, [`deepspeed`] trains, [`nccl_log`] reads what NCCL says of it,
+//! and [`transport`] whether that is as it should be.
 
 pub mod bandwidth;
 pub mod baseline;
@@ -19,4 +21,6 @@ pub mod pairs;
 pub mod pattern;
 pub mod rank;
 pub mod ring;
+pub mod tell;
 pub mod torch;
+pub mod transport;

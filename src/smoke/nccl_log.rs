@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 /// What was read.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Read {
     /// `2.21.5+cuda12.4`.
     pub version: Option<String>,
@@ -22,6 +20,10 @@ pub struct Read {
     pub nvls: bool,
     /// Rings of the largest communicator.
     pub rings: usize,
+    /// In which orders they go through the ranks, each order once: `0 1 3 2`.
+    pub orders: BTreeSet<String>,
+    /// What lies between the GPUs of a node, in NCCL's words (NVIDIA/nccl:src/graph/topo.h): `NVL`, `PHB`, `SYS`.
+    pub paths: BTreeSet<String>,
     /// What it warns of, each once, at most 20.
     pub warnings: Vec<String>,
 }
@@ -66,11 +68,48 @@ fn info(says: &str, read: &mut Read) {
         says.split_once(" via ").filter(|_| says.starts_with("Channel ") || says.starts_with("Ring "))
     {
         *read.connections.entry(transport(via)).or_default() += 1;
-    } else if let Some(rest) = says.strip_prefix("Channel ") {
-        // `Channel 01/02 :    0   1`: a ring, and how many there are.
-        let of = rest.split_once(" : ").and_then(|(number, _)| number.split_once('/')?.1.trim().parse().ok());
-        read.rings = read.rings.max(of.unwrap_or(0));
+    } else if let Some((number, order)) =
+        says.strip_prefix("Channel ").and_then(|rest| rest.split_once(" : "))
+    {
+        ring(number, order, read);
+    } else {
+        read.paths.extend(between(says));
     }
+}
+
+/// `Channel 01/02 :    0   1`: a ring, and how many there are; before NCCL 2.5 only which it is.
+fn ring(number: &str, order: &str, read: &mut Read) {
+    let count = match number.split_once('/') {
+        Some((_, of)) => of.trim().parse().unwrap_or(0),
+        None => number.trim().parse::<usize>().map_or(0, |number| number + 1),
+    };
+    read.rings = read.rings.max(count);
+    let order: Vec<&str> = order.split_whitespace().collect();
+    if !order.is_empty() && order.iter().all(|rank| rank.parse::<usize>().is_ok()) {
+        read.orders.insert(order.join(" "));
+    }
+}
+
+/// Between GPUs: `GPU/E000 :GPU/E000 (0/5000.0/LOC) GPU/13000 (2/252.0/NVL) CPU/0 (4/24.0/PHB)`, hops, bandwidth, and of which kind the way is;
+/// else what the rings use within a node: `Pattern 4, … type NVL/PIX, …`.
+fn between(says: &str) -> Vec<String> {
+    if let Some(rest) = says.strip_prefix("Pattern 4, ") {
+        let kind = rest.split_once(" type ").and_then(|(_, kinds)| kinds.split_once('/'));
+        return kind
+            .filter(|(kind, _)| *kind != "LOC")
+            .map(|(kind, _)| kind.to_owned())
+            .into_iter()
+            .collect();
+    }
+    let Some((_, others)) = says.strip_prefix("GPU/").and_then(|rest| rest.split_once(" :")) else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = others.split_whitespace().collect();
+    let kind = |pair: &[&str]| {
+        let kind = pair[1].strip_suffix(')')?.rsplit('/').next()?;
+        (pair[0].starts_with("GPU/") && kind != "LOC").then(|| kind.to_owned())
+    };
+    words.chunks_exact(2).filter_map(kind).collect()
 }
 
 /// `NET/IB/0(3)/GDRDMA` is `NET/IB/GDRDMA`: which of the cards it is, is left out.
@@ -87,180 +126,87 @@ fn transport(via: &str) -> String {
     format!("NET/{name}{direct}")
 }
 
-/// What is wished for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wish {
-    /// InfiniBand or RoCE between the nodes.
-    Ib,
-    /// NVLink within them.
-    Nvlink,
-    /// Plain sockets between them.
-    Socket,
-}
-
-/// What may keep NCCL from InfiniBand, as seen in a container.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Infiniband {
-    /// Devices of the machine: `/sys/class/infiniband`.
-    pub devices: Vec<String>,
-    /// Whether `/dev/infiniband/uverbs*` is there.
-    pub mounted: bool,
-    /// Whether libibverbs is found.
-    pub library: bool,
-    /// Bytes that may be locked; `None`: without limit.
-    pub memlock: Option<u64>,
-    /// Variables of NCCL that decide on it.
-    pub variables: BTreeMap<String, String>,
-}
-
-/// Why the transport is not the wished one; `None` where it is. Without a wish, InfiniBand that is there and unused is a fault too.
-pub fn unlike(read: &Read, wish: Option<Wish>, seen: &Infiniband) -> Option<String> {
-    let has = |name: &str| read.connections.keys().any(|kind| kind.starts_with(name));
-    let list = || read.connections.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let uses = format!(
-        "NCCL's connections are {}",
-        if read.connections.is_empty() { "none that it told".into() } else { list() }
-    );
-    match wish {
-        Some(Wish::Nvlink) if !read.nvls && !has("P2P") => {
-            Some(format!("no NVLink within the nodes: {uses}"))
-        }
-        Some(Wish::Socket) if !has("NET/Socket") => Some(format!("no sockets between the nodes: {uses}")),
-        Some(Wish::Ib) | None if has("NET/Socket") && (wish.is_some() || !seen.devices.is_empty()) => {
-            Some(format!("sockets carry the data between the nodes, not InfiniBand: {}", reasons(read, seen)))
-        }
-        Some(Wish::Ib) if !has("NET/IB") => Some(format!("no InfiniBand between the nodes: {uses}")),
-        _ => None,
-    }
-}
-
-fn reasons(read: &Read, seen: &Infiniband) -> String {
-    let mut found = Vec::new();
-    let variable = |name: &str| seen.variables.get(name).map(String::as_str);
-    if variable("NCCL_IB_DISABLE").is_some_and(|value| value != "0") {
-        found.push("NCCL_IB_DISABLE is set".to_owned());
-    }
-    if let Some(net) = variable("NCCL_NET").filter(|net| net.eq_ignore_ascii_case("socket")) {
-        found.push(format!("NCCL_NET is {net}"));
-    }
-    if seen.devices.is_empty() {
-        found.push("the machine has no InfiniBand device (/sys/class/infiniband is empty)".into());
-    } else if !seen.mounted {
-        found.push(format!(
-            "{} are not in the container: /dev/infiniband/uverbs* is missing (network: {{ infiniband: true }} in cluster.yaml)",
-            seen.devices.join(", ")
-        ));
-    }
-    if !seen.library {
-        found.push("the image has no libibverbs.so.1 (libibverbs1, ibverbs-providers)".into());
-    }
-    if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < 1 << 30) {
-        found.push(format!(
-            "only {} KiB may be locked in memory (limits: {{ memlock: unlimited }})",
-            bytes >> 10
-        ));
-    }
-    if let Some(filter) = variable("NCCL_IB_HCA") {
-        let known = seen.devices.iter().any(|device| {
-            filter.contains(device.as_str()) || device.starts_with(filter.trim_start_matches(['=', '^']))
-        });
-        if !known || filter.starts_with('^') {
-            found.push(format!("NCCL_IB_HCA={filter} lets none of {} through", seen.devices.join(", ")));
-        }
-    }
-    if found.is_empty() {
-        let told = if read.no_infiniband { "NCCL found no device" } else { "NCCL does not say why" };
-        return format!("{told}; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows more");
-    }
-    found.join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // Lines of public logs, with the hosts' names taken out: IB on two nodes of eight GPUs, EFA on two nodes, NVLS on one, sockets in NCCL 2.4.
-    const IB: &str = "\
-host-2:207008:208292 [3] NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.
-host-2:207009:207009 [2] NCCL INFO Channel 12/0 : 10[2] -> 9[1] via P2P/IPC
-host-2:207007:207007 [0] NCCL INFO Channel 07/0 : 8[0] -> 7[7] [send] via NET/IB/0/GDRDMA
-host-2:207007:207007 [0] NCCL INFO Channel 15/0 : 8[0] -> 7[7] [send] via NET/IB/2(3)/GDRDMA
-";
-    const EFA: &str = "\
-[1,0]<stdout>:worker-0:21:27 [0] NCCL INFO Using network AWS Libfabric
-[1,0]<stdout>:worker-0:21:27 [0] NCCL INFO Channel 00/02 :    0   1
-[1,0]<stdout>:worker-0:21:27 [0] NCCL INFO Channel 01/02 :    0   1
-[1,0]<stdout>:worker-0:21:27 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 [1] -1/-1/-1->0->1
-[1,1]<stdout>:worker-1:21:26 [0] NCCL INFO Channel 00/0 : 0[35000] -> 1[f5000] [receive] via NET/AWS Libfabric/0
-";
-    const NVLS: &str = "\
-host-1:422771:422788 [2] NCCL INFO NVLS comm 0x5598478aaae0 headRank 3 nHeads 8 buffSize 4194304 memSize 2097152 nvlsPerRankSize 201326592 nvlsTotalSize 1610612736
-host-1:422771:422792 [6] NCCL INFO Connected NVLS tree
-host-1:422771:422792 [6] NCCL INFO 16 coll channels, 16 nvls channels, 16 p2p channels, 16 p2p channels per peer
-";
-    const SOCKET: &str = "\
-host-1:9131:9131 [0] NCCL INFO NET/IB : No device found.
-host-1:9131:9131 [0] NCCL INFO NET/Socket : Using [0]enp67s0:10.131.1.8<0>
-host-1:9131:9131 [0] NCCL INFO Using network Socket
-NCCL version 2.4.8+cuda10.1
-host-1:9132:9191 [3] NCCL INFO Ring 00 : 3[3] -> 2[2] via P2P/IPC
-host-2:9514:9571 [7] NCCL INFO Ring 00 : 15 -> 0 [send] via NET/Socket/0
-host-1:9136:9194 [7] NCCL INFO Channel 20 : 5[5] -> 4[4] via SHM/direct/direct
-";
+    /// A log of tests/nccl_logs, each of which names its source in its first line.
+    fn log(name: &str) -> Read {
+        #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
+        let text = std::fs::read_to_string(format!("tests/nccl_logs/{name}.log")).unwrap();
+        let (source, lines) = text.split_once('\n').unwrap();
+        assert!(source.starts_with("# https://github.com/"), "{name}: {source}");
+        read(lines.lines())
+    }
 
-    #[test]
-    fn public_logs_of_infiniband_efa_nvlink_sharp_and_sockets() {
-        let ib = read(IB.lines());
-        assert_eq!(ib.connections["NET/IB/GDRDMA"], 2);
-        assert_eq!(ib.connections["P2P/IPC"], 1);
-        let efa = read(EFA.lines());
-        assert_eq!((efa.rings, efa.connections["NET/AWS Libfabric"]), (2, 1));
-        assert!(efa.networks.contains("AWS Libfabric"));
-        assert!(read(NVLS.lines()).nvls);
-        let socket = read(SOCKET.lines());
-        assert_eq!(socket.version.as_deref(), Some("2.4.8+cuda10.1"));
-        assert!(socket.no_infiniband && socket.devices.contains("[0]enp67s0:10.131.1.8<0>"));
-        let kinds: Vec<_> = socket.connections.keys().map(String::as_str).collect();
-        assert_eq!(kinds, ["NET/Socket", "P2P/IPC", "SHM"]);
+    fn kinds(read: &Read) -> Vec<(&str, usize)> {
+        read.connections.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+    }
+
+    fn words(words: &BTreeSet<String>) -> Vec<&str> {
+        words.iter().map(String::as_str).collect()
     }
 
     #[test]
-    fn logs_of_the_tests_are_read_too() {
+    fn two_nodes_over_infiniband() {
+        let own = log("ib-two-nodes");
+        assert_eq!(kinds(&own), [("NET/IB/GDRDMA", 4), ("P2P/CUMEM", 3)]);
+        assert_eq!(words(&own.paths), ["NVL"]);
+        let plugin = log("ib-nvls-two-nodes");
+        assert_eq!(kinds(&plugin), [("NET/IBext_v8/GDRDMA", 5)]);
+        assert!(plugin.nvls);
+    }
+
+    #[test]
+    fn two_nodes_over_efa_in_three_ages_of_nccl() {
+        assert_eq!(kinds(&log("efa-two-nodes")), [("NET/AWS Libfabric", 2), ("P2P/IPC", 1)]);
+        let old = log("efa-old-two-nodes");
+        assert_eq!(kinds(&old), [("NET/AWS Libfabric", 2), ("P2P/IPC", 2)]);
+        assert_eq!((old.rings, words(&old.orders)), (2, vec!["0 1 3 2 6 4 5 7 8 9 11 10 14 12 13 15"]));
+        assert_eq!(words(&log("efa-p5en").networks), ["Libfabric"]);
+    }
+
+    #[test]
+    fn two_nodes_over_sockets() {
+        assert_eq!(kinds(&log("socket-two-nodes")), [("NET/Socket", 2), ("P2P/IPC", 4)]);
+        let shared = log("socket-shm-two-nodes");
+        assert_eq!(kinds(&shared), [("NET/Socket", 3), ("SHM", 2)]);
+        assert!(!shared.nvls, "0 nvls channels are none");
+        let blocked = log("infiniband-not-opened");
+        assert!(blocked.no_infiniband && blocked.devices.contains("[0]bond0:200.1.93.2<0>"));
+        assert_eq!(words(&blocked.networks), ["Socket"]);
+        assert_eq!(
+            blocked.warnings,
+            ["Call to ibv_open_device failed", "NET/IB : Unable to open device mlx5_bond_0"]
+        );
+        let different = log("one-node-without-infiniband");
+        assert_eq!(words(&different.networks), ["IB", "Socket"]);
+    }
+
+    #[test]
+    fn what_lies_between_the_gpus_of_a_node() {
+        assert_eq!(words(&log("libibverbs-missing-nvlink").paths), ["NVL"]);
+        assert_eq!(words(&log("pcie-without-nvlink").paths), ["PHB", "SYS"]);
+        let roce = log("roce-p2p-without-nvlink");
+        assert_eq!((roce.rings, words(&roce.orders)), (6, vec!["0 1"]));
+        assert!(
+            roce.paths.is_empty() && roce.devices.iter().any(|devices| devices.contains("mlx5_3:1/RoCE"))
+        );
+    }
+
+    #[test]
+    fn every_log_is_read_and_those_of_other_tests_too() {
+        #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
+        let all = std::fs::read_dir("tests/nccl_logs").unwrap();
+        for file in all {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            assert_ne!(log(name.strip_suffix(".log").unwrap()), Read::default(), "{name}");
+        }
         #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
         let of = |name: &str| std::fs::read_to_string(format!("tests/logs/healthy/{name}")).unwrap();
         let rings = read(of("nccl-rings-socket.log").lines());
         assert_eq!((rings.connections["NET/Socket"], rings.connections["P2P/IPC"]), (2, 11));
         let roce = read(of("nccl-roce-selected.log").lines());
         assert!(roce.networks.contains("IB") && !roce.devices.is_empty(), "{roce:?}");
-    }
-
-    #[test]
-    fn the_wrong_transport_is_named_with_its_reasons() {
-        let (ib, socket, nvls) = (read(IB.lines()), read(SOCKET.lines()), read(NVLS.lines()));
-        let seen = Infiniband {
-            devices: vec!["mlx5_0".into()],
-            mounted: true,
-            library: true,
-            ..Infiniband::default()
-        };
-        assert_eq!(unlike(&ib, Some(Wish::Ib), &seen), None);
-        assert_eq!(unlike(&socket, None, &Infiniband::default()), None);
-        assert_eq!(unlike(&nvls, Some(Wish::Nvlink), &seen), None);
-        assert!(unlike(&ib, Some(Wish::Socket), &seen).unwrap().contains("NET/IB/GDRDMA, P2P/IPC"));
-        let says = |seen: &Infiniband| unlike(&socket, None, seen).unwrap();
-        assert!(says(&seen).contains("NCCL found no device"));
-        let mut bad = Infiniband { memlock: Some(65_536), mounted: false, library: false, ..seen.clone() };
-        bad.variables.insert("NCCL_IB_HCA".into(), "mlx4".into());
-        let told = says(&bad);
-        for reason in [
-            "uverbs* is missing",
-            "no libibverbs.so.1",
-            "only 64 KiB",
-            "NCCL_IB_HCA=mlx4 lets none of mlx5_0",
-        ] {
-            assert!(told.contains(reason), "{told}");
-        }
-        bad.variables.insert("NCCL_IB_DISABLE".into(), "1".into());
-        assert!(says(&bad).contains("NCCL_IB_DISABLE is set"));
     }
 }

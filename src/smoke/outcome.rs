@@ -42,6 +42,8 @@ pub struct Nccl {
     pub ranks: Vec<NcclRank>,
     /// The sizes that were measured, in order.
     pub results: Vec<Measured>,
+    /// What NCCL wrote of it, on all ranks.
+    pub log: super::nccl_log::Read,
 }
 
 /// A rank on a GPU.
@@ -214,4 +216,16 @@ pub struct Expected {
     pub tolerance: f64,
     /// Where the number is from.
     pub from: String,
+    /// Whether it is what the same sockets carried, not what is known of such hardware.
+    pub measured: bool,
+}
+
+impl Expected {
+    /// What it is, in a few words.
+    pub fn name(&self) -> String {
+        match self.measured {
+            true => "what the path carries".into(),
+            false => format!("what {} should reach", self.from),
+        }
+    }
 }

@@ -10,8 +10,9 @@ use tokio::sync::Notify;
 
 use super::bandwidth::{bus, median};
 use super::judge::{expected_of_nccl, rate};
-use super::nccl_log::{self, Infiniband, Wish};
+use super::nccl_log;
 use super::outcome::{Captured, Ends, Outcome, Verdict};
+use super::transport::{self, Infiniband, Site, Wish};
 use crate::cluster::crowd::{self, Job};
 use crate::cluster::inside::Inside;
 use crate::engine::docker::Engine;
@@ -217,6 +218,22 @@ fn expected(first: &Said, results: &[(String, Said)], bytes: usize) -> Option<(f
     expected_of_nccl(first.device.as_deref()?, nodes.len(), results.len(), &rates, bytes)
 }
 
+/// The nodes, each with what its ranks wrote and what its container sees.
+fn sites(results: &[(String, Said)], lines: &BTreeMap<String, Vec<String>>) -> Vec<Site> {
+    let of = |(node, lines): (&String, &Vec<String>)| {
+        let said = results.iter().find(|(other, _)| other == node).map(|(_, said)| &said.infiniband);
+        let infiniband = said.map_or_else(Infiniband::default, |seen| Infiniband {
+            devices: seen.devices.clone(),
+            mounted: seen.mounted,
+            library: seen.library,
+            memlock: seen.memlock,
+            variables: seen.variables.clone(),
+        });
+        Site { node: node.clone(), read: nccl_log::read(lines.iter().map(String::as_str)), infiniband }
+    };
+    lines.iter().map(of).collect()
+}
+
 fn passed(
     results: &[(String, Said)],
     wish: Option<Wish>,
@@ -247,17 +264,10 @@ fn passed(
         outcome.transport =
             format!("tcp, then nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
         outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
-        let seen = &first.infiniband;
-        let seen = Infiniband {
-            devices: seen.devices.clone(),
-            mounted: seen.mounted,
-            library: seen.library,
-            memlock: seen.memlock,
-            variables: seen.variables.clone(),
-        };
-        if let Some(why) = nccl_log::unlike(&read, wish, &seen) {
+        let failed = transport::unlike(&sites(results, lines), wish);
+        if !failed.is_empty() {
             outcome.verdict = Verdict::Failed;
-            return outcome.rung("transport", start, vec![(results[0].0.clone(), why)], "");
+            return outcome.rung("transport", start, failed, "");
         }
     } else if let Some(wish) = wish {
         outcome.verdict = Verdict::Failed;

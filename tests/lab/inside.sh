@@ -39,6 +39,8 @@ for file in cases/*.sh; do
         wanted=
         for word in "$@"; do [[ $name == *"$word"* ]] && wanted=yes; done
         [ -n "$wanted" ] || continue
+    elif grep -q '^# measurement' "$file"; then
+        continue
     elif [ -z "${LAB_SLOW:-}" ] && grep -q '^# slow' "$file"; then
         printf '\n--- %s: left out, it is slow (tests/run.sh slow)\n' "$name"
         continue

@@ -3,7 +3,8 @@
 #
 #     tests/lab/run.sh            all cases but those that say `# slow`
 #     ENVDOC_LAB_SLOW=yes tests/lab/run.sh   these too; `tests/run.sh slow` does this
-#     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words
+#     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words; those that say `# measurement` run
+#                                 only when they are named like this
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
 # /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
@@ -120,6 +121,11 @@ deepspeed_into() {
     sed -i 's/is_master=False,$/is_master=False, use_libuv=False,/' "$folder/rendezvous.py"
     rm -rf "$root/usr/share/doc" "$root/usr/share/man" "$root/usr/lib/libtorch-test"
 }
+# Open MPI's all-reduce, compiled where it will run.
+mpi_into() {
+    cp benches/reduce.c "$1/root/reduce.c" && chroot "$1" mpicc -O2 /root/reduce.c -o /usr/local/bin/reduce &&
+        rm -rf "$1/usr/share/doc" "$1/usr/share/man" "$1/usr/lib/libtorch-test"
+}
 # needed WORD PATTERN…: whether one of the cases that will run says that it needs it.
 needed() {
     local word=$1 file pattern
@@ -128,6 +134,7 @@ needed() {
     for pattern in "$@"; do
         for file in tests/lab/cases/*"$pattern"*.sh; do
             if [ -z "$pattern${ENVDOC_LAB_SLOW:-}" ] && grep -q '^# slow' "$file"; then continue; fi
+            if [ -z "$pattern" ] && grep -q '^# measurement' "$file"; then continue; fi
             if grep -q "^# needs:.*\b$word\b" "$file" 2>/dev/null; then return 0; fi
         done
     done
@@ -159,6 +166,9 @@ if needed fleet "$@"; then base "base-fleet-$codename.tar" "$codename" "${fleet[
 if needed torch "$@"; then
     FINISH=deepspeed_into base base-torch-trixie.tar trixie "${fleet[@]}" python3-{torch,hjson,msgpack,cpuinfo,psutil,pydantic,tqdm,einops,packaging,numpy}
 fi
+if needed speed "$@"; then
+    FINISH=mpi_into base base-speed-trixie.tar trixie "${fleet[@]}" python3-{torch,numpy} iperf3 openmpi-bin libopenmpi-dev gcc libc6-dev procps
+fi
 if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
@@ -166,7 +176,7 @@ if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
-    LAB_OLD="$repository/target/lab/base-old.tar" LAB_KEPT="$repository/target/lab" \
+    LAB_OLD="$repository/target/lab/base-old.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
 for _ in $(seq 50); do

@@ -1,8 +1,12 @@
-//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the plot of [`plot`].
+//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the plot of [`plot`]; [`live`]
+//! shows it as it goes on.
 
+pub mod live;
 pub mod page;
 pub mod plot;
 pub mod text;
+
+use std::collections::BTreeMap;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use schemars::JsonSchema;
@@ -69,6 +73,29 @@ pub struct NcclEntry {
     pub ranks: Vec<NcclRankEntry>,
     /// The sizes that were measured, in order.
     pub results: Vec<ResultEntry>,
+    /// What NCCL's own log tells of all ranks together; empty where it was not reached.
+    pub log: NcclLogEntry,
+}
+
+/// What NCCL's own log tells.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclLogEntry {
+    /// The networks that were chosen: `IB`, `Socket`, `AWS Libfabric`.
+    pub networks: Vec<String>,
+    /// What they found: `[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`, `[0]eth0:10.0.0.1<0>`.
+    pub devices: Vec<String>,
+    /// Connections by transport: `P2P/CUMEM`, `SHM`, `NET/IB/GDRDMA`.
+    pub connections: BTreeMap<String, usize>,
+    /// Whether NVLink SHARP (NVLS) is used.
+    pub nvls: bool,
+    /// How many rings there are.
+    pub rings: usize,
+    /// In which orders they go through the ranks, each once.
+    pub ring_orders: Vec<String>,
+    /// What lies between the GPUs of a node, in NCCL's words: `NVL`, `PHB`, `SYS`.
+    pub gpu_paths: Vec<String>,
+    /// What it warns of.
+    pub warnings: Vec<String>,
 }
 
 /// A rank on a GPU.
@@ -244,6 +271,16 @@ fn nccl(nccl: &Nccl) -> NcclEntry {
     NcclEntry {
         ranks: nccl.ranks.iter().map(rank).collect(),
         results: nccl.results.iter().map(measured).collect(),
+        log: NcclLogEntry {
+            networks: nccl.log.networks.iter().cloned().collect(),
+            devices: nccl.log.devices.iter().cloned().collect(),
+            connections: nccl.log.connections.clone(),
+            nvls: nccl.log.nvls,
+            rings: nccl.log.rings,
+            ring_orders: nccl.log.orders.iter().cloned().collect(),
+            gpu_paths: nccl.log.paths.iter().cloned().collect(),
+            warnings: nccl.log.warnings.clone(),
+        },
     }
 }
 
@@ -292,6 +329,25 @@ pub fn junit(outcome: &Outcome) -> Result<String, Error> {
     report.to_string().map_err(|error| Error::new(Kind::File, format!("cannot write JUnit XML: {error}")))
 }
 
+/// A table of sizes in Markdown.
+fn sizes(results: &[Measured]) -> String {
+    let head = "\n| bytes | time, µs | algbw, GB/s | busbw, GB/s | correct |\n|---:|---:|---:|---:|---|\n";
+    let row = |result: &Measured| {
+        format!(
+            "| {} | {:.1} | {:.3} | {:.3} | {} |\n",
+            result.bytes,
+            result.seconds * 1e6,
+            result.algorithm / 1e9,
+            result.bus / 1e9,
+            if result.wrong == 0 { "yes" } else { "no" }
+        )
+    };
+    match results.is_empty() {
+        true => String::new(),
+        false => head.to_owned() + &results.iter().map(row).collect::<String>(),
+    }
+}
+
 /// Markdown for an issue or a pull request.
 pub fn markdown(outcome: &Outcome) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
@@ -307,18 +363,10 @@ pub fn markdown(outcome: &Outcome) -> String {
             cell(&phase.says)
         );
     }
-    if !outcome.results.is_empty() {
-        text += "\n| bytes | time, µs | algbw, GB/s | busbw, GB/s | correct |\n|---:|---:|---:|---:|---|\n";
-    }
-    for result in &outcome.results {
-        text += &format!(
-            "| {} | {:.1} | {:.3} | {:.3} | {} |\n",
-            result.bytes,
-            result.seconds * 1e6,
-            result.algorithm / 1e9,
-            result.bus / 1e9,
-            if result.wrong == 0 { "yes" } else { "no" }
-        );
+    text += &sizes(&outcome.results);
+    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
+        text += "\nNCCL on the GPUs:\n";
+        text += &sizes(&nccl.results);
     }
     for cause in causes(outcome).causes {
         text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.says));

@@ -3,13 +3,19 @@
 use std::fmt::Write;
 
 use super::plot;
-use crate::smoke::outcome::{Outcome, Status, Verdict};
+use crate::smoke::bandwidth::size;
+use crate::smoke::outcome::{Expected, Measured, Outcome, Status, Verdict};
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
-    table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{padding:.3rem .6rem;border-bottom:1px solid #ddd;text-align:left}\
-    td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.passed{color:#070}.failed{color:#b00;font-weight:600}\
-    .skipped{color:#777}.verdict{padding:.8rem 1rem;border-left:.4rem solid}.ok{border-color:#070;background:#f0f8f0}\
-    .slow{border-color:#c80;background:#fdf6e8}.bad{border-color:#b00;background:#fdf0f0}svg{width:100%;height:auto}";
+/// Light as paper, dark where the reader's screen is; the plot stays on white.
+const STYLE: &str = ":root{color-scheme:light dark;--line:#ddd;--good:#070;--bad:#b00;--ok:#f0f8f0;--slow:#fdf6e8;--wrong:#fdf0f0}\
+    @media(prefers-color-scheme:dark){:root{--line:#444;--good:#5c5;--bad:#f77;--ok:#12251a;--slow:#2b2312;--wrong:#2e1616}body{background:#181818;color:#ddd}}\
+    body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
+    table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere}\
+    td.w,th{white-space:nowrap;overflow-wrap:normal}\
+    td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.passed{color:var(--good)}.failed{color:var(--bad);font-weight:600}\
+    .skipped{color:#777}.verdict{padding:.8rem 1rem;border-left:.4rem solid}.ok{border-color:var(--good);background:var(--ok)}\
+    .slow{border-color:#c80;background:var(--slow)}.bad{border-color:var(--bad);background:var(--wrong)}svg{width:100%;height:auto}\
+    pre{overflow-x:auto;border:1px solid var(--line);padding:.5rem}";
 
 /// Writes it.
 pub fn html(outcome: &Outcome) -> String {
@@ -39,7 +45,7 @@ pub fn html(outcome: &Outcome) -> String {
         };
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td>{}</td><td class=\"{class}\">{}</td><td class=\"n\">{:.2}</td><td>{}</td></tr>",
+            "<tr><td class=\"w\">{}</td><td class=\"w\">{}</td><td class=\"{class}\">{}</td><td class=\"n\">{:.2}</td><td>{}</td></tr>",
             phase.name,
             safe(phase.node.as_deref().unwrap_or("all")),
             phase.status.id(),
@@ -48,24 +54,15 @@ pub fn html(outcome: &Outcome) -> String {
         );
     }
     text += "</table>\n";
-    if !outcome.results.is_empty() {
-        text += &plot::svg(outcome);
-        text += "<table><tr><th class=\"n\">bytes</th><th class=\"n\">time, µs</th><th class=\"n\">algbw, GB/s</th>\
-                 <th class=\"n\">busbw, GB/s</th><th>correct</th></tr>\n";
+    sizes(&outcome.results, outcome.expected.as_ref(), &mut text);
+    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
+        text += "<h2>NCCL on the GPUs</h2>\n";
+        sizes(&nccl.results, None, &mut text);
     }
-    for result in &outcome.results {
-        let _ = writeln!(
-            text,
-            "<tr><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>",
-            result.bytes,
-            result.seconds * 1e6,
-            result.algorithm / 1e9,
-            result.bus / 1e9,
-            if result.wrong == 0 { "yes" } else { "no" }
-        );
-    }
-    if !outcome.results.is_empty() {
-        text += "</table>\n";
+    for cause in super::causes(outcome).causes {
+        let _ = writeln!(text, "<h2>{}</h2>\n<p>{}</p>", safe(&cause.id), safe(&cause.says));
+        let lines: Vec<_> = cause.evidence.iter().map(|line| safe(&line.text)).collect();
+        let _ = writeln!(text, "<pre>{}</pre>", lines.join("\n"));
     }
     for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
         if !list.is_empty() {
@@ -75,6 +72,28 @@ pub fn html(outcome: &Outcome) -> String {
     }
     let _ = writeln!(text, "<p>envdoc {}</p>\n</body></html>", env!("CARGO_PKG_VERSION"));
     text
+}
+
+/// The plot of some sizes and their table.
+fn sizes(results: &[Measured], expected: Option<&Expected>, text: &mut String) {
+    if results.is_empty() {
+        return;
+    }
+    *text += &plot::drawn(results, expected);
+    *text += "<table><tr><th class=\"n\">size</th><th class=\"n\">time, µs</th><th class=\"n\">algbw, GB/s</th>\
+             <th class=\"n\">busbw, GB/s</th><th>correct</th></tr>\n";
+    for result in results {
+        let _ = writeln!(
+            text,
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>",
+            size(result.bytes),
+            result.seconds * 1e6,
+            result.algorithm / 1e9,
+            result.bus / 1e9,
+            if result.wrong == 0 { "yes" } else { "no" }
+        );
+    }
+    *text += "</table>\n";
 }
 
 /// Text that stands for itself in HTML.

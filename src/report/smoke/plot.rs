@@ -1,8 +1,9 @@
-//! Bus bandwidth over size, as SVG. Both axes are logarithmic; the line across is what the path carries.
+//! Bus bandwidth over size, as SVG. Both axes are logarithmic; the line across is what is expected: what the path carries, or what such GPUs should reach.
 
 use std::fmt::Write;
 
-use crate::smoke::outcome::{Measured, Outcome};
+use crate::smoke::bandwidth::size;
+use crate::smoke::outcome::{Expected, Measured, Outcome};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
@@ -13,18 +14,22 @@ const BOTTOM: f64 = 50.0;
 
 /// Draws it; a document of its own that needs nothing beside it.
 pub fn svg(outcome: &Outcome) -> String {
+    drawn(&outcome.results, outcome.expected.as_ref())
+}
+
+/// These sizes, and the line across.
+pub fn drawn(results: &[Measured], expected: Option<&Expected>) -> String {
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
          font-family=\"sans-serif\" font-size=\"12\">\n<title>Bus bandwidth over size</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    let measured: Vec<&Measured> = outcome.results.iter().filter(|result| result.bus > 0.0).collect();
+    let measured: Vec<&Measured> = results.iter().filter(|result| result.bus > 0.0).collect();
     let (Some(first), Some(last)) = (measured.first(), measured.last()) else {
         let _ = writeln!(text, "<text x=\"{LEFT}\" y=\"{TOP}\">nothing was measured</text>\n</svg>");
         return text;
     };
-    let expected = outcome.expected.as_ref().map(|expected| expected.bus);
-    let all = measured.iter().map(|result| result.bus).chain(expected);
+    let all = measured.iter().map(|result| result.bus).chain(expected.map(|expected| expected.bus));
     let (low, high) = all.fold((f64::MAX, 0.0_f64), |(low, high), bus| (low.min(bus), high.max(bus)));
     let (low, high) = (low.log10().floor(), high.log10().ceil().max(low.log10().floor() + 1.0));
     let (small, large) = ((first.bytes as f64).log2(), (last.bytes as f64).log2());
@@ -63,16 +68,16 @@ pub fn svg(outcome: &Outcome) -> String {
         HEIGHT - 10.0,
         TOP - 12.0
     );
-    if let Some(bus) = expected {
-        let at = y(bus);
+    if let Some(expected) = expected {
+        let (at, bus) = (y(expected.bus), expected.bus);
         let _ = writeln!(
             text,
             "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#b00\" \
-             stroke-dasharray=\"6 4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#b00\">what the path carries: \
-             {}</text>",
+             stroke-dasharray=\"6 4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#b00\">{}: {}</text>",
             WIDTH - RIGHT,
             WIDTH - RIGHT,
             at - 6.0,
+            expected.name(),
             rate(bus)
         );
     }
@@ -108,14 +113,5 @@ fn short(number: f64) -> String {
         format!("{number:.0}")
     } else {
         format!("{number:.2}")
-    }
-}
-
-fn size(bytes: usize) -> String {
-    match bytes {
-        bytes if bytes >= 1 << 30 => format!("{} GiB", bytes >> 30),
-        bytes if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
-        bytes if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
-        bytes => format!("{bytes} B"),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with it. [`search`] finds the library
 //! ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`] is the GPU, [`rank`] does what is asked of a rank, [`words`] says
-//! what its errors mean. [`workers`] starts the ranks, [`rungs`] is what the ladder makes of them.
+//! what its errors mean. [`workers`] starts the ranks, [`rungs`] is what the ladder makes of them, [`carried`] its last rung.
 
+pub mod carried;
 pub mod elf;
 pub mod gpu;
 pub mod library;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::nccl_log::Infiniband;
+use super::transport::Infiniband;
 
 /// What a rank can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use super::gpu::{self, Device};
 use super::library::{self, Communicator, ID, Id, Nccl};
 use super::search::{self, Choice};
 use super::{Answer, Ground, Loaded, Opened, Task, words};
-use crate::smoke::nccl_log::Infiniband;
 use crate::smoke::pattern;
+use crate::smoke::transport::Infiniband;
 
 /// The part of its deadline after which a task gives up by itself, to be able to say why.
 const EARLY: f64 = 0.85;

@@ -1,19 +1,19 @@
 //! The rungs of NCCL: devices, communicator, all-reduce, bandwidth, transport.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
+use super::carried;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Opened, Task};
-use crate::smoke::bandwidth::{algorithm, bus};
-use crate::smoke::judge::{expected_of_nccl, rate};
-use crate::smoke::ladder::{Options, Tell};
-use crate::smoke::nccl_log;
-use crate::smoke::outcome::{Captured, Ends, Expected, Measured, Nccl, NcclRank, Outcome, Verdict};
+use crate::smoke::bandwidth::{algorithm, bus, size};
+use crate::smoke::ladder::Options;
+use crate::smoke::outcome::{Captured, Ends, Measured, Nccl, NcclRank, Outcome, Verdict};
+use crate::smoke::tell::Tell;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
 const OPENING: Duration = Duration::from_secs(40);
@@ -59,25 +59,26 @@ async fn rungs(
     outcome: &mut Outcome,
     workers: &mut Workers,
 ) -> Result<(), Ends> {
-    tell("devices", "libnccl and the GPUs");
-    let opened = devices(site, gpus, outcome, workers).await?;
-    tell("communicator", "NCCL connects the ranks");
-    communicator(&workers.ranks, options, outcome).await?;
-    tell("nccl-all-reduce", "every element of a sum of NCCL is checked");
+    tell.rung("devices", "libnccl and the GPUs");
+    let opened = devices(site, gpus, tell, outcome, workers).await?;
+    tell.rung("communicator", "NCCL connects the ranks");
+    communicator(&workers.ranks, options, tell, outcome).await?;
+    tell.rung("nccl-all-reduce", "every element of a sum of NCCL is checked");
     let start = Instant::now();
     for elements in CHECKED {
-        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), outcome).await?;
+        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), tell, outcome).await?;
     }
     let says = "every element on every GPU is the sum of all ranks";
     outcome.rung("nccl-all-reduce", start, Vec::new(), says)?;
     sweep(&workers.ranks, &opened, options, tell, outcome).await?;
-    transport(&workers.ranks, &opened, options, outcome).await
+    carried::transport(&workers.ranks, &opened, options, outcome).await
 }
 
 /// Every rank has its library and its GPU.
 async fn devices(
     site: &Site<'_>,
     gpus: Option<usize>,
+    tell: Tell<'_>,
     outcome: &mut Outcome,
     workers: &mut Workers,
 ) -> Result<Vec<Opened>, Ends> {
@@ -105,6 +106,7 @@ async fn devices(
             }
             device += 1;
         }
+        tell.node(&name, !failed.iter().any(|(node, _)| *node == name));
     }
     let ranks = workers.ranks.iter().zip(&opened).filter_map(|(rank, found)| {
         let (gpu, library) = (found.gpu.as_ref().ok()?.clone(), found.library.as_ref().ok()?.clone());
@@ -177,7 +179,12 @@ fn told(ranks: &[NcclRank]) -> String {
     )
 }
 
-async fn communicator(ranks: &[Rank], options: &Options, outcome: &mut Outcome) -> Result<(), Ends> {
+async fn communicator(
+    ranks: &[Rank],
+    options: &Options,
+    tell: Tell<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
     let start = Instant::now();
     let deadline = options.deadline * JOINING;
     let Some(first) = ranks.first() else {
@@ -193,7 +200,7 @@ async fn communicator(ranks: &[Rank], options: &Options, outcome: &mut Outcome) 
     };
     let world = ranks.len();
     let task = |number| Task::Join { id: id.clone(), number, world };
-    each(ranks, task, deadline, "communicator", start, outcome).await?;
+    each(ranks, task, deadline, ("communicator", start, tell), outcome).await?;
     outcome.rung("communicator", start, Vec::new(), &format!("all {world} ranks are connected"))
 }
 
@@ -209,20 +216,23 @@ async fn sweep(
     let mut last = (0_usize, 0.0);
     let mut results: Vec<Measured> = Vec::new();
     for bytes in &options.sizes {
-        tell("nccl-bandwidth", &format!("bandwidth of {bytes} bytes"));
+        tell.rung("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
         if *bytes > free / MEMORY {
             let gib = free as f64 / f64::from(1 << 30);
-            outcome.remarks.push(format!("{bytes} bytes and more are left out: a GPU has {gib:.1} GiB free"));
+            outcome
+                .remarks
+                .push(format!("{} and more are left out: a GPU has {gib:.1} GiB free", size(*bytes)));
             break;
         }
         let rounds = rounds(last, *bytes, options.iterations);
         let counts = (bytes / size_of::<f32>(), rounds.min(5), rounds);
-        let Some(measured) = reduce(ranks, "nccl-bandwidth", start, counts, outcome).await? else { continue };
+        let measured = reduce(ranks, "nccl-bandwidth", start, counts, tell, outcome).await?;
+        let Some(measured) = measured else { continue };
         last = (*bytes, measured.seconds);
         results.push(measured);
     }
     let says = match results.last() {
-        Some(last) => format!("{:.3} GB/s busbw at {} bytes", last.bus / 1e9, last.bytes),
+        Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
         None => "no size was measured".into(),
     };
     if outcome.results.is_empty() {
@@ -246,10 +256,11 @@ async fn reduce(
     name: &'static str,
     start: Instant,
     (elements, warmup, iterations): (usize, usize, usize),
+    tell: Tell<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<Measured>, Ends> {
     let task = |_| Task::AllReduce { elements, warmup, iterations };
-    let answers = each(ranks, task, SUMMING, name, start, outcome).await?;
+    let answers = each(ranks, task, SUMMING, (name, start, tell), outcome).await?;
     let (mut slowest, mut wrong, mut of_whom) = (None::<f64>, 0, Vec::new());
     for (rank, answer) in ranks.iter().zip(answers) {
         let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
@@ -280,10 +291,14 @@ async fn each(
     ranks: &[Rank],
     task: impl Fn(usize) -> Task,
     deadline: Duration,
-    name: &'static str,
-    start: Instant,
+    (name, start, tell): (&'static str, Instant, Tell<'_>),
     outcome: &mut Outcome,
 ) -> Result<Vec<Answer>, Ends> {
+    let mut left: BTreeMap<String, usize> = BTreeMap::new();
+    for rank in ranks {
+        *left.entry(rank.node.clone()).or_default() += 1;
+    }
+    let mut tell = tell.counting(left);
     let asked = ranks.iter().enumerate().map(|(number, rank)| {
         let asked = rank.ask(task(number), deadline);
         async move { (number, asked.await) }
@@ -296,6 +311,9 @@ async fn each(
             None => running.next().await,
             Some(until) => tokio::time::timeout_at(until, running.next()).await.ok().flatten(),
         };
+        if let Some((number, came)) = &next {
+            tell(&ranks[*number].node, came.is_ok());
+        }
         match next {
             Some((number, Ok(answer))) => answers[number] = Some(answer),
             Some((number, Err(why))) => {
@@ -313,7 +331,7 @@ async fn each(
 }
 
 /// What NCCL wrote on every rank.
-async fn logs(ranks: &[Rank]) -> Vec<Captured> {
+pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
     join_all(ranks.iter().map(|rank| async move {
         let lines = match rank.ask(Task::Log, Duration::from_secs(5)).await {
             Ok(Answer::Log { lines }) => lines,
@@ -324,76 +342,11 @@ async fn logs(ranks: &[Rank]) -> Vec<Captured> {
     .await
 }
 
-/// What carried it, and whether it is what it should be.
-async fn transport(
-    ranks: &[Rank],
-    opened: &[Opened],
-    options: &Options,
-    outcome: &mut Outcome,
-) -> Result<(), Ends> {
-    let start = Instant::now();
-    let logs = logs(ranks).await;
-    let read = nccl_log::read(logs.iter().flat_map(|log| &log.lines).map(String::as_str));
-    let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    let networks: Vec<_> = read.networks.iter().map(String::as_str).collect();
-    let said = |list: &[String], none: &str| if list.is_empty() { none.to_owned() } else { list.join(", ") };
-    let says = format!(
-        "network {}{}; connections: {}{}; {} rings",
-        if networks.is_empty() { "not told".into() } else { networks.join(", ") },
-        read.devices.first().map_or(String::new(), |devices| format!(" ({devices})")),
-        said(&kinds, if ranks.len() == 1 { "none, there is one rank" } else { "none that NCCL told" }),
-        if read.nvls { ", NVLS" } else { "" },
-        read.rings
-    );
-    outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
-    let carried = format!("nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
-    let alone = outcome.nccl.as_ref().is_some_and(|nccl| outcome.results == nccl.results);
-    outcome.transport = if alone { carried } else { format!("tcp, then {carried}") };
-    let first = &opened[0];
-    if let Some(why) = nccl_log::unlike(&read, options.transport, &first.infiniband) {
-        return outcome.rung("transport", start, vec![(ranks[0].node.clone(), why)], "");
-    }
-    judge(ranks, opened, outcome);
-    outcome.rung("transport", start, Vec::new(), &says)
-}
-
-/// Fast enough, by what is known of these GPUs and links?
-fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
-    let Some((nccl, first)) = outcome.nccl.as_ref().zip(opened.first()) else { return };
-    let Some(last) = nccl.results.last().copied() else { return };
-    let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
-    let name = first.gpu.as_ref().map_or("", |gpu| gpu.name.as_str());
-    let says = format!(
-        "NCCL {} on {} GPUs: every sum is right, {} busbw at {} bytes",
-        nccl.ranks.first().map_or("", |rank| rank.library.version.as_str()),
-        ranks.len(),
-        rate(last.bus),
-        last.bytes
-    );
-    let alone = outcome.results == nccl.results;
-    if alone {
-        outcome.verdict = Verdict::Ok;
-        outcome.says.clone_from(&says);
-    } else {
-        outcome.says += &format!("; {says}");
-    }
-    let Some((least, from)) = expected_of_nccl(name, nodes.len(), ranks.len(), &first.rates, last.bytes)
-    else {
-        return;
-    };
-    if alone {
-        outcome.expected = Some(Expected { bus: least, tolerance: 1.0, from: from.clone() });
-    }
-    if last.bus < least {
-        outcome.verdict = Verdict::Slow;
-        outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::smoke::nccl::Loaded;
+    use crate::smoke::transport::Infiniband;
 
     #[test]
     fn rounds_take_about_the_same_time_at_every_size() {
@@ -424,7 +377,7 @@ mod tests {
             library: Ok(library),
             remarks: Vec::new(),
             gpu: Err("libcuda.so.1 is not there".into()),
-            infiniband: nccl_log::Infiniband::default(),
+            infiniband: Infiniband::default(),
             rates: Vec::new(),
         };
         let says = state(&found).unwrap_err();
