@@ -5,13 +5,18 @@ use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::road::ssh::{Connection, Ran, quoted};
+use crate::engine::road::SshAddress;
+use crate::engine::road::ssh::{Connection, Ran, Talk, quoted};
 use crate::error::Error;
 use crate::worker::bundle::{self, Bundle};
 use crate::worker::digest::hex;
 
-/// The line after which everything is envdoc's own.
-const RUNS: &str = "envdoc-runs-from-here";
+/// Before how envdoc is started there; what it prints follows.
+const RUNS: &str = "envdoc-runs-from-here ";
+/// Before the status with which it ended.
+const ENDED: &str = "envdoc-ended-there ";
+/// Before the processor and the version of another envdoc, `-` where there is none.
+const MISSING: &str = "envdoc-is-missing ";
 
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,50 +59,49 @@ pub fn own() -> Result<String, String> {
     Ok(quoted(&program.to_string_lossy()))
 }
 
-/// Looks for envdoc: what was brought before, else one of this version on PATH. Where it is, it is run in the same session, with these
-/// words of a shell after its name, and the engine of the cluster for its own; what came of that is the second.
-pub async fn find_and_run(
-    connection: &Connection,
-    digest: &str,
-    arguments: &str,
-    deadline: Instant,
-) -> Result<(Found, Option<Ran>), String> {
-    let engine = quoted(&format!("unix://{}", connection.address.socket));
+/// What a machine's shell is given to do in the one session that there is: it reads the digest of what could have been brought, looks for
+/// envdoc (what was brought before, else one of this version on PATH), runs it with these words of a shell after its name and the engine
+/// of the cluster for its own, and then becomes its worker, or only holds the connection. [`answers`] understands what it prints.
+pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
+    let engine = quoted(&format!("unix://{}", address.socket));
     let own = concat!("envdoc ", env!("CARGO_PKG_VERSION"));
+    let last = if worker { "eval \"exec $p worker\"" } else { "exec cat >/dev/null" };
     let script = format!(
-        "uname -m; echo \"$HOME\"; w=\"$HOME/.cache/envdoc/{digest}/whole\"; b=-; test -f \"$w\" && b=$(cat \"$w\"); echo \"$b\"; \
-         v=-; command -v envdoc >/dev/null 2>&1 && v=$(envdoc --version); echo \"$v\"; \
-         p=$b; if [ \"$b\" = - ]; then case $v in '{own}'|'{own} '*) p=envdoc ;; *) exit 0 ;; esac; fi; \
-         echo {RUNS}; DOCKER_HOST={engine}; export DOCKER_HOST; unset DOCKER_CONTEXT; eval \"exec $p {arguments}\""
+        "read -r d; p=; w=\"$HOME/.cache/envdoc/$d/whole\"; test -f \"$w\" && read -r p <\"$w\"; \
+         if test -z \"$p\"; then v=-; command -v envdoc >/dev/null 2>&1 && v=$(envdoc --version); \
+         case $v in '{own}'|'{own} '*) p=envdoc ;; *) echo \"{MISSING}$(uname -m) $v\"; exec cat >/dev/null ;; esac; fi; \
+         echo \"{RUNS}$p\"; \
+         (DOCKER_HOST={engine}; export DOCKER_HOST; unset DOCKER_CONTEXT; eval \"exec $p {arguments}\") </dev/null; \
+         s=$?; echo; echo \"{ENDED}$s\"; {last}"
     );
-    let ran = connection.run(&format!("sh -c {}", quoted(&script)), b"", deadline).await;
-    let mut ran = ran.map_err(|blocked| blocked.says)?;
-    let mark = format!("\n{RUNS}\n");
-    let Some(at) = ran.stdout.windows(mark.len()).position(|bytes| bytes == mark.as_bytes()) else {
-        return Ok((understood(&ran.text())?, None));
-    };
-    let printed = ran.stdout.split_off(at + mark.len());
-    ran.stdout.truncate(at);
-    let found = understood(&ran.text())?;
-    Ok((found, Some(Ran { stdout: printed, ..ran })))
+    format!("exec sh -c {}", quoted(&script))
 }
 
-/// Four lines: processor, home, how what was brought is started, `envdoc 0.1.0`.
-fn understood(text: &str) -> Result<Found, String> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let [.., architecture, _home, brought, version] = lines[..] else {
-        return Err(format!("its shell answered {text:?}"));
-    };
-    if brought != "-" {
-        return Ok(Found::Program(brought.to_owned()));
-    }
-    let version = version.strip_prefix("envdoc ").and_then(|rest| rest.split_whitespace().next());
-    match version {
-        Some(env!("CARGO_PKG_VERSION")) => Ok(Found::Program("envdoc".into())),
-        other => {
-            Ok(Found::Missing { architecture: architecture.to_owned(), other: other.map(str::to_owned) })
+/// Tells [`script`] the digest, and takes what it prints up to its last step: what was found, and what envdoc printed there.
+pub async fn answers(talk: &mut Talk, digest: &str) -> Result<(Found, Option<Ran>), String> {
+    talk.tell(digest).await?;
+    let found = loop {
+        let line = talk.line().await.ok_or("its shell ended before it had looked for envdoc")?;
+        if let Some(found) = understood(&line) {
+            break found;
         }
+    };
+    if let Found::Missing { .. } = found {
+        return Ok((found, None));
     }
+    let (stdout, status) = talk.until(ENDED).await?;
+    let status = status.parse().map_err(|_| format!("its shell says that envdoc ended with {status:?}"))?;
+    Ok((found, Some(Ran { status, stdout, stderr: String::new() })))
+}
+
+/// A line of [`script`], where it is one of those that tell whether envdoc is there.
+fn understood(line: &str) -> Option<Found> {
+    if let Some(command) = line.strip_prefix(RUNS) {
+        return Some(Found::Program(command.to_owned()));
+    }
+    let (architecture, version) = line.strip_prefix(MISSING)?.split_once(' ')?;
+    let other = version.strip_prefix("envdoc ").and_then(|rest| rest.split_whitespace().next());
+    Some(Found::Missing { architecture: architecture.to_owned(), other: other.map(str::to_owned) })
 }
 
 /// Copies envdoc there, and gives back how it is started. Half a copy is never taken for a whole one.
@@ -141,18 +145,14 @@ mod tests {
 
     #[test]
     fn what_a_shell_answers_is_understood() {
-        let own = format!("envdoc {}", env!("CARGO_PKG_VERSION"));
-        let found = |brought: &str, version: &str| {
-            understood(&format!("Welcome!\nx86_64\n/root\n{brought}\n{version}\n")).unwrap()
+        let program = |command: &str| Some(Found::Program(command.into()));
+        assert_eq!(understood("envdoc-runs-from-here envdoc"), program("envdoc"));
+        assert_eq!(understood("envdoc-runs-from-here '/root/x' 'y'"), program("'/root/x' 'y'"));
+        let missing = |other: Option<&str>| {
+            Some(Found::Missing { architecture: "x86_64".into(), other: other.map(str::to_owned) })
         };
-        assert_eq!(found("-", &own), Found::Program("envdoc".into()));
-        assert_eq!(found("'/root/x' 'y'", "-"), Found::Program("'/root/x' 'y'".into()));
-        let missing = |other: Option<&str>| Found::Missing {
-            architecture: "x86_64".into(),
-            other: other.map(str::to_owned),
-        };
-        assert_eq!(found("-", "-"), missing(None));
-        assert_eq!(found("-", "envdoc 0.0.1"), missing(Some("0.0.1")));
-        assert!(understood("nologin\n").is_err());
+        assert_eq!(understood("envdoc-is-missing x86_64 -"), missing(None));
+        assert_eq!(understood("envdoc-is-missing x86_64 envdoc 0.0.1"), missing(Some("0.0.1")));
+        assert_eq!(understood("Welcome!"), None);
     }
 }

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 
-use super::bring::{self, Found};
 use super::plan;
 use crate::engine::docker::Engine;
-use crate::engine::road::ssh::{Connection, Ran, quoted};
+use crate::engine::road::ssh::{Connection, Ran, Talk, quoted};
 use crate::engine::road::{Blocked, Road};
 use crate::host::snapshot::Snapshot;
 use crate::worker::session::Session;
@@ -42,8 +41,10 @@ pub struct Node {
     pub engine: String,
     /// The way to it, or why there is none.
     pub road: Result<Road, Blocked>,
-    /// How long opening took.
+    /// How long reaching it took.
     pub took: Duration,
+    /// The session of its connection, where that must last and nothing else holds it.
+    pub held: Option<Talk>,
 }
 
 /// How a machine itself can be worked on, beside its engine.
@@ -80,19 +81,25 @@ pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) 
     side_by_side(nodes, limits.width, |node| async move {
         let started = Instant::now();
         let road = Road::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
+        Node::new(node, road, started.elapsed())
+    })
+    .await
+}
+
+impl Node {
+    /// Of the plan's, with the way to it.
+    pub fn new(node: &plan::Node, road: Result<Road, Blocked>, took: Duration) -> Node {
         Node {
             index: node.index,
             name: node.name.clone(),
             address: node.address.clone(),
             engine: node.engine.clone(),
             road,
-            took: started.elapsed(),
+            took,
+            held: None,
         }
-    })
-    .await
-}
+    }
 
-impl Node {
     /// How the machine itself can be worked on.
     pub fn place(&self) -> Place<'_> {
         match &self.road {
@@ -124,25 +131,6 @@ impl Node {
             connection.engine_answers(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
         }
         Engine::over(road).await
-    }
-
-    /// Whether envdoc is on the machine, in this version, and what it reads there, where it is and the machine is another one. Both in one
-    /// session: each costs a shell there and a process here.
-    pub async fn envdoc(
-        &self,
-        digest: &str,
-        timeout: Duration,
-        deadline: Instant,
-    ) -> Result<(Found, Option<Result<Snapshot, String>>), String> {
-        match self.place() {
-            Place::Here => Ok((Found::Program(bring::own()?), None)),
-            Place::There(connection) => {
-                let (found, ran) =
-                    bring::find_and_run(connection, digest, &asking(timeout), deadline).await?;
-                Ok((found, ran.as_ref().map(snapshot_of)))
-            }
-            _ => Err(self.closed().unwrap_or_default()),
-        }
     }
 
     /// Everything that `envdoc check` reads there, unredacted. `program` is how envdoc is started there.
@@ -179,16 +167,17 @@ impl Node {
             return Err("the worker has no pipes".into());
         };
         let session = Session::open(stdout, stdin, deadline).await?;
-        Ok(Worker { session, _child: child })
+        Ok(Worker { session, _child: Some(child) })
     }
 }
 
 /// The words that ask envdoc for all that it reads.
-fn asking(timeout: Duration) -> String {
+pub fn asking(timeout: Duration) -> String {
     format!("snapshot --no-redact --timeout {}", timeout.as_secs_f64())
 }
 
-fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
+/// What came of that.
+pub fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
     if ran.status != 0 {
         return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
     }
@@ -200,7 +189,16 @@ fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
 pub struct Worker {
     /// To ask it.
     pub session: Session,
-    _child: tokio::process::Child,
+    /// None where it runs in the session of the connection itself.
+    _child: Option<tokio::process::Child>,
+}
+
+impl Worker {
+    /// One that was started in the session of the connection itself.
+    pub async fn of(talk: Talk, deadline: Duration) -> Result<Worker, String> {
+        let session = Session::open(talk.stdout, talk.stdin, deadline).await?;
+        Ok(Worker { session, _child: None })
+    }
 }
 
 #[cfg(test)]

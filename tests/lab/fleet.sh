@@ -7,7 +7,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 HOSTS=()
-declare -A HOST_PID=() HOST_ENGINE=()
+declare -A HOST_PID=() HOST_ENGINE=() HOST_CABLE=()
 # Where hosts keep what outlives their restart.
 FLEET=$LAB/fleet
 
@@ -83,8 +83,7 @@ host_make() {
 
 # The namespaces of a host, its network, its sshd and its engine.
 host_boot() {
-    local host=$1 folder=$FLEET/$1 address unshare pid _
-    address=$(host_address "$host")
+    local host=$1 folder=$FLEET/$1 unshare pid _
     cat /proc/sys/kernel/random/uuid >"$folder/boot_id"
     emptied "$folder/run" && mkdir -p "$folder/run"
     setsid unshare --net --mount --uts --pid --fork --kill-child --propagation private \
@@ -99,13 +98,26 @@ host_boot() {
     HOST_PID[$host]=$pid
     # What runs there is ended by run.sh too: it looks in the control groups of this name.
     host_group "$unshare" "$pid"
-    ip link add "$host" type veth peer name eth0 netns "$pid" && ip link set "$host" master fleet0 up || return 1
     on "$host" ip link set lo up
-    on "$host" ip addr add "$address/24" dev eth0
-    on "$host" ip link set eth0 up
-    on "$host" ip route add default via 10.77.10.254
-    on "$host" /usr/sbin/sshd -f /etc/sshd_fleet -E /run/sshd.log || return 1
+    host_cable "$host" && host_plugged "$host" || return 1
+    host_sshd "$host" || return 1
     engine_boot_on "$host"
+}
+# The cable between a host and the bridge, and what is done when it is plugged in.
+host_cable() { ip link add "$1" type veth peer name eth0 netns "${HOST_PID[$1]}"; }
+host_plugged() {
+    ip link set "$1" master fleet0 up &&
+        on "$1" ip addr add "$(host_address "$1")/24" dev eth0 &&
+        on "$1" ip link set eth0 up &&
+        on "$1" ip route add default via 10.77.10.254
+}
+# Its sshd, which listens only after the command that started it has ended.
+host_sshd() {
+    local _
+    on "$1" /usr/sbin/sshd -f /etc/sshd_fleet -E /run/sshd.log || return 1
+    for _ in $(seq 200); do [ -n "$(on "$1" ss -Hlnt 'sport = :22')" ] && return 0; sleep 0.05; done
+    echo "  the sshd of $1 does not listen"
+    return 1
 }
 # Process 1 of a host: what it is given to see, and then only taking in orphans.
 HOST_INIT='
@@ -185,6 +197,7 @@ hosts_stop() {
 host_off() {
     local pid=${HOST_PID[$1]:-} _
     [ -n "$pid" ] || return 0
+    host_undelayed "$1"
     kill -KILL "$pid" 2>/dev/null
     for _ in $(seq 100); do [ -d "/proc/$pid" ] || break; sleep 0.05; done
     ip link del "$1" 2>/dev/null
@@ -202,10 +215,23 @@ host_unblock() { on "$1" iptables -D INPUT -i eth0 -p "${2#*/}" --dport "${2%/*}
 # host_mtu HOST BYTES: of its own interface. path_mtu HOST BYTES: of the way to it, which it knows nothing of.
 host_mtu() { on "$1" ip link set eth0 mtu "$2"; }
 path_mtu() { ip link set "$1" mtu "$2"; }
-# host_delay HOST MILLISECONDS: what it sends takes longer; 0 for no more.
+# host_delay HOST MILLISECONDS: a cable in which a packet and its answer take so long together (delay.py: this kernel may have no netem);
+# 0 for the usual one.
 host_delay() {
-    tc qdisc del dev "$1" root 2>/dev/null
-    [ "$2" = 0 ] || tc qdisc add dev "$1" root netem delay "$2ms"
+    local _
+    host_undelayed "$1"
+    ip link del "$1" 2>/dev/null
+    if [ "$2" = 0 ]; then host_cable "$1" && host_plugged "$1"; return; fi
+    python3 ./delay.py "$1" "${HOST_PID[$1]}" eth0 "$(awk -v both="$2" 'BEGIN { print both / 2 }')" >"$FLEET/$1/delay.log" 2>&1 &
+    HOST_CABLE[$1]=$!
+    for _ in $(seq 100); do grep -q ready "$FLEET/$1/delay.log" && break; sleep 0.05; done
+    host_plugged "$1" || { cat "$FLEET/$1/delay.log"; return 1; }
+}
+host_undelayed() {
+    [ -n "${HOST_CABLE[$1]:-}" ] || return 0
+    kill "${HOST_CABLE[$1]}" 2>/dev/null
+    wait "${HOST_CABLE[$1]}" 2>/dev/null
+    unset "HOST_CABLE[$1]"
 }
 # engine_stop_on HOST: properly. engine_kill_on HOST: dockerd and its containerd at once, containers stay for the moment.
 engine_stop_on() {
@@ -240,7 +266,8 @@ clock_off_on() {
     [ -n "$library" ] || return 1
     sed -i '/^SetEnv/d' "$FLEET/$1/etc/sshd_fleet"
     [ "$2" = 0 ] || printf 'SetEnv LD_PRELOAD=%s FAKETIME=%+d\n' "$library" "$2" >>"$FLEET/$1/etc/sshd_fleet"
-    on "$1" sh -c 'kill $(cat /run/sshd.pid); while [ -e /run/sshd.pid ]; do sleep 0.05; done; exec /usr/sbin/sshd -f /etc/sshd_fleet -E /run/sshd.log'
+    on "$1" sh -c 'kill $(cat /run/sshd.pid); while [ -e /run/sshd.pid ]; do sleep 0.05; done'
+    host_sshd "$1"
 }
 
 # cluster_yaml [LINE…]: a cluster of all hosts without GPUs, and further lines.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Options, Program};
+use super::Options;
+use super::arrive::Program;
 use crate::cluster::nodes::{Node, Place};
 use crate::engine;
 use crate::facts::docker::Endpoint;

@@ -1,18 +1,19 @@
 //! `envdoc cluster check`: every node of a plan looked at, and what lies between them tried.
 
+mod arrive;
 mod member;
 mod probe;
 
 use std::time::{Duration, Instant};
 
-use super::bring::{self, Found, Parcel};
-use super::nodes::{self, Limits, Node, Place, Worker, side_by_side};
+use self::arrive::{Envdoc, Packing, Program};
+use super::bring::{self, Parcel};
+use super::nodes::{Limits, Node, Place, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
 use crate::checks::{self, CHECKS, CheckResult};
 use crate::error::Error;
 use crate::facts::fleet::{Fleet, Member, Port};
-use crate::host::snapshot::Snapshot;
 
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
@@ -62,29 +63,30 @@ pub struct Missing {
     pub bytes: usize,
 }
 
-/// How envdoc is started on a machine, and what it read there, where that came with it.
-struct Program {
-    command: String,
-    snapshot: Option<Result<Snapshot, String>>,
-    /// How long finding it took, with what it read.
-    took: Duration,
-}
-
 /// Looks at all of it. `consent` is asked before anything is copied to a machine.
 pub async fn look(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
 ) -> Result<Looked, Error> {
-    let (nodes, programs) = reached(plan, options, consent).await?;
+    let (nodes, mut programs) = reached(plan, options, true, consent).await?;
     let width = options.limits.width;
-    let pairs: Vec<(&Node, &Result<Program, String>)> = nodes.iter().zip(&programs).collect();
-    let members = side_by_side(pairs.clone(), width, |(node, program)| {
+    let workers: Vec<_> = programs
+        .iter_mut()
+        .map(|program| match program {
+            Ok(program) => Ok((program.worker.take(), program.command.clone())),
+            Err(why) => Err(why.clone()),
+        })
+        .collect();
+    let members = side_by_side(nodes.iter().zip(&programs), width, |(node, program)| {
         member::look(node, program.as_ref(), plan.image_name(), options)
     });
-    let workers = side_by_side(pairs, width, |(node, program)| async move {
-        let program = program.as_ref().map_err(Clone::clone)?;
-        node.worker(&program.command, options.limits.each).await
+    // Where envdoc was brought just now, its worker has not been started yet.
+    let workers = side_by_side(nodes.iter().zip(workers), width, |(node, program)| async move {
+        match program? {
+            (Some(worker), _) => worker,
+            (None, command) => node.worker(&command, options.limits.each).await,
+        }
     });
     let (mut members, workers): (Vec<_>, Vec<Result<Worker, String>>) = tokio::join!(members, workers);
     let paths = same_content(plan);
@@ -124,7 +126,7 @@ pub async fn machines(
     options: Options,
     consent: impl Fn(&Missing) -> bool,
 ) -> Result<Vec<(NodeResults, Member)>, Error> {
-    let (nodes, programs) = reached(plan, options, consent).await?;
+    let (nodes, programs) = reached(plan, options, false, consent).await?;
     let pairs = nodes.iter().zip(&programs);
     let seen = side_by_side(pairs, options.limits.width, |(node, program)| async move {
         let seen = member::look(node, program.as_ref(), plan.image_name(), options).await;
@@ -133,26 +135,23 @@ pub async fn machines(
     Ok(seen.await)
 }
 
-/// The ways to the machines, and how envdoc is started there.
+/// The ways to the machines, and envdoc there; with `worker`, its worker too, but where it had to be brought.
 async fn reached(
     plan: &ClusterPlan,
     options: Options,
+    worker: bool,
     consent: impl Fn(&Missing) -> bool,
 ) -> Result<(Vec<Node>, Vec<Result<Program, String>>), Error> {
-    let remote = plan.nodes.iter().any(|node| node.engine.starts_with("ssh://"));
-    let pack = async {
-        match remote {
-            true => tokio::task::spawn_blocking(Parcel::pack).await.ok().transpose(),
-            false => Ok(None),
-        }
-    };
-    let (parcel, nodes) = tokio::join!(pack, nodes::open(&plan.nodes, options.limits));
-    let programs = programs(&nodes, parcel?.as_ref(), options, consent).await;
+    let packing = Packing::default();
+    let arrived = side_by_side(&plan.nodes, options.limits.width, |node| {
+        arrive::arrive(node, &packing, options, worker)
+    });
+    let (nodes, found): (Vec<_>, Vec<_>) = arrived.await.into_iter().unzip();
+    let programs = programs(&nodes, found, packing.done()?.as_ref(), options, consent).await;
     Ok((nodes, programs))
 }
 
 fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -> NodeResults {
-    let finding = program.as_ref().map_or(Duration::ZERO, |program| program.took);
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
@@ -162,39 +161,30 @@ fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -
             _ => Vec::new(),
         },
         results: checks::judge(CHECKS, &seen.member.facts),
-        seconds: (node.took + finding + seen.took).as_secs_f64(),
+        seconds: (node.took + seen.took).as_secs_f64(),
     }
 }
 
-/// How envdoc is started on each machine, or why it is not there.
+/// How envdoc is started on each machine, or why it is not there. Where it is missing, it is brought, with consent.
 async fn programs(
     nodes: &[Node],
+    found: Vec<Result<Envdoc, String>>,
     parcel: Option<&Parcel>,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
 ) -> Vec<Result<Program, String>> {
-    let digest = parcel.map_or("", |parcel| &parcel.digest);
-    let width = options.limits.width;
-    let found = side_by_side(nodes, width, |node| async move {
-        let started = Instant::now();
-        let deadline = started + options.limits.each + options.look;
-        let (found, snapshot) = node.envdoc(digest, options.look, deadline).await?;
-        Ok::<_, String>((found, snapshot, started.elapsed()))
-    })
-    .await;
     let missing: Vec<String> = nodes
         .iter()
         .zip(&found)
-        .filter(|(_, found)| matches!(found, Ok((Found::Missing { .. }, ..))))
+        .filter(|(_, found)| matches!(found, Ok(Envdoc::Missing { .. })))
         .map(|(node, _)| node.name.clone())
         .collect();
     let bytes = parcel.map_or(0, Parcel::bytes);
     let agreed = !missing.is_empty() && consent(&Missing { nodes: missing, bytes });
-    side_by_side(nodes.iter().zip(found), width, |(node, found)| async move {
-        let (found, snapshot, took) = found?;
-        let (architecture, other) = match found {
-            Found::Program(command) => return Ok(Program { command, snapshot, took }),
-            Found::Missing { architecture, other } => (architecture, other),
+    side_by_side(nodes.iter().zip(found), options.limits.width, |(node, found)| async move {
+        let (architecture, other) = match found? {
+            Envdoc::Runs(program) => return Ok(*program),
+            Envdoc::Missing { architecture, other } => (architecture, other),
         };
         match (node.place(), parcel) {
             (Place::There(connection), Some(parcel)) if agreed => {
@@ -202,7 +192,7 @@ async fn programs(
                 let deadline = Instant::now() + options.limits.each * 6;
                 bring::bring(connection, parcel, &architecture, deadline)
                     .await
-                    .map(|command| Program { command, snapshot: None, took })
+                    .map(|command| Program { command, snapshot: None, worker: None })
                     .map_err(|why| format!("envdoc could not be brought to {}: {why}", node.name))
             }
             _ => Err(match other {

@@ -120,6 +120,19 @@ impl Road {
         Ok(Road { endpoint: endpoint.to_owned(), local, held })
     }
 
+    /// Like [`Road::connect`] for an endpoint over SSH, with a command of the caller's in the connection's own session.
+    pub async fn connect_talking(
+        endpoint: &str,
+        remote: impl FnOnce(&SshAddress) -> String,
+        deadline: Instant,
+    ) -> Result<(Road, ssh::Talk), Blocked> {
+        let address = SshAddress::parse(endpoint).map_err(Blocked::new)?;
+        let remote = remote(&address);
+        let (connection, talk) = ssh::open_talking(address, &remote, deadline).await?;
+        let local = connection.local();
+        Ok((Road { endpoint: endpoint.to_owned(), local, held: Held::Ssh(connection) }, talk))
+    }
+
     /// The endpoint to speak to: `unix://…` or `tcp://…` without TLS.
     pub fn local(&self) -> &str {
         &self.local

@@ -84,6 +84,22 @@ check_that "a node that was rebooted: ssh across works again" ended_with 0
 echo "    ssh across $((SECONDS - started)) s after its engine was back"
 in_cluster up
 check_that "a node that was rebooted: up again: status 0" ended_with 0
+
+# After a reboot the engine tries once to start its container, and gives up where the swarm does not give it the network within 20 s.
+host_block node1 2377/tcp
+host_reboot node2
+for _ in $(seq 120); do [ -n "$(docker_on node2 inspect --format '{{.State.Error}}' node2)" ] && break; sleep 0.5; done
+host_unblock node1 2377/tcp
+fault "a node that was rebooted while 2377/tcp was blocked (status)" 'attaching to network failed' status
+in_cluster up
+check_that "a container that its engine gave up: up: status 0" ended_with 0
+check_that "a container that its engine gave up: up says what it did" grep -qE 'node2.*(started again|made of lab:fleet and started)' <<<"$answer$error"
+grep -E 'node2.*(started|restarted|made)' <<<"$answer$error" | sed 's/^/        /'
+echo "    up took $took ms"
+in_cluster exec node1 -- ssh node2 hostname
+check_that "a container that its engine gave up: ssh across works again" ended_with 0
+in_cluster up --format json
+check_that "a container that its engine gave up: up again: nothing to change" same "$(jq -rs 'last.status' <<<"$answer")" unchanged
 again
 
 ask_for && disk_small_on node2 100m && disk_full_on node2

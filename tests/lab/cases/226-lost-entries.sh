@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # An engine that lost the overlay's entry of another one's container: told from a blocked port by smoke, mended by up
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh

@@ -1,7 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Real jobs over two engines of different age: DeepSpeed trains with its hostfile, torchrun sums; a rank that dies takes the others along
 # needs: fleet torch engine-26.1
-# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 [ -x "$LAB_KEPT/engine-26.1/usr/sbin/dockerd" ] || { skip "Docker 26.1 is not here: it could not be fetched from this machine's Debian mirror"; return 0; }

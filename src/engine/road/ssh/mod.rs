@@ -4,6 +4,7 @@
 //! needs: no questions, a deadline, and host keys that are known already.
 
 mod fault;
+mod talk;
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -11,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+pub use talk::{Talk, open_talking};
 
 use super::{Blocked, Folder, SshAddress};
 use crate::host::{Reading, process};
@@ -62,22 +65,9 @@ pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, 
     let started = Instant::now();
     let folder = Folder::new()?;
     let configuration = configuration();
-    let output = |name: &str| {
-        #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
-        let file = std::fs::File::create(folder.path(name));
-        file.map_err(|error| Blocked::new(format!("no file for what ssh says: {error}")))
-    };
-    #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
-    let mut command = std::process::Command::new("ssh");
-    command.args(options(&folder, configuration.as_deref(), deadline));
-    command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
-    command.args(destination(&address)).arg(format!("echo {READY}; exec cat"));
-    command.stdin(Stdio::piped()).stdout(output("stdout")?).stderr(output("stderr")?);
-    let mut child = process::start(&mut command, deadline).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Blocked::new("the program ssh is not installed here")
-            .hint("install OpenSSH's client (package openssh-client)"),
-        _ => Blocked::new(format!("ssh could not be started: {error}")),
-    })?;
+    let stdout = output(&folder, "stdout")?;
+    let mut child =
+        start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
     let ended = loop {
         if said(&folder, "stdout").lines().any(|line| line == READY) {
             break None;
@@ -99,6 +89,35 @@ pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, 
         });
     }
     Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
+}
+
+/// A file of envdoc's own for what ssh says.
+fn output(folder: &Folder, name: &str) -> Result<std::fs::File, Blocked> {
+    #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
+    let file = std::fs::File::create(folder.path(name));
+    file.map_err(|error| Blocked::new(format!("no file for what ssh says: {error}")))
+}
+
+/// Starts the master. When it is connected, the other side's shell prints [`READY`] and goes on with `remote`.
+fn start(
+    address: &SshAddress,
+    folder: &Folder,
+    configuration: Option<&str>,
+    remote: &str,
+    stdout: Stdio,
+    deadline: Instant,
+) -> Result<Child, Blocked> {
+    #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
+    let mut command = std::process::Command::new("ssh");
+    command.args(options(folder, configuration, deadline));
+    command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
+    command.args(destination(address)).arg(format!("echo {READY}; {remote}"));
+    command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
+    process::start(&mut command, deadline).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Blocked::new("the program ssh is not installed here")
+            .hint("install OpenSSH's client (package openssh-client)"),
+        _ => Blocked::new(format!("ssh could not be started: {error}")),
+    })
 }
 
 fn configuration() -> Option<String> {

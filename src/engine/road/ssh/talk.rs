@@ -1,0 +1,104 @@
+//! A connection whose own session is spoken with: one process here and one session there do all that a machine is asked. Each further
+//! session costs a process here, and a shell and its start there.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::{
+    Blocked, Connection, Folder, OUTPUT_MAX, READY, SshAddress, configuration, fault, process, said, start,
+};
+
+/// The most that is kept of what was printed before the connection was ready, in bytes.
+const BEFORE_MAX: usize = 2000;
+
+/// The two ends of what runs there. Dropped, its input ends.
+#[derive(Debug)]
+pub struct Talk {
+    /// What it reads.
+    pub stdin: ChildStdin,
+    /// What it prints.
+    pub stdout: BufReader<ChildStdout>,
+}
+
+/// [`super::open`], with a command line of the caller's for the other side's shell. It must last as long as the connection is wanted.
+pub async fn open_talking(
+    address: SshAddress,
+    remote: &str,
+    deadline: Instant,
+) -> Result<(Connection, Talk), Blocked> {
+    let started = Instant::now();
+    let folder = Folder::new()?;
+    let configuration = configuration();
+    let mut child = start(&address, &folder, configuration.as_deref(), remote, Stdio::piped(), deadline)?;
+    let mut before = String::new();
+    let talk = match child.stdin.take().zip(child.stdout.take()) {
+        Some((stdin, stdout)) => ChildStdin::from_std(stdin)
+            .and_then(|stdin| Ok(Talk { stdin, stdout: BufReader::new(ChildStdout::from_std(stdout)?) })),
+        None => Err(std::io::Error::other("ssh gave no pipes")),
+    };
+    let ready = async {
+        let mut talk = talk.map_err(|error| Blocked::new(error.to_string()))?;
+        while let Some(line) = talk.line().await {
+            if line == READY {
+                return Ok(Some(talk));
+            }
+            if before.len() < BEFORE_MAX {
+                before.push_str(&line);
+                before.push('\n');
+            }
+        }
+        Ok(None)
+    };
+    let blocked = match tokio::time::timeout_at(deadline.into(), ready).await {
+        Ok(Ok(Some(talk))) => {
+            let took = started.elapsed();
+            return Ok((Connection { address, folder, configuration, child: child.into(), took }, talk));
+        }
+        Ok(Ok(None)) => fault::of(&address, &said(&folder, "stderr"), &before),
+        Ok(Err(blocked)) => blocked,
+        Err(_) => fault::late(&address, &said(&folder, "stderr"), started.elapsed()),
+    };
+    process::stop(&mut child);
+    Err(blocked)
+}
+
+impl Talk {
+    /// The next line that it prints, without its end; none when it has ended.
+    pub async fn line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
+        match self.stdout.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()),
+        }
+    }
+
+    /// All that it prints before a line that begins with `mark`, and what stands after the mark in that line.
+    pub async fn until(&mut self, mark: &str) -> Result<(Vec<u8>, String), String> {
+        let mut printed = Vec::new();
+        loop {
+            let from = printed.len();
+            match self.stdout.read_until(b'\n', &mut printed).await {
+                Ok(0) => return Err("the connection ended".into()),
+                Err(error) => return Err(error.to_string()),
+                Ok(_) => {}
+            }
+            if let Some(rest) = printed[from..].strip_prefix(mark.as_bytes()) {
+                let rest = String::from_utf8_lossy(rest).trim().to_owned();
+                printed.truncate(from);
+                return Ok((printed, rest));
+            }
+            if printed.len() as u64 > OUTPUT_MAX {
+                return Err(format!("it printed more than {} MiB", OUTPUT_MAX >> 20));
+            }
+        }
+    }
+
+    /// A line for it to read.
+    pub async fn tell(&mut self, line: &str) -> Result<(), String> {
+        let line = format!("{line}\n");
+        self.stdin.write_all(line.as_bytes()).await.map_err(|error| error.to_string())
+    }
+}
