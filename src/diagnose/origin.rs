@@ -81,8 +81,9 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// glog: `E1122 10:11:12.000000`, `[E817 17:40:34.227531918`.
-static GLOG: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\[?([IWEF])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})"));
+static GLOG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\[?([IWEF])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})(?: +\d+ [\w./\\-]+:\d+\] ?)?")
+});
 /// dmesg: `[12345.678901]`, and dmesg -T: `[Fri Aug 30 11:43:09 2024]`.
 static KERNEL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:<\d+>)?\[ *(\d+\.\d+)\] ?"));
 static KERNEL_DATE: LazyLock<Regex> = LazyLock::new(|| {
@@ -94,6 +95,16 @@ static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
         r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
     )
 });
+/// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9, ip=10.0.0.2) `.
+static WORKER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\((?:[\w.:<>-]+ )?pid=\d+(?:, ip=([\w.:-]+))?\) ?"));
+/// vLLM's `ERROR 02-07 11:28:26 engine.py:389] ` and `ERROR 02-07 11:28:26 [core.py:367] `.
+static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
+});
+/// A test runner's or accelerate's `stderr: `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
+static PASSED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:std(?:err|out): ?|> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )"));
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
 /// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank 3]`.
 static NAMED: LazyLock<Regex> =
@@ -153,6 +164,23 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
             origin.local_rank = number(&found, 1);
             return &line[found[0].len()..];
         }
+    }
+    if first == b'('
+        && let Some(found) = WORKER.captures(line)
+    {
+        origin.node = origin.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
+        return &line[found[0].len()..];
+    }
+    if let Some(found) = LEVELLED.captures(line) {
+        origin.level = origin.level.or(Some(match &found[1] {
+            "DEBUG" | "INFO" => Level::Info,
+            "WARNING" => Level::Warning,
+            _ => Level::Error,
+        }));
+        return &line[found[0].len()..];
+    }
+    if let Some(found) = PASSED.captures(line) {
+        return &line[found[0].len()..];
     }
     if let Some((length, time, level)) = moment(line) {
         origin.time = origin.time.or(Some(time));
@@ -353,6 +381,23 @@ mod tests {
         let (from, _) = of("[2025-03-01 12:00:00] gpu07:123:456 [5] misc/socket.cc:12 NCCL WARN x");
         assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
         assert!(from.time.is_some());
+    }
+
+    #[test]
+    fn workers() {
+        for line in [
+            "(EngineCore_DP0 pid=6880) ValueError: no",
+            "(VllmWorkerProcess pid=21) ERROR 01-12 08:36:38 multiproc_worker_utils.py:233] ValueError: no",
+            "(EngineCore_0 pid=1) ERROR 03-27 22:19:40 [core.py:367] ValueError: no",
+            "[rank1]:E0207 07:54:31.862000 4712 site-packages/torch/x.py:939] ValueError: no",
+            "stderr: [rank0]: ValueError: no",
+            "> ValueError: no",
+            "#12 34.567 ValueError: no",
+        ] {
+            assert_eq!(of(line).1, "ValueError: no", "{line}");
+        }
+        let (from, _) = of("(RayWorkerVllm pid=23, ip=198.51.100.163) INFO 04-17 09:00:32 pynccl.py:45] x");
+        assert_eq!((from.node.as_deref(), from.level), (Some("198.51.100.163"), Some(Level::Info)));
     }
 
     #[test]

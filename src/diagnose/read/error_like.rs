@@ -14,6 +14,7 @@ pub const WORDS: &[&str] = &[
     "Exception: ",
     "Exception in ",
     "Exception raised from ",
+    "Exception ignored in",
     "AssertionError",
     "KeyboardInterrupt",
     "NotImplementedError",
@@ -125,6 +126,7 @@ const FINE: &[&str] = &[
     "failed: 0",
     "0 uncorrectable",
     "Uncorrectable: 0",
+    "fatal: not a git repository",
 ];
 
 /// Whether a line looks like an error.

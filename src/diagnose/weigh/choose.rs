@@ -1,6 +1,9 @@
 //! Which of many events is the root cause.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::ranks::{self, Exit};
 use super::story::{Event, Story};
@@ -27,6 +30,7 @@ const YIELDING: &[&str] = &[
     "ds-op-incompatible",
     "py-no-matching-other",
     "docker-pull-timeout",
+    "net-connect-refused",
     "launcher-sigterm",
 ];
 
@@ -59,6 +63,11 @@ const ENDS: &[&str] = &[
     "torch-store-recv-failed",
     "py-build-failed",
     "py-metadata-failed",
+    "dpkg-failed",
+    "docker-dependency-failed",
+    "k8s-pod-restarts",
+    "k8s-image-pull",
+    "mpi-abort",
 ];
 
 /// Symptoms of a rank whose peer is gone.
@@ -520,15 +529,52 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
     {
         causes.push(cause);
     }
-    // An exception without its traceback tells more than that something ended or that a peer is gone.
+    // An exception without its traceback, or any line that says that something failed, tells more than that something ended or that a
+    // peer is gone.
     let lost = |group: &Vec<usize>| LOST.contains(&story.events[group[0]].id());
     if groups.first().is_none_or(|group| rank(group) == 2 || lost(group))
-        && let Some(cause) = bare_exception(story)
+        && let Some(cause) = bare_exception(story).or_else(|| own_words(story))
     {
         causes.insert(0, cause);
     }
     causes
 }
+
+/// The first line that surely tells of a failure and says more than that something ended: nobody knows it, so its own words are told.
+fn own_words(story: &Story) -> Option<Chosen> {
+    static ENDED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?ix)exit(?:ed|s|ing|code)?\W+(?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status|[1-9])|non-zero\ exit
+            |exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build|could\ not\ build|subprocess-exited|build\ stopped
+            |make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|\bFAILED\b|an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)
+            |error\ waiting\ for\ container|:\s*$",
+        )
+        .ok()
+    });
+    let ended = ENDED.as_ref()?;
+    let signature = signatures::signature("log-own-words")?;
+    let tells = |text: &str| {
+        let raised = super::traceback::named(text);
+        !ended.is_match(text.trim_end())
+            && raised.is_none_or(|(name, message)| !super::traceback::consequence(name, message))
+    };
+    let line = story.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text))?;
+    let words = line.text.trim();
+    let cut = words.char_indices().nth(WORDS).map_or(words, |(end, _)| &words[..end]);
+    Some(Chosen {
+        id: signature.id.clone(),
+        signature,
+        says: format!("The log itself says: {cut}{}", if cut.len() < words.len() { "…" } else { "" }),
+        meaning: None,
+        confidence: Confidence::Candidate,
+        events: Vec::new(),
+        lines: vec![(line.read, line.number, line.text.clone())],
+        whose: line.origin.rank.map(|rank| format!("rank {rank}")),
+    })
+}
+
+/// Of a line so many characters are told in a sentence.
+const WORDS: usize = 200;
 
 /// What is tried again and again, what it comes to where a log ends with it, and how many tries that takes.
 const TRIES: &[(&str, &str, usize)] = &[

@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::traceback::{self, Raised};
-use crate::catalog::signatures::{self, Role, Severity, Signature};
+use crate::catalog::signatures::{self, Component, Role, Severity, Signature};
 use crate::diagnose::origin::{self, Level, Origin, Time};
 use crate::diagnose::read::{Found, Read};
+use crate::diagnose::says;
 
 /// Something that a line tells.
 #[derive(Debug, Clone)]
@@ -103,6 +104,11 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap()
 }
 
+/// What Python says before an exception that ends nothing.
+const IGNORED: &str = "Exception ignored in";
+/// Its traceback begins so many lines after it at most.
+const NEXT: u64 = 3;
+
 static WORLD: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\bworld[_ ]size(?:'?:| is|=| =)? ?(\d{1,6})\b|\bnranks (\d{1,6})\b|dist_world_size=(\d{1,6})",
@@ -158,7 +164,12 @@ fn known(story: &mut Story, origin: &Origin, line: &str) {
 
 fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) -> (Origin, String)) {
     let mut covered: Vec<(u64, u64)> = Vec::new();
+    // What a destructor raised while everything ended is no failure: the interpreter says so before its traceback.
+    let mut ignored: Option<u64> = None;
     for found in &read.found {
+        if found.text.contains(IGNORED) {
+            ignored = Some(found.number);
+        }
         let (origin, _) = from(&found.text);
         known(story, &origin, &found.text);
         for hit in &found.hits {
@@ -179,16 +190,39 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
             });
         }
         if let Some(raised) = traceback::raised(place, found, &origin, from) {
-            covered.push((raised.began, raised.number));
-            story.raised.push(raised);
+            let last = match ignored.take_if(|line| found.number - *line <= NEXT) {
+                Some(_) => raised.number + 1,
+                None => raised.number,
+            };
+            covered.push((raised.began, last));
+            if last == raised.number {
+                story.raised.push(raised);
+            }
         }
     }
     for found in read.found.iter().filter(|found| found.error_like && found.hits.is_empty()) {
         // What stands inside of a traceback is told by its last line.
-        if covered.iter().any(|(from, to)| (*from..*to).contains(&found.number)) {
+        if found.text.contains(IGNORED)
+            || covered.iter().any(|(from, to)| (*from..*to).contains(&found.number))
+        {
             continue;
         }
         let (origin, rest) = from(&found.text);
+        if rest.trim() == "Killed"
+            && let Some(signature) = signatures::signature("shell-killed")
+        {
+            story.events.push(Event {
+                read: place,
+                number: found.number,
+                text: found.text.clone(),
+                role: signature.role,
+                origin,
+                signature,
+                captures: Vec::new(),
+                says: says::fill(&signature.says, &|_| None).unwrap_or_default(),
+            });
+            continue;
+        }
         let sure = sure(found, &rest, &origin);
         story.unknown.push(Unknown {
             read: place,
@@ -203,7 +237,9 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
 
 /// What a signature is on this line: what the line itself calls a notice or a warning is not where something failed.
 fn role(signature: &Signature, origin: &Origin) -> Role {
-    let mild = matches!(origin.level, Some(Level::Info | Level::Warning));
+    // The kernel puts "INFO: " before what is none.
+    let mild = matches!(origin.level, Some(Level::Info | Level::Warning))
+        && signature.component != Component::Kernel;
     match signature.role {
         Role::Symptom if mild && signature.severity <= Severity::Error => Role::Context,
         Role::Root if signature.severity <= Severity::Warning => Role::Context,
@@ -267,7 +303,8 @@ fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
         pattern(
             r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
             |\b(?:fatal\ error|panic):
-            |^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|$)
+            |^\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|$)
+            |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 
             |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
             |^terminate\ called|\bcore\ dumped\b|\bcommand\ not\ found$|^make(?:\[\d+\])?:\ \*\*\*
             |Error\ response\ from\ daemon|^E:\ |:\ cannot\ open\ shared\ object|:\ fatal\ error:",

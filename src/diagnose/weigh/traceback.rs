@@ -33,7 +33,7 @@ pub struct Raised {
 }
 
 static EXCEPTION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"));
+    LazyLock::new(|| pattern(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?)(?:: ?(.*))?$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
 
 /// Programs that start others: what ends them is told by those.
@@ -67,13 +67,30 @@ const CONSEQUENCES: &[&str] = &[
     "CancelledError",
 ];
 
+/// What an exception says that only passes on that another process failed, whose own lines tell why.
+const PASSED_ON: &[&str] = &[
+    "root cause above",
+    "stack trace for the root cause",
+    "exception in a background process",
+    "Failed core proc(s)",
+    "look up to see its traceback",
+    "Engine loop has died",
+    "Background loop has errored",
+    "Worker failed with error",
+];
+
+/// Whether an exception only follows from another failure, by its name or words.
+pub fn consequence(name: &str, message: &str) -> bool {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    CONSEQUENCES.contains(&name) || PASSED_ON.iter().any(|words| message.contains(words))
+}
+
 impl Raised {
     /// Whether a program raised it of its own, and it is the last of its chain.
     pub fn of_program(&self) -> bool {
-        let name = self.name.rsplit('.').next().unwrap_or(&self.name);
         !self.handled
             && !self.passes_on()
-            && !CONSEQUENCES.contains(&name)
+            && !consequence(&self.name, &self.message)
             && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
     }
 
@@ -170,11 +187,19 @@ pub fn raised(
 /// What a line says that an exception ends with: name and message; `None` for what only follows from another failure.
 pub fn bare(line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): ([^\n]+)$")
+        pattern(
+            r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
+        )
     });
     let found = BARE.captures(line.trim_end())?;
-    let name = found[1].rsplit('.').next().unwrap_or(&found[1]);
-    (!CONSEQUENCES.contains(&name)).then(|| format!("{}: {}", &found[1], found[2].trim_end_matches('.')))
+    (!consequence(&found[1], &found[2])).then(|| format!("{}: {}", &found[1], found[2].trim_end_matches('.')))
+}
+
+/// The name and message of an exception that a line begins with.
+pub fn named(line: &str) -> Option<(&str, &str)> {
+    let (name, message) = line.trim().split_once(": ")?;
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    (name.chars().all(letters) && like_exception(name)).then_some((name, message))
 }
 
 /// Whether a name may be an exception's: the last part begins with a capital.
