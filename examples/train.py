@@ -231,7 +231,10 @@ def save(run, words, model, number):
 
 def train(run, words):
     run.first_here(lambda: fetch(words), words.start)
+    # Weights come from slow disks, and libraries load half of themselves only now: nobody begins before all are ready.
+    run.alive("building the model", words.start)
     model, optimizer = build(run.place)
+    run.all_here("building the model", words.start)
     micro, number = words.batch, 0
     for number in range(words.steps):
         loss, micro = step(run, words, model, optimizer, number, micro)

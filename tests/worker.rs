@@ -4,6 +4,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use envdoc::smoke::rank;
 use envdoc::worker::session::Session;
 use envdoc::worker::{Answer, Failure, GREETING, Task, Why};
 use tokio::process::{Child, Command};
@@ -58,6 +59,54 @@ async fn two_workers_reach_each_other_and_end_with_their_input() {
         let status =
             tokio::time::timeout(SOON, child.wait()).await.expect("it goes on without input").unwrap();
         assert!(status.success(), "{status}");
+    }
+}
+
+/// The most memory that a process has had, in bytes.
+fn peak(child: &Child) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id().unwrap())).unwrap();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")).unwrap();
+    peak.trim().parse::<usize>().unwrap() << 10
+}
+
+#[tokio::test]
+async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
+    const DATA: usize = 32 << 20;
+    let program = env!("CARGO_BIN_EXE_envdoc");
+    let ranks = [start(&[program, "worker"]).await, start(&[program, "worker"]).await];
+    let sessions = [0, 1].map(|rank: usize| ranks[rank].1.as_ref().unwrap());
+    let ask = |rank: usize, task| async move {
+        match sessions[rank].ask(Task::Rank(task), Duration::from_secs(60)).await {
+            Ok(Answer::Rank(answer)) => answer,
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut ports = [0; 2];
+    for (rank, port) in ports.iter_mut().enumerate() {
+        let answer = ask(rank, rank::Task::Listen { address: None }).await;
+        let rank::Answer::Listening { port: own } = answer else { panic!("{answer:?}") };
+        *port = own;
+    }
+    let join = |number: usize| rank::Task::Join {
+        run: "memory".into(),
+        own: sessions[number].hello.nonce.clone(),
+        left: sessions[1 - number].hello.nonce.clone(),
+        number,
+        world: 2,
+        address: "127.0.0.1".parse().unwrap(),
+        port: ports[1 - number],
+        stall: 20.0,
+    };
+    let both = tokio::join!(ask(0, join(0)), ask(1, join(1)));
+    assert!(matches!(both, (rank::Answer::Joined { .. }, rank::Answer::Joined { .. })), "{both:?}");
+    let before = [peak(&ranks[0].0), peak(&ranks[1].0)];
+    let reduce = || rank::Task::AllReduce { elements: DATA / 4, warmup: 0, iterations: 2, corrupt: None };
+    let both = tokio::join!(ask(0, reduce()), ask(1, reduce()));
+    for (answer, ((child, _), before)) in [both.0, both.1].iter().zip(ranks.iter().zip(before)) {
+        assert!(matches!(answer, rank::Answer::Reduced { wrong: 0, .. }), "{answer:?}");
+        let more = peak(child) - before;
+        assert!((DATA..=DATA + (8 << 20)).contains(&more), "{more} bytes for {DATA}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 
-use super::ladder::{Ladder, Options, Place, When};
+use super::ladder::{self, Ladder, Options, Place, When};
 use super::nccl;
 use super::outcome::{Ends, Outcome};
 use super::tell::Tell;
@@ -21,7 +21,7 @@ use crate::engine::container;
 use crate::engine::docker::Engine;
 use crate::engine::exec;
 use crate::worker::bundle::Bundle;
-use crate::worker::{Answer, Interface, Task};
+use crate::worker::{Answer, Interface, Task, Why};
 
 /// The longest that bringing the worker into a container may take, and starting it.
 const BRINGING: Duration = Duration::from_secs(60);
@@ -76,7 +76,10 @@ pub async fn climb(
                 let _ = site.programs(&inside, mark, &mut ladder.outcome).await;
             }
         }
-        Err(Ends) => site.why(&inside, &mut ladder.outcome, "tcp").await,
+        Err(Ends) if site.gone(&inside).await.is_empty() => {
+            site.why(&inside, &mut ladder.outcome, "tcp").await;
+        }
+        Err(Ends) => {}
     }
     ladder.end().await
 }
@@ -276,10 +279,13 @@ impl Site<'_> {
                     }
                 }
                 Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
+                Err(failure) if failure.why == Why::Gone => {
+                    failed.push((name.clone(), format!("{name}: {}", failure.says)));
+                }
                 Err(failure) => outcome.remarks.push(format!("{name}: /dev/shm is not known: {failure}")),
             }
         }
-        if !failed.is_empty() {
+        if failed.iter().any(|(_, says)| says.contains("/dev/shm has")) {
             outcome.fix.push("limits: { shm: 16g } in cluster.yaml (memory is taken only when it is used), then `envdoc cluster up`".into());
         }
         let says = match least {
@@ -329,10 +335,13 @@ impl Site<'_> {
             let (one, other) = (&inside[from].node.name, &inside[to].node.name);
             Some((one.clone(), format!("{one} does not find {other}: {}", came.err()?)))
         });
-        let failed: Vec<_> = failed.collect();
+        let mut failed: Vec<_> = failed.collect();
+        let gone = if failed.is_empty() { Vec::new() } else { self.gone(inside).await };
+        let alive = gone.is_empty();
+        failed.splice(..0, gone);
         let count = inside.len() * (inside.len() - 1);
         let rung = outcome.rung("names", start, failed, &format!("all {count} pairs find each other"));
-        if rung.is_err() {
+        if rung.is_err() && alive {
             self.why(inside, outcome, "names").await;
         }
         rung
@@ -363,7 +372,15 @@ impl Site<'_> {
                 (Err(why), _) => failed.push((name.clone(), format!("{name} to {other}: {why}"))),
             }
         }
+        if !failed.is_empty() {
+            failed.splice(..0, self.gone(inside).await);
+        }
         outcome.rung("mtu", start, failed, &format!("packets of {least} bytes arrive whole"))
+    }
+
+    /// Workers that have ended, or hang.
+    async fn gone(&self, inside: &[Inside<'_>]) -> Vec<(String, String)> {
+        ladder::gone(inside.iter().map(|one| (one.node.name.as_str(), &*one.session))).await
     }
 
     /// What the launcher needs.

@@ -1,6 +1,7 @@
 //! The ladder: rung after rung from "is there a way" to "how fast", each with a deadline, so that what is broken is named by the first rung
 //! that does not hold.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,10 @@ const LONGEST: f64 = 2.0;
 const SOON: f64 = 2.0;
 /// How long the others are waited for when one has told that the ring broke: a ring stands still everywhere within moments.
 const TOGETHER: Duration = Duration::from_secs(2);
+/// The longest that a worker may take to say that it is there.
+const ALIVE: Duration = Duration::from_secs(2);
+/// Of a worker that does not say so.
+const SILENT: &str = "nothing comes from its worker any more: it hangs, or the way to its engine is cut";
 /// Connections that begin at once.
 const AT_ONCE: usize = 64;
 /// Seconds that the rounds of one size should take together.
@@ -173,6 +178,7 @@ impl<'p> Ladder<'p> {
             }
         }
         if !failed.is_empty() {
+            failed.splice(..0, gone(self.sessions()).await);
             return self.outcome.rung("tcp", start, failed, "");
         }
         let (places, world) = (self.places, self.places.len());
@@ -206,6 +212,9 @@ impl<'p> Ladder<'p> {
             }
         }
         failed.sort();
+        if !failed.is_empty() {
+            failed.splice(..0, gone(self.sessions()).await);
+        }
         join_all(self.places.iter().zip(&listening).map(|(place, listening)| async move {
             if let Ok((listener, _)) = listening {
                 let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
@@ -215,6 +224,10 @@ impl<'p> Ladder<'p> {
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
         let says = format!("all {} pairs connect, the slowest in {slowest:.1} ms", world * (world - 1));
         self.outcome.rung("tcp", start, failed, &says)
+    }
+
+    fn sessions(&self) -> impl Iterator<Item = (&str, &Session)> {
+        self.places.iter().map(|place| (place.node.as_str(), &*place.session))
     }
 
     /// The ring is closed.
@@ -261,7 +274,12 @@ impl<'p> Ladder<'p> {
             }
             other => Some((place.node.clone(), format!("{}: {}", place.node, self.named(&unlike(other))))),
         });
-        let failed = failed.collect();
+        let mut failed: Vec<_> = failed.collect();
+        if !failed.is_empty() {
+            failed.splice(..0, gone(self.sessions()).await);
+            let mut seen = BTreeSet::new();
+            failed.retain(|row| seen.insert(row.clone()));
+        }
         self.outcome.remarks.extend(remarks);
         self.outcome.rung("rendezvous", start, failed, &format!("all {world} ranks met"))
     }
@@ -480,8 +498,7 @@ impl<'p> Ladder<'p> {
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = broken.iter().take_while(|(rank, culprit, _)| Some(*rank) == *culprit).count();
         for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
-            let why = "nothing comes from its worker any more: it hangs, or the way to its engine is cut";
-            broken.insert(ended, (rank, Some(rank), why.into()));
+            broken.insert(ended, (rank, Some(rank), SILENT.into()));
         }
         let failed = broken.into_iter().map(|(rank, _, says)| {
             let node = self.places[rank].node.clone();
@@ -528,6 +545,18 @@ async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> 
         }
     }
     Ok(least)
+}
+
+/// Workers that have ended, or hang: nodes and what is known. Whatever else broke, that is the cause.
+pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Vec<(String, String)> {
+    let asked = sessions.map(|(node, session)| async move {
+        let says = match session.ask(worker::Task::Identity, ALIVE).await.err()?.why {
+            worker::Why::Gone => "the worker has ended, or the connection to it has",
+            _ => SILENT,
+        };
+        Some((node.to_owned(), format!("{node}: {says}")))
+    });
+    join_all(asked).await.into_iter().flatten().collect()
 }
 
 /// A rank's task.
