@@ -89,6 +89,8 @@ fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
     let mut left: Vec<(usize, usize)> = found
         .iter()
         .filter(|((from, to), cause)| match cause {
+            // Where something was seen the other way round, attaching anew mends nothing.
+            Cause::Lost(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
             Cause::Lost(_) => true,
             // What one engine lost shows both ways.
             Cause::Left(_) => {
@@ -109,6 +111,11 @@ fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
     }
     chosen.sort_unstable();
     chosen
+}
+
+/// Whether it was seen why the first of a pair does not reach the second.
+fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
+    found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_)))
 }
 
 /// The problem of a path that takes smaller packets than the interfaces send.
@@ -160,12 +167,14 @@ enum Cause {
     Guessed(Problem),
 }
 
-/// For each pair of nodes what was seen, else what is left: what blocks one way makes the other way fail as well.
+/// For each pair of nodes what was seen, else what an engine lost, else what is left: what blocks one way makes the other way fail as well,
+/// and an engine lacks the entries that a blocked port kept from it.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
-        Cause::Seen(_) | Cause::Lost(_) => 0,
-        Cause::Left(_) => 1,
-        Cause::Guessed(_) => 2,
+        Cause::Seen(_) => 0,
+        Cause::Lost(_) => 1,
+        Cause::Left(_) => 2,
+        Cause::Guessed(_) => 3,
     };
     let found = found.into_iter().map(|((from, to), cause)| ((from.min(to), from.max(to)), cause));
     let found: Vec<((usize, usize), Cause)> = found.collect();
@@ -182,7 +191,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         }
         let top = of_pair.first().map_or(0, rank);
         // What is seen may differ from one way to the other; what is left is the same both ways.
-        let kept = if top == 0 { of_pair.len() } else { 1 };
+        let kept = if top <= 1 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
             let (Cause::Seen(problem)
             | Cause::Lost(problem)
@@ -290,9 +299,14 @@ mod tests {
             ((2, 0), Cause::Left(problem("4789/udp is left, the other way"))),
             ((2, 1), Cause::Lost(problem("the engine of 2 lost 1"))),
             ((1, 2), Cause::Left(problem("4789/udp is left"))),
+            ((2, 3), Cause::Lost(problem("the engine of 2 lost 3"))),
+            ((3, 2), Cause::Seen(problem("7946/tcp is blocked"))),
         ];
         let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
-        assert_eq!(says, ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1"]);
+        assert_eq!(
+            says,
+            ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1", "7946/tcp is blocked"]
+        );
     }
 
     #[test]
@@ -309,6 +323,9 @@ mod tests {
         assert_eq!(untold(&alone), [2]);
         assert_eq!(untold(&[lost(0, 1), lost(2, 3)]), [1, 3]);
         // Nothing to be gained where a port was seen to be blocked.
-        assert_eq!(untold(&[((0, 1), Cause::Seen(problem("")))]), [0; 0]);
+        let seen = |from, to| ((from, to), Cause::Seen(problem("")));
+        assert_eq!(untold(&[seen(0, 1)]), [0; 0]);
+        assert_eq!(untold(&[seen(0, 1), lost(1, 0)]), [0; 0]);
+        assert_eq!(untold(&[left(0, 1), seen(1, 0), lost(2, 1)]), [1]);
     }
 }
