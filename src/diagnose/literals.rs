@@ -110,8 +110,8 @@ impl Literals {
 
     /// Fills the bitmap and the table.
     fn index(&mut self) {
-        let mut common: Vec<&[u8]> =
-            COMMON.iter().flat_map(|common| common.as_bytes().windows(WORD)).collect();
+        let mut common: Vec<u32> =
+            COMMON.iter().flat_map(|common| common.as_bytes().windows(WORD)).map(word).collect();
         common.sort_unstable();
         for (number, text) in self.texts.iter().enumerate() {
             self.entries.extend(places(number as u16, text.as_bytes(), &common));
@@ -181,8 +181,8 @@ impl Literals {
     /// The next place from `from` on, which is a multiple of four, whose word is in the bitmap.
     fn next_word(&self, text: &[u8], from: usize) -> Option<usize> {
         const TOGETHER: usize = 8;
-        let passes = |word: &[u8]| {
-            let (at, bit) = bit(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        let passes = |bytes: &[u8]| {
+            let (at, bit) = bit(word(bytes));
             self.bitmap[at] >> bit & 1
         };
         let mut at = from;
@@ -203,7 +203,7 @@ impl Literals {
 
     /// The literals that have the word at a place, and stand there.
     fn literals_at(&self, text: &[u8], at: usize, found: &mut impl FnMut(Place)) {
-        let word = u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
+        let word = word(&text[at..]);
         let mut slot = slot(word);
         let first = loop {
             let Some(place) = self.slots[slot] else { return };
@@ -215,11 +215,17 @@ impl Literals {
         for entry in self.entries[first..].iter().take_while(|entry| entry.word == word) {
             let Some(start) = at.checked_add_signed(-isize::from(entry.offset)) else { continue };
             let literal = self.texts[usize::from(entry.literal)].as_bytes();
-            if text[start..].starts_with(literal) {
+            // Most differ in their last byte already.
+            if text.get(start + literal.len() - 1) == literal.last() && text[start..].starts_with(literal) {
                 found(Place { literal: entry.literal.into(), start, end: start + literal.len() });
             }
         }
     }
+}
+
+/// The first four bytes.
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 fn hash(word: u32) -> u32 {
@@ -238,11 +244,8 @@ fn slot(word: u32) -> usize {
 
 /// Words of a literal at four successive places, so that one of them is looked at wherever the literal starts: the rarest four. A literal
 /// of six bytes has three such places; there the fourth is the one before it, with any byte before the first three of the literal.
-fn places(literal: u16, text: &[u8], common: &[&[u8]]) -> Vec<Entry> {
-    let entry = |offset: usize| {
-        let word = u32::from_le_bytes([text[offset], text[offset + 1], text[offset + 2], text[offset + 3]]);
-        Entry { word, literal, offset: offset as i16 }
-    };
+fn places(literal: u16, text: &[u8], common: &[u32]) -> Vec<Entry> {
+    let entry = |offset: usize| Entry { word: word(&text[offset..]), literal, offset: offset as i16 };
     let costs: Vec<u64> = text.windows(WORD).map(|word| commonness(word, common)).collect();
     if costs.len() >= WORD {
         let cost = |start: &usize| costs[*start..start + WORD].iter().sum::<u64>();
@@ -258,10 +261,10 @@ fn places(literal: u16, text: &[u8], common: &[&[u8]]) -> Vec<Entry> {
 }
 
 /// How often a word is to be expected in a log; the numbers matter relative to each other alone. `common`: words of healthy logs, sorted.
-fn commonness(word: &[u8], common: &[&[u8]]) -> u64 {
-    let listed = common.binary_search(&word).is_ok();
+fn commonness(bytes: &[u8], common: &[u32]) -> u64 {
+    let listed = common.binary_search(&word(bytes)).is_ok();
     // The product of how often each byte is, of 256 at most.
-    let bytes = word.iter().map(|byte| match byte {
+    let bytes = bytes.iter().map(|byte| match byte {
         b' ' | b'e' => 20,
         b'0'..=b'9' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 11,
         b'l' | b'd' | b'c' | b'm' | b'p' | b'u' => 6,

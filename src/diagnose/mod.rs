@@ -4,6 +4,7 @@
 //! A line that no signature matches has no meaning here: nothing is guessed.
 
 pub mod code;
+pub mod expression;
 pub mod literals;
 pub mod origin;
 pub mod read;

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::expression::constant;
+
 /// What is known of a line before its words are read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Origin {
@@ -56,63 +58,57 @@ impl Time {
     }
 }
 
-/// A constant expression.
-#[expect(clippy::unwrap_used, reason = "the expressions are constants, compiled in a test")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).unwrap()
-}
-
 /// `[rank3]:`, `[default3]:`, `[1,3]<stdout>:` (mpirun), `3: ` (srun -l, pdsh of numbers), `[rank 3]`.
 static RANK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\[rank ?(\d{1,6})\]:? ?|^\[\d+,(\d{1,6})\]<std(?:out|err)>:? ?"));
-static LOCAL_RANK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[a-z_]*[a-z](\d{1,3})\]: ?"));
-static TASK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ {0,4}(\d{1,5}): "));
+    LazyLock::new(|| constant(r"^\[rank ?(\d{1,6})\]:? ?|^\[\d+,(\d{1,6})\]<std(?:out|err)>:? ?"));
+static LOCAL_RANK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[[a-z_]*[a-z](\d{1,3})\]: ?"));
+static TASK: LazyLock<Regex> = LazyLock::new(|| constant(r"^ {0,4}(\d{1,5}): "));
 /// `node-1  | ` of compose.
-static COMPOSE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([A-Za-z0-9][\w.-]*) +\| ?"));
+static COMPOSE: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*) +\| ?"));
 /// `node-1: ` of pdsh, DeepSpeed and ansible.
-static PDSH: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([A-Za-z0-9][A-Za-z0-9.-]*): ?"));
+static PDSH: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][A-Za-z0-9.-]*): ?"));
 /// `host:pid:tid [device] NCCL`.
 static NCCL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ )?NCCL"));
+    LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ )?NCCL"));
 /// ISO: `2026-11-21 21:28:51,770`, with T, Z, brackets, an underscore as elastic's table has it.
 static ISO: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    constant(
         r#"^(?:time=)?["\[(]?(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?["\])]?:?,? ?"#,
     )
 });
 /// glog: `E1122 10:11:12.000000`, `[E817 17:40:34.227531918`.
 static GLOG: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\[?([IWEF])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})(?: +\d+ [\w./\\-]+:\d+\] ?)?")
+    constant(r"^\[?([IWEF])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})(?: +\d+ [\w./\\-]+:\d+\] ?)?")
 });
 /// dmesg: `[12345.678901]`, and dmesg -T: `[Fri Aug 30 11:43:09 2024]`.
-static KERNEL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:<\d+>)?\[ *(\d+\.\d+)\] ?"));
+static KERNEL: LazyLock<Regex> = LazyLock::new(|| constant(r"^(?:<\d+>)?\[ *(\d+\.\d+)\] ?"));
 static KERNEL_DATE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\[?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\]? ?")
+    constant(r"^\[?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\]? ?")
 });
 /// syslog: `Nov 22 10:11:12 host kernel:`.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    constant(
         r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
     )
 });
 /// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9, ip=10.0.0.2) `.
 static WORKER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\((?:[\w.:<>-]+ )?pid=\d+(?:, ip=([\w.:-]+))?\) ?"));
+    LazyLock::new(|| constant(r"^\((?:[\w.:<>-]+ )?pid=\d+(?:, ip=([\w.:-]+))?\) ?"));
 /// vLLM's `ERROR 02-07 11:28:26 engine.py:389] ` and `ERROR 02-07 11:28:26 [core.py:367] `.
 static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
+    constant(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
 });
 /// A test runner's or accelerate's `stderr: `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
 static PASSED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:std(?:err|out): ?|> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )"));
-static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
+    LazyLock::new(|| constant(r"^(?:std(?:err|out): ?|> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )"));
+static CLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
 /// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank 3]`.
 static NAMED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\[(?:[^\[\]]{0,60} )?[Rr]ank[ :](\d{1,6})\]|\[rank(\d{1,6})\]:"));
+    LazyLock::new(|| constant(r"\[(?:[^\[\]]{0,60} )?[Rr]ank[ :](\d{1,6})\]|\[rank(\d{1,6})\]:"));
 static NODE_IN: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL"));
+    LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL"));
 static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    constant(
         r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARNING|ERROR|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
     )
 });
@@ -130,11 +126,13 @@ pub fn origin<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (Origin, &'l s
         }
     }
     if origin.rank.is_none()
+        && line.contains("ank")
         && let Some(named) = NAMED.captures(line)
     {
         origin.rank = number(&named, 1).or_else(|| number(&named, 2));
     }
     if origin.node.is_none()
+        && line.contains("NCCL")
         && let Some(named) = NODE_IN.captures(line)
     {
         origin.node = Some(named[1].to_owned());
@@ -171,7 +169,9 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         origin.node = origin.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
-    if let Some(found) = LEVELLED.captures(line) {
+    if matches!(first, b'D' | b'I' | b'W' | b'E' | b'C')
+        && let Some(found) = LEVELLED.captures(line)
+    {
         origin.level = origin.level.or(Some(match &found[1] {
             "DEBUG" | "INFO" => Level::Info,
             "WARNING" => Level::Warning,
@@ -179,7 +179,9 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         }));
         return &line[found[0].len()..];
     }
-    if let Some(found) = PASSED.captures(line) {
+    if (matches!(first, b's' | b'>' | b'#') || first.is_ascii_digit())
+        && let Some(found) = PASSED.captures(line)
+    {
         return &line[found[0].len()..];
     }
     if let Some((length, time, level)) = moment(line) {
@@ -187,18 +189,24 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         origin.level = origin.level.or(level);
         return &line[length..];
     }
-    if let Some(found) = NCCL.captures(line) {
+    if line.contains("NCCL")
+        && let Some(found) = NCCL.captures(line)
+    {
         origin.node = origin.node.take().or_else(|| Some(found[1].to_owned()));
         origin.local_rank = origin.local_rank.or_else(|| number(&found, 2));
         return line;
     }
-    if let Some(found) = SYSLOG.captures(line) {
+    if matches!(first, b'J' | b'F' | b'M' | b'A' | b'S' | b'O' | b'N' | b'D')
+        && let Some(found) = SYSLOG.captures(line)
+    {
         let seconds = of_day(&found, 3) + f64::from(day_of_year(month(&found[1]), day(&found, 2))) * 86_400.0;
         origin.time = origin.time.or(Some(Time::Yearless(seconds)));
         origin.node = origin.node.take().or_else(|| found.get(6).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
-    if let Some(found) = COMPOSE.captures(line) {
+    if line.contains(" |")
+        && let Some(found) = COMPOSE.captures(line)
+    {
         origin.node = origin.node.take().or_else(|| Some(found[1].to_owned()));
         return &line[found[0].len()..];
     }
@@ -210,6 +218,7 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         return &line[found[0].len()..];
     }
     if origin.rank.is_none()
+        && (first == b' ' || first.is_ascii_digit())
         && let Some(found) = TASK.captures(line)
         && nodes(&found[1])
     {
@@ -221,13 +230,20 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
 
 /// A time at the start of a line: how long it is, the moment, and the level that glog puts before it.
 fn moment(line: &str) -> Option<(usize, Time, Option<Level>)> {
-    if let Some(found) = ISO.captures(line) {
+    // What a line may start with is looked at before an expression is compiled for it.
+    let first = line.bytes().find(|byte| !matches!(byte, b'[' | b'"' | b'('))?;
+    let bracket = line.starts_with('[');
+    if (first.is_ascii_digit() || first == b't')
+        && let Some(found) = ISO.captures(line)
+    {
         let days =
             days(day(&found, 1), u32::try_from(day(&found, 2)).ok()?, u32::try_from(day(&found, 3)).ok()?);
         let seconds = days as f64 * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
         return Some((found[0].len(), Time::Wall(seconds), None));
     }
-    if let Some(found) = GLOG.captures(line) {
+    if matches!(first, b'I' | b'W' | b'E' | b'F')
+        && let Some(found) = GLOG.captures(line)
+    {
         let level = match &found[1] {
             "I" => Level::Info,
             "W" => Level::Warning,
@@ -237,14 +253,18 @@ fn moment(line: &str) -> Option<(usize, Time, Option<Level>)> {
         let seconds = f64::from(date) * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
         return Some((found[0].len(), Time::Yearless(seconds), Some(level)));
     }
-    if let Some(found) = KERNEL.captures(line) {
+    if (bracket || first == b'<')
+        && let Some(found) = KERNEL.captures(line)
+    {
         return Some((found[0].len(), Time::Kernel(found[1].parse().ok()?), None));
     }
-    if let Some(found) = KERNEL_DATE.captures(line) {
+    if matches!(first, b'M' | b'T' | b'W' | b'F' | b'S')
+        && let Some(found) = KERNEL_DATE.captures(line)
+    {
         let date = days(day(&found, 6), month(&found[1]), u32::try_from(day(&found, 2)).ok()?);
         return Some((found[0].len(), Time::Wall(date as f64 * 86_400.0 + of_day(&found, 3)), None));
     }
-    let found = CLOCK.captures(line)?;
+    let found = if first.is_ascii_digit() { CLOCK.captures(line)? } else { return None };
     Some((found[0].len(), Time::Daily(of_day(&found, 1) + fraction(found.get(4))), None))
 }
 
@@ -339,10 +359,13 @@ pub fn like_a_node(word: &str) -> bool {
 /// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`, `attempt_0/3/error.json`.
 pub fn rank_of_file(name: &str) -> Option<u32> {
     static FILE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
+        constant(
             r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/(?:std(?:out|err)\.log|error\.json)$",
         )
     });
+    if !name.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let found = FILE.captures(name)?;
     number(&found, 1).or_else(|| number(&found, 2))
 }

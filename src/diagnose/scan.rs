@@ -1,9 +1,11 @@
 //! One line against all signatures: first all their literals at once, then the expressions of those whose literal is there.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::expression::compiled;
 use super::literals::Literals;
 use super::read::error_like;
 use super::says;
@@ -16,11 +18,15 @@ pub struct Hit {
     pub signature: &'static Signature,
     /// Its groups that the line told: name and text.
     pub captures: Vec<(&'static str, String)>,
-    /// Its sentence, with what the line told.
-    pub says: String,
 }
 
 impl Hit {
+    /// Its sentence, with what the line told.
+    pub fn says(&self) -> String {
+        let template = &self.signature.says;
+        says::fill(template, &|name| self.captured(name)).unwrap_or_else(|| says::general(template))
+    }
+
     /// What the line told for a group.
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
@@ -40,7 +46,7 @@ pub struct Line {
 fn pattern(number: usize) -> Option<&'static Regex> {
     static PATTERNS: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
     let patterns = PATTERNS.get_or_init(|| signatures::all().iter().map(|_| OnceLock::new()).collect());
-    patterns[number].get_or_init(|| Regex::new(&signatures::all()[number].pattern).ok()).as_ref()
+    patterns[number].get_or_init(|| compiled(&signatures::all()[number].pattern).ok()).as_ref()
 }
 
 /// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse first, then by
@@ -59,7 +65,7 @@ pub fn place(line: &str) -> Option<usize> {
 /// What a line is.
 pub fn line(line: &str) -> Line {
     let candidates = candidates(line);
-    Line { hits: candidates.hits(line), error_like: candidates.error_like }
+    Line { hits: candidates.hits(line, |_| true), error_like: candidates.error_like(line) }
 }
 
 /// What a line may be, by the literals in it.
@@ -67,8 +73,8 @@ pub fn line(line: &str) -> Line {
 pub struct Candidates {
     /// Places in [`signatures::all`], ascending.
     pub signatures: Vec<usize>,
-    /// Whether it looks like an error.
-    pub error_like: bool,
+    /// Where words stand that make a line look like an error.
+    words: Vec<Range<usize>>,
 }
 
 /// What a line may be: all literals are looked for at once.
@@ -83,13 +89,14 @@ pub fn candidates(line: &str) -> Candidates {
     });
     signatures.sort_unstable();
     signatures.dedup();
-    Candidates { signatures, error_like: !words.is_empty() && error_like::any_counts(line, &words) }
+    Candidates { signatures, words }
 }
 
 impl Candidates {
-    /// Those that the line matches, in the order of [`scan`].
-    pub fn hits(&self, line: &str) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self.signatures.iter().filter_map(|number| hit(*number, line)).collect();
+    /// Those, among the ones that are asked for, that the line matches, in the order of [`scan`].
+    pub fn hits(&self, line: &str, asked: impl Fn(usize) -> bool) -> Vec<Hit> {
+        let asked = self.signatures.iter().filter(|number| asked(**number));
+        let mut hits: Vec<Hit> = asked.filter_map(|number| hit(*number, line)).collect();
         hits.sort_by(|one, other| {
             let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
             key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
@@ -97,20 +104,31 @@ impl Candidates {
         hits
     }
 
-    /// The first of them that the line matches.
-    pub fn first(&self, line: &str) -> Option<usize> {
-        let matches = |number: &usize| pattern(*number).is_some_and(|pattern| pattern.is_match(line));
+    /// Whether the line may be anything at all.
+    pub fn is_empty(&self) -> bool {
+        self.signatures.is_empty() && self.words.is_empty()
+    }
+
+    /// Whether the line looks like an error.
+    pub fn error_like(&self, line: &str) -> bool {
+        !self.words.is_empty() && error_like::any_counts(line, &self.words)
+    }
+
+    /// The first of them, among those that are asked for, that the line matches.
+    pub fn first(&self, line: &str, asked: impl Fn(usize) -> bool) -> Option<usize> {
+        let matches =
+            |number: &usize| asked(*number) && pattern(*number).is_some_and(|pattern| pattern.is_match(line));
         self.signatures.iter().copied().find(matches)
     }
 }
 
 fn hit(number: usize, line: &str) -> Option<Hit> {
     let signature = &signatures::all()[number];
-    let groups = pattern(number)?.captures(line)?;
+    let pattern = pattern(number)?;
+    if signature.captures.is_empty() {
+        return pattern.is_match(line).then(|| Hit { signature, captures: Vec::new() });
+    }
+    let groups = pattern.captures(line)?;
     let told = |name: &&'static String| Some((name.as_str(), groups.name(name)?.as_str().trim().to_owned()));
-    let captures: Vec<(&'static str, String)> =
-        signature.captures.iter().filter_map(|name| told(&name)).collect();
-    let value = |name: &str| captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
-    let says = says::fill(&signature.says, &value).unwrap_or_else(|| says::general(&signature.says));
-    Some(Hit { signature, captures, says })
+    Some(Hit { signature, captures: signature.captures.iter().filter_map(|name| told(&name)).collect() })
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
-
+use super::expression::compiled;
 use super::scan::scan;
 use crate::catalog::signatures::{self, Signature};
 
@@ -11,7 +10,7 @@ fn wrong(one: &Signature) -> Vec<String> {
     if one.is_derived() {
         return Vec::new();
     }
-    let pattern = match Regex::new(&one.pattern) {
+    let pattern = match compiled(&one.pattern) {
         Ok(pattern) => pattern,
         Err(error) => return vec![format!("{}: {error}", one.id)],
     };
@@ -26,10 +25,12 @@ fn wrong(one: &Signature) -> Vec<String> {
         }
         match scan(line).into_iter().find(|hit| hit.signature.id == one.id) {
             None => wrong.push(format!("{}: does not match {line}", one.id)),
-            Some(hit) if hit.says.contains("  ") || hit.says.contains("()") || hit.says.contains(": .") => {
-                wrong.push(format!("{}: a hole in {:?}", one.id, hit.says));
+            Some(hit) => {
+                let says = hit.says();
+                if ["  ", "()", ": ."].iter().any(|hole| says.contains(hole)) {
+                    wrong.push(format!("{}: a hole in {says:?}", one.id));
+                }
             }
-            Some(_) => {}
         }
     }
     for line in &one.not_matches {

@@ -33,7 +33,7 @@ pub fn hits(hits: &[Hit], width: usize) -> String {
         if place > 0 {
             text.push('\n');
         }
-        let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.says, 0, width));
+        let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.says(), 0, width));
         numbers(&mut text, hit, width);
         rest(&mut text, hit.signature, width);
     }
@@ -41,7 +41,7 @@ pub fn hits(hits: &[Hit], width: usize) -> String {
         text.push_str("\nThe same words are also:\n");
     }
     for hit in others {
-        text.push_str(&hanging(&format!("- {}: {}", hit.signature.id, hit.says), 2, width));
+        text.push_str(&hanging(&format!("- {}: {}", hit.signature.id, hit.says()), 2, width));
     }
     text
 }

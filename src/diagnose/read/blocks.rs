@@ -141,7 +141,8 @@ impl Blocks {
         }
         self.read.tail = self.tail.lines();
         for (number, text) in self.keeper.last_of_floods() {
-            let scan::Line { hits, error_like } = scan::line(&text);
+            let hits = scan::scan(&text);
+            let error_like = hits.is_empty();
             self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
         }
         self.read.omitted = self.keeper.omitted;
@@ -277,19 +278,22 @@ impl Blocks {
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let text = String::from_utf8_lossy(&self.block[start..end]);
         let candidates = scan::candidates(&text);
-        if candidates.signatures.is_empty() && !candidates.error_like {
+        if candidates.is_empty() {
             return;
         }
-        if self.keeper.is_flooded(&candidates.signatures) {
-            match candidates.first(&text) {
-                None if !candidates.error_like => return,
-                None if !self.keeper.is_flooded(&[]) => {}
-                first => return self.keeper.count(first, number, Some(&text)),
+        // A line that matches nothing but what is flooded is only counted.
+        let flooded = |signature| self.keeper.is_flooded(Some(signature));
+        let mut hits = candidates.hits(&text, |signature| !flooded(signature));
+        if hits.is_empty() {
+            let known = candidates.first(&text, flooded);
+            if known.is_none() && !candidates.error_like(&text) {
+                return;
             }
-        }
-        let hits = candidates.hits(&text);
-        if hits.is_empty() && !candidates.error_like {
-            return;
+            if known.is_some() || self.keeper.is_flooded(None) {
+                return self.keeper.count(known, number, Some(&text));
+            }
+        } else if candidates.signatures.iter().any(|signature| flooded(*signature)) {
+            hits = candidates.hits(&text, |_| true);
         }
         match hits.is_empty() {
             true => self.keeper.count(None, number, None),
@@ -300,7 +304,7 @@ impl Blocks {
                 }
             }),
         }
-        let error_like = candidates.error_like;
+        let error_like = hits.is_empty();
         let text = text.into_owned();
         let opens = starts_block(&text) && self.taking.len() <= OPEN && self.keeper.has_room();
         let owner = self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });

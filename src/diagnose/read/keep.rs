@@ -93,18 +93,14 @@ impl Keeper {
         place
     }
 
-    /// Whether there were so many lines of each of these signatures (of none: of lines without one) that more of them are only counted.
-    pub fn is_flooded(&self, signatures: &[usize]) -> bool {
-        let is_flooded = |place: usize| self.floods.get(place).is_some_and(|flood| flood.lines >= PLENTY);
-        match signatures {
-            [] => is_flooded(0),
-            some => some.iter().all(|signature| is_flooded(signature + 1)),
-        }
+    /// Whether there were so many lines of a signature (or of lines without one) that more of them are only counted.
+    pub fn is_flooded(&self, signature: Option<usize>) -> bool {
+        self.floods.get(place(signature)).is_some_and(|flood| flood.lines >= PLENTY)
     }
 
     /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text` is what they say.
     pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&str>) {
-        let place = signature.map_or(0, |signature| signature + 1);
+        let place = place(signature);
         if self.floods.len() <= place {
             self.floods.resize(place + 1, Flood::default());
         }
@@ -193,6 +189,11 @@ impl Keeper {
     }
 }
 
+/// Where the flood of a signature is, or of lines without one.
+fn place(signature: Option<usize>) -> usize {
+    signature.map_or(0, |signature| signature + 1)
+}
+
 /// A text without its digits.
 fn shape(text: &str, hasher: &mut DefaultHasher) {
     let words: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
@@ -203,7 +204,7 @@ fn shape(text: &str, hasher: &mut DefaultHasher) {
 fn size(found: &Found) -> usize {
     let hits = found.hits.iter().map(|hit| {
         let captures = hit.captures.iter().map(|(_, text)| text.len() + 64).sum::<usize>();
-        hit.says.len() + captures + 128
+        captures + 128
     });
     let after = found.after.iter().map(|line| line.len() + 24).sum::<usize>();
     found.text.len() + hits.sum::<usize>() + after + 256

@@ -61,7 +61,7 @@ pub struct Found {
     pub text: String,
     /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
     pub hits: Vec<Hit>,
-    /// Whether it looks like an error, by the list in [`error_like`].
+    /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature matches it.
     pub error_like: bool,
     /// Up to 60 lines that follow, where this one starts a block: a traceback, elastic's table of errors.
     pub after: Vec<String>,

@@ -1,6 +1,6 @@
 //! Which of many events is the root cause.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,6 +10,7 @@ use super::story::{Event, Story};
 use super::{Cause, Confidence, evidence};
 use crate::catalog::signatures::{self, Component, Role, Signature};
 use crate::catalog::xids;
+use crate::diagnose::expression::constant;
 use crate::diagnose::origin::{Level, Time};
 
 /// Roots that are one only where nothing else failed: a peer that is gone, or a step of which only the end is told.
@@ -272,17 +273,18 @@ fn layer(component: Component) -> u8 {
 /// Groups of events of one kind, in order of their first, without those that another of them leads to.
 fn unexplained(story: &Story, mut events: Vec<&Event>) -> Vec<Vec<usize>> {
     by_time(&mut events);
-    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    let places: HashMap<*const Event, usize> =
+        story.events.iter().enumerate().map(|(place, event)| (std::ptr::from_ref(event), place)).collect();
+    let mut groups: Vec<(&'static str, Vec<usize>)> = Vec::new();
     for event in events {
-        let Some(place) = story.events.iter().position(|one| std::ptr::eq(one, event)) else { continue };
-        let key = event.id().to_owned();
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(place),
-            None => groups.push((key, vec![place])),
+        let Some(place) = places.get(&std::ptr::from_ref(event)) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == event.id()) {
+            Some((_, group)) => group.push(*place),
+            None => groups.push((event.id(), vec![*place])),
         }
     }
-    let ids: Vec<String> = groups.iter().map(|(id, _)| id.clone()).collect();
-    groups.retain(|(id, _)| !ids.iter().any(|other| other != id && leads(other).contains(id.as_str())));
+    let follow: BTreeSet<&str> = groups.iter().flat_map(|(id, _)| leads(id)).collect();
+    groups.retain(|(id, _)| !follow.contains(id));
     let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, group)| group).collect();
     groups.iter_mut().for_each(|group| worst_first(story, group));
     groups
@@ -542,20 +544,18 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
 
 /// The first line that surely tells of a failure and says more than that something ended: nobody knows it, so its own words are told.
 fn own_words(story: &Story) -> Option<Chosen> {
-    static ENDED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
+    static ENDED: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
             r"(?ix)exit(?:ed|s|ing|code)?\W+(?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status|[1-9])|non-zero\ exit
             |exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build|could\ not\ build|subprocess-exited|build\ stopped
             |make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|\bFAILED\b|an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)
             |error\ waiting\ for\ container|:\s*$",
         )
-        .ok()
     });
-    let ended = ENDED.as_ref()?;
     let signature = signatures::signature("log-own-words")?;
     let tells = |text: &str| {
         let raised = super::traceback::named(text);
-        !ended.is_match(text.trim_end())
+        !ENDED.is_match(text.trim_end())
             && raised.is_none_or(|(name, message)| !super::traceback::consequence(name, message))
     };
     let line = story.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text))?;

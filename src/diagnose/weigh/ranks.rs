@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::story::{Event, Story};
+use crate::diagnose::expression::constant;
 
 /// The end of a rank, as a launcher tells it.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,8 +104,7 @@ pub fn signal(code: i32) -> Option<&'static str> {
 
 /// What each rank waited in, the first of each rank.
 pub fn waited(story: &Story) -> Vec<Waited> {
-    static ELEMENTS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"NumelIn=(\d+)|TensorShape=\[(\d+)").ok());
+    static ELEMENTS: LazyLock<Regex> = LazyLock::new(|| constant(r"NumelIn=(\d+)|TensorShape=\[(\d+)"));
     let mut by_rank: BTreeMap<u32, Waited> = BTreeMap::new();
     for (place, event) in story.events.iter().enumerate() {
         let Some(rank) = event.origin.rank else { continue };
@@ -112,7 +112,7 @@ pub fn waited(story: &Story) -> Vec<Waited> {
         {
             continue;
         }
-        let found = ELEMENTS.as_ref().and_then(|elements| elements.captures(&event.text));
+        let found = ELEMENTS.captures(&event.text);
         let elements = found.and_then(|found| found.get(1).or(found.get(2))?.as_str().parse().ok());
         let new = Waited {
             rank,

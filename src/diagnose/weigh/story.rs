@@ -8,6 +8,7 @@ use regex::Regex;
 
 use super::traceback::{self, Raised};
 use crate::catalog::signatures::{self, Component, Role, Severity, Signature};
+use crate::diagnose::expression::constant;
 use crate::diagnose::origin::{self, Level, Origin, Time};
 use crate::diagnose::read::{Found, Read};
 use crate::diagnose::says;
@@ -99,18 +100,13 @@ impl Story {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "the expressions are constants, compiled in a test")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).unwrap()
-}
-
 /// What Python says before an exception that ends nothing.
 const IGNORED: &str = "Exception ignored in";
 /// Its traceback begins so many lines after it at most.
 const NEXT: u64 = 3;
 
 static WORLD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    constant(
         r"(?i)\bworld[_ ]size(?:'?:| is|=| =)? ?(\d{1,6})\b|\bnranks (\d{1,6})\b|dist_world_size=(\d{1,6})",
     )
 });
@@ -156,7 +152,9 @@ fn nodes(reads: &[Read]) -> HashMap<String, usize> {
 /// Notes the rank and the number of ranks that a line tells.
 fn known(story: &mut Story, origin: &Origin, line: &str) {
     story.ranks.extend(origin.rank);
-    if let Some(found) = WORLD.captures(line) {
+    if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
+        && let Some(found) = WORLD.captures(line)
+    {
         let told = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
         story.world = story.world.max(told);
     }
@@ -186,7 +184,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
                 origin: origin.clone(),
                 signature: hit.signature,
                 captures: hit.captures.clone(),
-                says: hit.says.clone(),
+                says: hit.says(),
             });
         }
         if let Some(raised) = traceback::raised(place, found, &origin, from) {
@@ -300,7 +298,7 @@ fn table_rank(story: &Story, raised: &Raised) -> Option<u32> {
 /// Whether a line says that a program failed: not that errors were counted, expected, or are possible.
 fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
     static SURE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
+        constant(
             r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
             |\b(?:fatal\ error|panic):
             |^\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|$)

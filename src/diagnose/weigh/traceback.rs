@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::diagnose::expression::constant;
 use crate::diagnose::origin::Origin;
 use crate::diagnose::read::Found;
 
@@ -33,8 +34,8 @@ pub struct Raised {
 }
 
 static EXCEPTION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?)(?:: ?(.*))?$"));
-static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
+    LazyLock::new(|| constant(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?)(?:: ?(.*))?$"));
+static FRAME: LazyLock<Regex> = LazyLock::new(|| constant(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
 
 /// Programs that start others: what ends them is told by those.
 const LAUNCHERS: &[&str] = &[
@@ -120,11 +121,6 @@ impl Raised {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "the expressions are constants, compiled in a test")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).unwrap()
-}
-
 /// What a line that begins a traceback ends in; `None` where its end is not in the log.
 pub fn raised(
     read: usize,
@@ -187,7 +183,7 @@ pub fn raised(
 /// What a line says that an exception ends with: name and message; `None` for what only follows from another failure.
 pub fn bare(line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
+        constant(
             r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
         )
     });
