@@ -15,6 +15,8 @@ const ASKING: Duration = Duration::from_secs(10);
 const PORT: Duration = Duration::from_secs(3);
 /// The longest that the search for a packet's size may take.
 const SEARCH: Duration = Duration::from_secs(15);
+/// The largest IP packet in bytes, whatever an interface would send.
+const PACKET_MAX: u32 = 65_535;
 /// How long listeners stay open at most.
 const LISTENING: Duration = Duration::from_secs(300);
 /// How often a clock is asked.
@@ -269,7 +271,8 @@ async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Str
         Err(why) => return Fact::Unknown(format!("nobody could listen there: {why}")),
     };
     let interface = match worker.session.ask(Task::Route { address: ip }, ASKING).await {
-        Ok(Answer::Route { mtu: Some(mtu), .. }) => mtu,
+        // A loopback's is larger than any packet.
+        Ok(Answer::Route { mtu: Some(mtu), .. }) => mtu.min(PACKET_MAX),
         Ok(Answer::Route { interface, .. }) => {
             return Fact::Unknown(format!(
                 "the MTU of {} is not known",

@@ -38,6 +38,7 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
             .fix("the client installed? apt-get install nfs-common");
     }
     if why.contains("attaching to network failed")
+        || why.contains("Could not attach to network")
         || why.contains("could not find network")
         || (why.contains("network") && why.contains("not found"))
     {
