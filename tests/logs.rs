@@ -25,6 +25,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-3", 64, 64),
     ("held-out-4", 24, 24),
     ("held-out-5", 65, 67),
+    ("held-out-6", 36, 37),
 ];
 
 #[derive(Deserialize)]

@@ -101,6 +101,10 @@ static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
 /// A test runner's or accelerate's `stderr: `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
 static PASSED: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^(?:std(?:err|out): ?|> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )"));
+/// loguru's `| ERROR    | module:function:12 - `, after its time.
+static BARRED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"^\| (DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) +\| [^|\n]{1,80}?(?: - | \| ?)")
+});
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
 /// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank 3]`.
 static NAMED: LazyLock<Regex> =
@@ -169,11 +173,11 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         origin.node = origin.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
-    if matches!(first, b'D' | b'I' | b'W' | b'E' | b'C')
-        && let Some(found) = LEVELLED.captures(line)
+    if matches!(first, b'D' | b'I' | b'W' | b'E' | b'C' | b'|')
+        && let Some(found) = LEVELLED.captures(line).or_else(|| BARRED.captures(line))
     {
         origin.level = origin.level.or(Some(match &found[1] {
-            "DEBUG" | "INFO" => Level::Info,
+            "DEBUG" | "INFO" | "SUCCESS" => Level::Info,
             "WARNING" => Level::Warning,
             _ => Level::Error,
         }));
@@ -415,6 +419,8 @@ mod tests {
             "[rank1]:E0207 07:54:31.862000 4712 site-packages/torch/x.py:939] ValueError: no",
             "stderr: [rank0]: ValueError: no",
             "> ValueError: no",
+            "2025-05-09 09:44:06 | ERROR | stderr | ValueError: no",
+            "2025-05-09 09:44:06.123 | ERROR    | train:main:12 - ValueError: no",
             "#12 34.567 ValueError: no",
         ] {
             assert_eq!(of(line).1, "ValueError: no", "{line}");

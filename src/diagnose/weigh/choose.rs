@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::ranks::{self, Exit};
-use super::story::{Event, Story};
+use super::story::{Event, Story, Unknown};
 use super::{Cause, Confidence, evidence};
 use crate::catalog::signatures::{self, Component, Role, Signature};
 use crate::catalog::xids;
@@ -69,6 +69,7 @@ const ENDS: &[&str] = &[
     "k8s-pod-restarts",
     "k8s-image-pull",
     "mpi-abort",
+    "systemd-unit-failed",
 ];
 
 /// Symptoms of a rank whose peer is gone.
@@ -535,7 +536,7 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
     // peer is gone.
     let lost = |group: &Vec<usize>| LOST.contains(&story.events[group[0]].id());
     if groups.first().is_none_or(|group| rank(group) == 2 || lost(group))
-        && let Some(cause) = bare_exception(story).or_else(|| own_words(story))
+        && let Some(cause) = bare_exception(story).or_else(|| own_words(story, !groups.is_empty()))
     {
         causes.insert(0, cause);
     }
@@ -543,12 +544,19 @@ fn symptoms(story: &Story) -> Vec<Chosen> {
 }
 
 /// The first line that surely tells of a failure and says more than that something ended: nobody knows it, so its own words are told.
-fn own_words(story: &Story) -> Option<Chosen> {
+/// Where it is told that something ended, a line that says what could not be done will do.
+fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
+    static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"(?x)\b(?:[Uu]nable|[Ff]ailed|FAILED)\ to\ \w|\b(?:[Cc]annot|[Cc]an't|[Cc]ould\ ?n[o']t)\ \w|\b[Nn]o\ such\ |\b(?:denied|refused)\b
+            |\bnot\ (?:found|permitted|supported)\b|level=(?:error|fatal)",
+        )
+    });
     static ENDED: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?ix)exit(?:ed|s|ing|code)?\W+(?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status|[1-9])|non-zero\ exit
             |exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build|could\ not\ build|subprocess-exited|build\ stopped
-            |make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|\bFAILED\b|an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)
+            |make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|(?-i:\bFAILED\b)|an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)
             |error\ waiting\ for\ container|:\s*$",
         )
     });
@@ -558,7 +566,12 @@ fn own_words(story: &Story) -> Option<Chosen> {
         !ENDED.is_match(text.trim_end())
             && raised.is_none_or(|(name, message)| !super::traceback::consequence(name, message))
     };
-    let line = story.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text))?;
+    let mild = |line: &Unknown| matches!(line.origin.level, Some(Level::Info | Level::Warning));
+    let sure = story.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text));
+    let line = sure.or_else(|| {
+        let mut others = story.unknown.iter().filter(|line| ended_so && !line.sure && !mild(line));
+        others.find(|line| UNDONE.is_match(&line.text) && tells(&line.text))
+    })?;
     let words = line.text.trim();
     let cut = words.char_indices().nth(WORDS).map_or(words, |(end, _)| &words[..end]);
     Some(Chosen {
