@@ -26,6 +26,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-4", 24, 24),
     ("held-out-5", 65, 67),
     ("held-out-6", 36, 37),
+    ("held-out-7", 20, 22),
 ];
 
 #[derive(Deserialize)]

@@ -79,6 +79,7 @@ const LOST: &[&str] = &[
     "nccl-connection-closed-by-peer",
     "nccl-socket-call-failed",
     "torch-store-recv-failed",
+    "torch-peer-gone",
 ];
 
 /// A cause, before it is told.
@@ -557,7 +558,7 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
             r"(?ix)exit(?:ed|s|ing|code)?\W+(?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status|[1-9])|non-zero\ exit
             |exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build|could\ not\ build|subprocess-exited|build\ stopped
             |make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|(?-i:\bFAILED\b)|an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)
-            |error\ waiting\ for\ container|:\s*$",
+            |error\ waiting\ for\ container|:\s*$|^\s*(?:raise|return|assert|abort|print|logg(?:er|ing)|warnings)\b[.\ (]",
         )
     });
     let signature = signatures::signature("log-own-words")?;
