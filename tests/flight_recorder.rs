@@ -56,3 +56,27 @@ fn pickles_are_read_too() {
     assert_eq!(read.found.len(), 1, "{:?}", read.remarks);
     assert_eq!(read.found[0].hits[0].captured("sequence"), Some("12"));
 }
+
+/// Dumps of a real run: PyTorch 2.15.0 with Gloo and three ranks, of which rank 1 slept while the others called their sixth all-reduce
+/// and gave up after 8 s; written by `torch._C._distributed_c10d._dump_fr_trace` (`TORCH_FR_BUFFER_SIZE=200`).
+#[test]
+fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
+    let dumps: [&[u8]; 3] = [
+        include_bytes!("logs_recorder/gloo_rank_0"),
+        include_bytes!("logs_recorder/gloo_rank_1"),
+        include_bytes!("logs_recorder/gloo_rank_2"),
+    ];
+    let named = |place: usize| (u32::try_from(place).unwrap(), dumps[place].to_vec());
+    let first = diagnose(&[named(0), named(1), named(2)]);
+    assert_eq!(first.causes[0].id, "torch-desync", "{:?}", first.causes);
+    assert_eq!(first.causes[0].whose.as_deref(), Some("rank 1"));
+    assert!(
+        first.causes[0].says.contains("rank 1 last called number 5 and 2 others called number 6"),
+        "{}",
+        first.causes[0].says
+    );
+    // Where all called the same, and where a dump is missing, nothing is wrong: what is put away has ended.
+    let two = (1, dumps[2].to_vec());
+    assert!(!diagnose(&[named(0), two, named(2)]).failed());
+    assert!(!diagnose(&[named(0), named(2)]).failed());
+}

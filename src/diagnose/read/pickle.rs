@@ -199,7 +199,10 @@ impl Machine<'_> {
             }
             b'}' => self.push(Value::Dict(Vec::new())),
             b']' | b')' => self.push(Value::List(Vec::new())),
-            b'N' | 0x88 | 0x89 => self.push(Value::Other),
+            b'N' => self.push(Value::Other),
+            // True and false are numbers in Python.
+            0x88 => self.push(Value::Int(1)),
+            0x89 => self.push(Value::Int(0)),
             b'G' => self.number(8).and_then(|_| self.push(Value::Other)),
             b'K' => self.number(1).and_then(|number| self.push(Value::Int(i64::try_from(number).ok()?))),
             b'M' => self.number(2).and_then(|number| self.push(Value::Int(i64::try_from(number).ok()?))),

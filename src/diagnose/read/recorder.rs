@@ -24,6 +24,9 @@ struct Entry {
     collective_seq_id: Number,
     profiling_name: String,
     state: String,
+    /// Whether the recorder has put it away. Backends without events of their own (Gloo) never get beyond `scheduled`: it is put away
+    /// when it ended, well or not.
+    retired: bool,
     is_p2p: bool,
 }
 
@@ -39,6 +42,18 @@ struct Status {
 struct Group {
     desc: String,
     ranks: String,
+}
+
+impl Entry {
+    /// How far it is, in a word.
+    fn told(&self) -> &str {
+        match self.state.as_str() {
+            "" => "unknown",
+            "completed" => "completed",
+            _ if self.retired => "retired",
+            state => state,
+        }
+    }
 }
 
 /// A number; JSON has some of them as strings.
@@ -74,6 +89,7 @@ impl Dump {
             collective_seq_id: number(item, "collective_seq_id"),
             profiling_name: text(item, "profiling_name"),
             state: text(item, "state"),
+            retired: item.get("retired").and_then(Item::int) == Some(1),
             is_p2p: text(item, "profiling_name").contains("send")
                 || text(item, "profiling_name").contains("recv"),
         };
@@ -106,10 +122,11 @@ impl Dump {
             let Some(last) = entries.iter().max_by_key(|entry| entry.collective_seq_id) else { continue };
             let open = entries
                 .iter()
-                .filter(|entry| entry.state != "completed")
+                .filter(|entry| entry.state != "completed" && !entry.retired)
                 .min_by_key(|entry| entry.collective_seq_id);
             let shown = open.unwrap_or(last);
-            let config = self.pg_config.get(name);
+            // Gloo's dumps name their only group by an empty text.
+            let config = self.pg_config.get(name).or_else(|| self.pg_config.get(""));
             let desc =
                 config.map(|group| group.desc.as_str()).filter(|text| !text.is_empty()).unwrap_or(desc);
             let ranks = config.map_or(0, |group| {
@@ -125,7 +142,7 @@ impl Dump {
                 "flight recorder: group {name} ({desc}) of {ranks} ranks: number {} {} is {}; last enqueued {}, last completed {completed}",
                 shown.collective_seq_id.0,
                 if shown.profiling_name.is_empty() { "unnamed" } else { &shown.profiling_name },
-                if shown.state.is_empty() { "unknown" } else { &shown.state },
+                shown.told(),
                 enqueued.0,
             );
         }

@@ -173,8 +173,10 @@ pub fn recorded(story: &Story) -> Option<(Vec<u32>, String, Vec<usize>)> {
         if let Some((_, _, slowest)) = behind.first() {
             let list: Vec<u32> = behind.iter().map(|one| one.0).collect();
             let says = format!(
-                "by the flight recorder, rank {} last called number {} and {others} others wait in number {sequence} ({operation})",
-                names(&list), number(slowest, "enqueued")
+                "by the flight recorder, rank {} last called number {} and {others} others {} number {sequence} ({operation})",
+                names(&list),
+                number(slowest, "enqueued"),
+                if furthest.captured("state") == Some("retired") { "called" } else { "wait in" }
             );
             let events = behind.iter().map(|one| one.1).chain([*at]).collect();
             return Some((list, says, events));
@@ -188,6 +190,10 @@ pub fn recorded(story: &Story) -> Option<(Vec<u32>, String, Vec<usize>)> {
                 event.captured("operation").unwrap_or("another")
             );
             return Some((vec![*rank], says, vec![*place, *at]));
+        }
+        // What was put away has ended, well or not: nobody waits in it.
+        if furthest.captured("state") == Some("retired") {
+            return None;
         }
         let size = u32::try_from(number(furthest, "size")).ok().filter(|size| *size <= 4096)?;
         let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.0 != *rank)).collect();
