@@ -26,7 +26,8 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-4", 24, 24),
     ("held-out-5", 65, 67),
     ("held-out-6", 36, 37),
-    ("held-out-7", 20, 22),
+    ("held-out-7", 22, 22),
+    ("held-out-8", 21, 22),
 ];
 
 #[derive(Deserialize)]
