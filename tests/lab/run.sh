@@ -167,7 +167,7 @@ if needed torch "$@"; then
     FINISH=deepspeed_into base base-torch-trixie.tar trixie "${fleet[@]}" python3-{torch,hjson,msgpack,cpuinfo,psutil,pydantic,tqdm,einops,packaging,numpy}
 fi
 if needed speed "$@"; then
-    FINISH=mpi_into base base-speed-trixie.tar trixie "${fleet[@]}" python3-{torch,numpy} iperf3 openmpi-bin libopenmpi-dev gcc libc6-dev procps
+    FINISH=mpi_into base base-speed-trixie.tar trixie "${fleet[@]}" python3-{torch,numpy} iperf3 openmpi-bin automake libopenmpi-dev gcc libc6-dev procps
 fi
 if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
 # Not set up, only unpacked: what its C library is, counts.
