@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # 50 ms of delay on the way to a node: the smoke test's sums are right, and it says that the nodes are far from each other
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
