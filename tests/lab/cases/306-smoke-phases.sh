@@ -1,0 +1,82 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# A rank is killed, a rank is stopped, a node is cut off: on every rung of the ladder; and a rank that is slower than the others
+# needs: fleet
+# measurement: named only (tests/lab/run.sh 306-); one of its kills missed its process once
+# shellcheck source=tests/lab/fleet.sh
+. ./fleet.sh
+# shellcheck source=tests/lab/smoke.sh
+. ./smoke.sh
+TABLE=$LAB_KEPT/smoke-faults-phases.md
+printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+hosts_start 2 && image_on node1 || return 1
+mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
+in_cluster up
+check_that "up: status 0" ended_with 0
+[ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
+
+# worker_on HOST: the process that is the rank there, as its host numbers it.
+worker_on() { docker_on "$1" top "$1" -eo pid,args | awk '/envdoc-worker/ && !/defunct/ { newest = $1 } END { print newest }'; }
+# in_rung RUNG [ARGUMENT…]: a run that stands still for two seconds when the rung begins, so that something can happen before its first word.
+in_rung() {
+    local rung=$1
+    shift
+    smoke_start --format json --pause "$rung:2" "$@"
+    smoke_reaches "$rung" 0.3
+}
+
+for rung in shm names tcp mtu rendezvous all-reduce path bandwidth; do
+    in_rung "$rung"
+    on node2 kill -KILL "$(worker_on node2)"
+    smoke_ends
+    named "a rank is killed as $rung begins" failed "$rung" '^[a-z-]+: node2: the worker has ended'
+done
+clean "ranks killed"
+for rung in tcp rendezvous all-reduce bandwidth; do
+    in_rung "$rung"
+    stopped=$(worker_on node2)
+    on node2 kill -STOP "$stopped"
+    smoke_ends
+    named "a rank is stopped as $rung begins" failed "$rung" 'node2'
+    on node2 kill -CONT "$stopped"
+done
+GRACE=25 clean "ranks stopped"
+for rung in worker names rendezvous all-reduce path; do
+    in_rung "$rung"
+    host_cut node2
+    smoke_ends
+    named "a node is cut off as $rung begins" failed "$rung" 'node2'
+    host_join node2
+    # Until the engines' gossip has found each other again.
+    sleep 12
+done
+GRACE=25 clean "nodes cut off"
+
+# A rank that gets what two busy processors leave it.
+SIZES=16M smoke_start --format json
+smoke_reaches rendezvous 0
+on node2 chrt --idle --all-tasks --pid 0 "$(worker_on node2)"
+hogs=()
+for _ in $(seq "$(($(nproc) * 2))"); do timeout 60 sh -c 'while :; do :; done' & hogs+=($!); done
+smoke_ends
+kill "${hogs[@]}" 2>/dev/null
+named "a rank that gets no processor time" slow '' 'node2 takes [0-9.]+ times as long as the others'
+
+# An image with nothing in it but one static program: no C library, no shell, no /etc. The worker brings what it needs.
+bare=$LAB/bare
+mkdir -p "$bare" && printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$bare.c"
+if cc -static -Os -o "$bare/wait" "$bare.c" 2>"$LAB/cc.log"; then
+    tar -C "$bare" -c . | docker_on node2 import - lab:bare >/dev/null
+    docker_on node2 rm --force node2 >/dev/null
+    cluster_yaml 'launcher: torchrun' >"$LAB/cluster/cluster.yaml"
+    docker_on node2 run --detach --name node2 --hostname node2 --network lab-net lab:bare /wait >/dev/null
+    smoke --format json
+    says=$(jq -r .says <<<"$answer")
+    check_that "an image without a C library: no rung breaks" eval '[[ $(jq -r .verdict <<<"$answer") =~ ok|slow ]]'
+    printf '| an image without any C library, with one static program | %s | (none) | (none) | %s | %s.%s |\n' \
+        "$(jq -r .verdict <<<"$answer")" "$says" "$((took / 1000))" "$((took % 1000 / 100))" >>"$TABLE"
+    echo "        $says"
+else
+    skip "no static program can be made: $(head -1 "$LAB/cc.log")"
+fi
+in_cluster down --leave-swarm >/dev/null
+hosts_stop
