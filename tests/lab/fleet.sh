@@ -266,7 +266,8 @@ clock_off_on() {
     [ -n "$library" ] || return 1
     sed -i '/^SetEnv/d' "$FLEET/$1/etc/sshd_fleet"
     [ "$2" = 0 ] || printf 'SetEnv LD_PRELOAD=%s FAKETIME=%+d\n' "$library" "$2" >>"$FLEET/$1/etc/sshd_fleet"
-    on "$1" sh -c 'kill $(cat /run/sshd.pid); while [ -e /run/sshd.pid ]; do sleep 0.05; done'
+    # It takes its file away before it gives up the port.
+    on "$1" sh -c 'pid=$(cat /run/sshd.pid) && kill "$pid" && while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done'
     host_sshd "$1"
 }
 
