@@ -1,14 +1,18 @@
 //! Regular expressions of logs: classes mean ASCII. The words that programs fail with are ASCII, and an expression without Unicode's tables is
 //! compiled and matched several times faster; text in other scripts matches what is negated and the point, character by character.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
+
+/// What an expression may keep of the automaton that it builds while it matches, in bytes. There are hundreds of expressions, and memory is
+/// bounded.
+const AUTOMATON: usize = 1 << 18;
 
 /// An expression in which `\d`, `\w`, `\s`, their negations and `\b` mean ASCII.
 ///
 /// # Errors
 /// When the expression is wrong.
 pub fn compiled(text: &str) -> Result<Regex, regex::Error> {
-    Regex::new(&ascii(text))
+    RegexBuilder::new(&ascii(text)).dfa_size_limit(AUTOMATON).build()
 }
 
 /// A constant expression.
