@@ -9,14 +9,14 @@ use crate::engine::docker::Engine;
 
 /// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
-    connect_to(&plan.nodes).await
+    connect_to(&plan.nodes, Limits::default()).await
 }
 
 /// These nodes.
 pub async fn connect_to<'p>(
     nodes: impl IntoIterator<Item = &'p Node>,
+    limits: Limits,
 ) -> Vec<(&'p Node, Result<Engine, Problem>)> {
-    let limits = Limits::default();
     let nodes: Vec<&Node> = nodes.into_iter().collect();
     let opened = nodes::open(nodes.iter().copied(), limits).await;
     nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {

@@ -21,6 +21,9 @@ use crate::worker::session::Session;
 /// The most bytes that every rank sends to find out what the path carries, and about how many seconds that takes.
 const STREAMED: usize = 64 << 20;
 const STREAMING: f64 = 0.3;
+/// It is sent so often at most, and not again where the rate has grown by less than this factor.
+const STREAMS: usize = 8;
+const GROWTH: f64 = 1.1;
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and said.
 const LONGEST: f64 = 2.0;
 /// Milliseconds within which a connection stands in a network of one building.
@@ -306,8 +309,9 @@ impl<'p> Ladder<'p> {
         let mut best = vec![0.0_f64; self.places.len()];
         let mut resent = vec![None; self.places.len()];
         let mut bytes = 1 << 20;
-        // The first finds the window of TCP small, and how much the others may send.
-        for _ in 0..3 {
+        let mut before = 0.0_f64;
+        // The first finds the window of TCP small, and how much the others may send. On a long way the window grows for longer.
+        for round in 0..STREAMS {
             let task = Task::Stream { bytes, sends: true, receives: true };
             let answers = self.all(task, "path", start).await?;
             for (rank, answer) in answers.into_iter().enumerate() {
@@ -317,6 +321,10 @@ impl<'p> Ladder<'p> {
                 }
             }
             let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
+            if round >= 2 && slowest < before * GROWTH {
+                break;
+            }
+            before = slowest;
             bytes = ((slowest * STREAMING) as usize).clamp(1 << 18, STREAMED);
         }
         self.outcome.network.resent = resent;

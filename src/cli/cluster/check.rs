@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::Reaching;
 use crate::checks::{self, CHECKS, fleet};
 use crate::cli::fail_on::FailOn;
 use crate::cli::running::runtime;
 use crate::cluster::check::{self, Looked, Missing, NodeResults, Options};
-use crate::cluster::nodes::Limits;
 use crate::cluster::plan::ClusterPlan;
 use crate::error::{Error, Kind};
 use crate::facts::fleet::{Fleet, Member};
@@ -41,13 +41,8 @@ pub struct Args {
     #[arg(long)]
     bring: bool,
 
-    /// Machines that are worked on at once.
-    #[arg(long, value_name = "COUNT", default_value = "32")]
-    width: usize,
-
-    /// Seconds that reaching a machine may take.
-    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = crate::cli::seconds)]
-    connect_timeout: Duration,
+    #[command(flatten)]
+    reaching: Reaching,
 
     /// Seconds that looking at a machine may take; what has not answered by then is unknown.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = crate::cli::seconds)]
@@ -102,11 +97,8 @@ impl Args {
     }
 
     fn look(&self, plan: &ClusterPlan) -> Result<Looked, Error> {
-        let options = Options {
-            limits: Limits { width: self.width.max(1), each: self.connect_timeout },
-            look: self.timeout,
-            content: self.content_timeout,
-        };
+        let options =
+            Options { limits: self.reaching.limits(), look: self.timeout, content: self.content_timeout };
         let runtime = runtime()?;
         let looked = runtime.block_on(async {
             tokio::select! {

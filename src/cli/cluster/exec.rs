@@ -2,7 +2,7 @@
 
 use tokio::sync::Notify;
 
-use super::Source;
+use super::{Reaching, Source};
 use crate::cli::running::{interrupted, runtime};
 use crate::cluster::crowd::{self, Ended, Job};
 use crate::cluster::plan::ClusterPlan;
@@ -20,6 +20,9 @@ use crate::report::screen;
 pub struct Args {
     #[command(flatten)]
     source: Source,
+
+    #[command(flatten)]
+    reaching: Reaching,
 
     /// A node's name, several with commas, or `all`.
     #[arg(value_name = "NODE")]
@@ -79,7 +82,8 @@ impl Args {
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
-        let reached = reach::connect_to(places.iter().map(|place| &plan.nodes[*place])).await;
+        let reached =
+            reach::connect_to(places.iter().map(|place| &plan.nodes[*place]), self.reaching.limits()).await;
         let every: Vec<usize> = (0..places.len()).collect();
         let (engines, gone) = engines(&reached, &every);
         for fix in

@@ -14,9 +14,11 @@ mod work;
 
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Subcommand;
 
+use crate::cluster::nodes::Limits;
 use crate::cluster::plan::{ClusterPlan, settle};
 use crate::cluster::request::ClusterRequest;
 use crate::error::{Error, Kind};
@@ -58,6 +60,25 @@ impl Args {
             Command::Down(args) => args.run(),
             Command::RotateKeys(args) => args.run(),
         }
+    }
+}
+
+/// How its machines are reached.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Reaching {
+    /// Machines that are worked on at once.
+    #[arg(long, value_name = "COUNT", default_value = "32")]
+    pub width: usize,
+
+    /// Seconds that reaching a machine may take.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = crate::cli::seconds)]
+    pub connect_timeout: Duration,
+}
+
+impl Reaching {
+    /// As the connections are opened.
+    pub fn limits(&self) -> Limits {
+        Limits { width: self.width.max(1), each: self.connect_timeout }
     }
 }
 
