@@ -5,7 +5,7 @@ use regex::{Regex, RegexBuilder};
 
 /// What an expression may keep of the automaton that it builds while it matches, in bytes. There are hundreds of expressions, and memory is
 /// bounded.
-const AUTOMATON: usize = 1 << 18;
+const AUTOMATON: usize = 1 << 16;
 
 /// An expression in which `\d`, `\w`, `\s`, their negations and `\b` mean ASCII.
 ///

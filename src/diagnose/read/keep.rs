@@ -22,7 +22,7 @@ const SHAPES: usize = 512;
 const PLENTY: u32 = 1024;
 
 /// Bytes of text kept before only the last lines of each kind go on changing.
-const ENOUGH: usize = 8 << 20;
+const ENOUGH: usize = 6 << 20;
 
 /// Lines of one kind.
 #[derive(Debug, Clone, Default)]
