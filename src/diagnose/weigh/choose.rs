@@ -32,6 +32,9 @@ const YIELDING: &[&str] = &[
     "py-no-matching-other",
     "docker-pull-timeout",
     "net-connect-refused",
+    "ucx-failed",
+    "uv-failed",
+    "service-login",
     "launcher-sigterm",
 ];
 
@@ -70,6 +73,10 @@ const ENDS: &[&str] = &[
     "k8s-image-pull",
     "mpi-abort",
     "systemd-unit-failed",
+    "slurm-task-exit",
+    "ssh-connection-lost",
+    "torch-rendezvous-state",
+    "mpi-init-failed",
 ];
 
 /// Symptoms of a rank whose peer is gone.
