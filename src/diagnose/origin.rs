@@ -69,7 +69,7 @@ static COMPOSE: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-
 static PDSH: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][A-Za-z0-9.-]*): ?"));
 /// `host:pid:tid [device] NCCL`.
 static NCCL: LazyLock<Regex> =
-    LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ )?NCCL"));
+    LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
 /// ISO: `2026-11-21 21:28:51,770`, with T, Z, brackets, an underscore as elastic's table has it.
 static ISO: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -110,7 +110,7 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[?(\d\d):(\d\d):(\
 static NAMED: LazyLock<Regex> =
     LazyLock::new(|| constant(r"\[(?:[^\[\]]{0,60} )?[Rr]ank[ :](\d{1,6})\]|\[rank(\d{1,6})\]:"));
 static NODE_IN: LazyLock<Regex> =
-    LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL"));
+    LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
 static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
     constant(
         r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARNING|ERROR|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
@@ -404,6 +404,8 @@ mod tests {
             of("[rank4]:[E318 07:39:53.792772442 ProcessGroupNCCL.cpp:1785] [PG ID 2 PG GUID 9 Rank 4] x");
         assert_eq!(from.rank, Some(4));
         let (from, _) = of("gpu07:123:456 [5] NCCL WARN x");
+        assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
+        let (from, _) = of("gpu07:123:456 [5] include/alloc.h:320 (ncclCuMemAlloc) NCCL WARN x");
         assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
         let (from, _) = of("[2025-03-01 12:00:00] gpu07:123:456 [5] misc/socket.cc:12 NCCL WARN x");
         assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));

@@ -37,6 +37,7 @@ pub const WORDS: &[&str] = &[
     "error: ",
     " error code",
     " internal error",
+    "NCCL WARN ",
     "level=error",
     "level=fatal",
     "level=panic",

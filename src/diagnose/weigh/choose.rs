@@ -77,6 +77,7 @@ const ENDS: &[&str] = &[
     "ssh-connection-lost",
     "torch-rendezvous-state",
     "mpi-init-failed",
+    "nccl-call-returned",
 ];
 
 /// Symptoms of a rank whose peer is gone.
@@ -108,8 +109,6 @@ pub struct Chosen {
 
 /// Evidence of one cause is so many lines at most.
 const EVIDENCE: usize = 6;
-/// So many lines may follow the last attempt of a log that ends in attempts.
-const NEAR_THE_END: u64 = 10;
 /// So many causes are told.
 const CAUSES: usize = 4;
 
@@ -340,7 +339,8 @@ fn worst_first(story: &Story, group: &mut [usize]) {
 fn of_machine(event: &Event) -> bool {
     match event.id() {
         "gpu-xid" => xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error),
-        "mem-kernel-oom-kill" | "mem-cgroup-oom" | "gpu-off-the-bus" | "sxid-fatal" => true,
+        "mem-kernel-oom-kill" | "mem-cgroup-oom" | "mem-oom-killer-invoked" | "gpu-off-the-bus"
+        | "sxid-fatal" => true,
         _ => {
             event.signature.component == Component::Kernel
                 && event.signature.severity >= signatures::Severity::Fatal
@@ -557,7 +557,7 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
     static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?x)\b(?:[Uu]nable|[Ff]ailed|FAILED)\ to\ \w|\b(?:[Cc]annot|[Cc]an't|[Cc]ould\ ?n[o']t)\ \w|\b[Nn]o\ such\ |\b(?:denied|refused)\b
-            |\bnot\ (?:found|permitted|supported)\b|level=(?:error|fatal)",
+            |\bnot\ (?:found|permitted|supported)\b|level=(?:error|fatal)|\bNCCL\ WARN\ ",
         )
     });
     static ENDED: LazyLock<Regex> = LazyLock::new(|| {
@@ -597,24 +597,43 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
 /// Of a line so many characters are told in a sentence.
 const WORDS: usize = 200;
 
-/// What is tried again and again, what it comes to where a log ends with it, and how many tries that takes.
-const TRIES: &[(&str, &str, usize)] = &[
-    ("torch-store-connect-refused", "torch-store-connect-refused", 3),
-    ("net-download-retry", "pip-index-unreachable", 2),
+/// What is no failure where things go on after it, and one where a log ends with it.
+struct Last {
+    /// The signature.
+    id: &'static str,
+    /// What it comes to.
+    comes_to: &'static str,
+    /// So often at least.
+    times: usize,
+    /// So many lines may follow the last.
+    lines_after: u64,
+}
+
+const LAST: &[Last] = &[
+    Last {
+        id: "torch-store-connect-refused",
+        comes_to: "torch-store-connect-refused",
+        times: 3,
+        lines_after: 10,
+    },
+    Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 2, lines_after: 10 },
+    Last { id: "swarm-gossip-node-down", comes_to: "swarm-gossip-node-down", times: 2, lines_after: 10 },
+    // pip says what it installed after this, where it did.
+    Last { id: "py-installed-conflict", comes_to: "py-installed-conflict", times: 1, lines_after: 1 },
 ];
 
 /// A log that ends while something is still tried: what each attempt says.
 fn given_up(story: &Story) -> Option<Chosen> {
-    TRIES.iter().find_map(|(attempt, result, least)| {
+    LAST.iter().find_map(|rule| {
         let tries: Vec<usize> =
-            (0..story.events.len()).filter(|place| story.events[*place].id() == *attempt).collect();
+            (0..story.events.len()).filter(|place| story.events[*place].id() == rule.id).collect();
         let last = &story.events[*tries.last()?];
         let end = story.ends.get(last.read).copied().unwrap_or(0);
-        let signature = signatures::signature(result)?;
-        let ends = tries.len() >= *least && end.saturating_sub(last.number) <= NEAR_THE_END;
+        let signature = signatures::signature(rule.comes_to)?;
+        let ends = tries.len() >= rule.times && end.saturating_sub(last.number) <= rule.lines_after;
         ends.then(|| {
             let told = Chosen::of(story, &tries, Confidence::Candidate);
-            let says = if attempt == result { told.says.clone() } else { GIVEN_UP.to_owned() };
+            let says = if rule.id == rule.comes_to { told.says.clone() } else { GIVEN_UP.to_owned() };
             Chosen { id: signature.id.clone(), signature, says, ..told }
         })
     })
