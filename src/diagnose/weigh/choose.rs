@@ -251,6 +251,7 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     for group in groups {
         let event = &story.events[group[0]];
         let weight = match event.origin.level {
+            Some(Level::Info | Level::Warning) if went_on(story, &group) => continue,
             Some(Level::Info | Level::Warning) => Weight::Mild,
             _ if of_machine(event) => Weight::Machine,
             _ if survived(story, event) => Weight::Survived,
@@ -264,6 +265,19 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     }
     weighed.extend(exception(story, own, exits, &weighed));
     weighed
+}
+
+/// So many lines without it after what a line calls a warning: it was no failure.
+const QUIET_AFTER_WARNING: u64 = 200;
+
+/// Whether what lines call warnings was overcome: a process of the job ended well after the last of them, or much was logged.
+fn went_on(story: &Story, group: &[usize]) -> bool {
+    let Some(last) = group.iter().map(|place| &story.events[*place]).max_by_key(|event| event.number) else {
+        return false;
+    };
+    let end = story.ends.get(last.read).copied().unwrap_or(0);
+    let well = |event: &Event| event.read == last.read && event.number > last.number;
+    end.saturating_sub(last.number) > QUIET_AFTER_WARNING || story.of("ds-process-well").any(well)
 }
 
 /// How deep a component lies.
@@ -339,7 +353,10 @@ fn worst_first(story: &Story, group: &mut [usize]) {
 fn of_machine(event: &Event) -> bool {
     match event.id() {
         "gpu-xid" => xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error),
-        "mem-kernel-oom-kill" | "mem-cgroup-oom" | "mem-oom-killer-invoked" | "gpu-off-the-bus"
+        "mem-kernel-oom-kill"
+        | "mem-cgroup-oom"
+        | "mem-oom-killer-invoked"
+        | "gpu-off-the-bus"
         | "sxid-fatal" => true,
         _ => {
             event.signature.component == Component::Kernel
@@ -630,7 +647,9 @@ fn given_up(story: &Story) -> Option<Chosen> {
         let last = &story.events[*tries.last()?];
         let end = story.ends.get(last.read).copied().unwrap_or(0);
         let signature = signatures::signature(rule.comes_to)?;
-        let ends = tries.len() >= rule.times && end.saturating_sub(last.number) <= rule.lines_after;
+        let ends = tries.len() >= rule.times
+            && end.saturating_sub(last.number) <= rule.lines_after
+            && !went_on(story, &tries);
         ends.then(|| {
             let told = Chosen::of(story, &tries, Confidence::Candidate);
             let says = if rule.id == rule.comes_to { told.says.clone() } else { GIVEN_UP.to_owned() };
