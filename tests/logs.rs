@@ -29,6 +29,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-7", 22, 22),
     ("held-out-8", 21, 22),
     ("held-out-9", 60, 60),
+    ("held-out-10", 39, 39),
 ];
 
 #[derive(Deserialize)]

@@ -541,10 +541,12 @@ fn waits(story: &Story) -> Option<Weighed> {
 fn symptoms(story: &Story) -> Vec<Chosen> {
     let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Symptom).collect();
     let mut groups = unexplained(story, events);
+    let waited = story.events.iter().any(|event| ranks::WAITS.contains(&event.id()));
     let rank = |group: &Vec<usize>| {
         let id = story.events[group[0]].id();
         match () {
-            () if ENDS.contains(&id) => 2,
+            // PyTorch ends a rank that waited too long by SIGABRT.
+            () if ENDS.contains(&id) || (id == "torch-sigabrt" && waited) => 2,
             () if ranks::WAITS.contains(&id) => 1,
             () => 0,
         }
@@ -635,6 +637,7 @@ const LAST: &[Last] = &[
     },
     Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 2, lines_after: 10 },
     Last { id: "swarm-gossip-node-down", comes_to: "swarm-gossip-node-down", times: 2, lines_after: 10 },
+    Last { id: "nccl-connect-retry", comes_to: "nccl-connect-refused", times: 3, lines_after: 10 },
     // pip says what it installed after this, where it did.
     Last { id: "py-installed-conflict", comes_to: "py-installed-conflict", times: 1, lines_after: 1 },
 ];
@@ -652,7 +655,7 @@ fn given_up(story: &Story) -> Option<Chosen> {
             && !went_on(story, &tries);
         ends.then(|| {
             let told = Chosen::of(story, &tries, Confidence::Candidate);
-            let says = if rule.id == rule.comes_to { told.says.clone() } else { GIVEN_UP.to_owned() };
+            let says = if rule.id == "net-download-retry" { GIVEN_UP.to_owned() } else { told.says.clone() };
             Chosen { id: signature.id.clone(), signature, says, ..told }
         })
     })
