@@ -77,6 +77,7 @@ const ENDS: &[&str] = &[
     "ssh-connection-lost",
     "torch-rendezvous-state",
     "mpi-init-failed",
+    "make-failed",
     "nccl-call-returned",
 ];
 
