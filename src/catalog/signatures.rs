@@ -305,7 +305,11 @@ mod tests {
                 let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(&cause.commands);
                 assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
             }
-            assert!(one.literals.iter().all(|text| text.len() >= crate::diagnose::literals::SHORTEST), "{}", one.id);
+            assert!(
+                one.literals.iter().all(|text| text.len() >= crate::diagnose::literals::SHORTEST),
+                "{}",
+                one.id
+            );
         }
     }
 }
