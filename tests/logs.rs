@@ -30,6 +30,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-8", 21, 22),
     ("held-out-9", 60, 60),
     ("held-out-10", 39, 39),
+    ("held-out-11", 40, 41),
 ];
 
 #[derive(Deserialize)]
