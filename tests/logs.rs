@@ -31,6 +31,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-9", 60, 60),
     ("held-out-10", 39, 39),
     ("held-out-11", 40, 41),
+    ("held-out-12", 25, 26),
 ];
 
 #[derive(Deserialize)]
