@@ -454,6 +454,36 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
 }
 
 #[test]
+fn diagnose_follows_what_another_program_writes() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::process::Stdio;
+
+    let mut following = Command::new(env!("CARGO_BIN_EXE_envdoc"))
+        .args(["diagnose", "--follow", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut writes = following.stdin.take().unwrap();
+    let mut told = BufReader::new(following.stdout.take().unwrap());
+    writes.write_all(b"step 1\nOSError: [Errno 28] No space left on device\n").unwrap();
+    // It is told while the other program still runs.
+    let mut said = String::new();
+    while !said.contains("root cause disk-full") {
+        assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    drop(writes);
+    told.read_to_string(&mut said).unwrap();
+    assert_eq!(following.wait().unwrap().code(), Some(1), "{said}");
+    assert_eq!(said.matches("root cause disk-full").count(), 1, "{said}");
+
+    let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
+    assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");
+    let (code, told) = refused(&["diagnose", "--follow", "--kernel"]);
+    assert!(code == 2 && told.contains("cannot be used with"), "{told}");
+}
+
+#[test]
 fn diagnose_asks_the_machine_and_writes_for_an_issue() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.log");

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::logs::{Elsewhere, follow};
+use super::logs::{Elsewhere, Followed, follow};
 use crate::diagnose::read::{self, Read, Source};
-use crate::diagnose::weigh;
+use crate::diagnose::weigh::{self, Diagnosis};
 use crate::error::{Error, Kind};
 use crate::facts::{Expected, Facts, gather};
 use crate::host::snapshot::Snapshot;
@@ -31,8 +31,9 @@ pub struct Args {
     #[command(flatten)]
     elsewhere: Elsewhere,
 
-    /// Go on reading one file as it grows, and tell the cause as soon as it is there; until Ctrl-C.
-    #[arg(long, conflicts_with_all = ["container", "cluster", "kernel", "format"])]
+    /// Go on reading one file as it grows, one container or standard input until it ends, and tell the cause as soon as it is there; until
+    /// Ctrl-C.
+    #[arg(long, conflicts_with_all = ["cluster", "kernel", "format"])]
     follow: bool,
 
     /// Let the checks that a cause points to look at a recorded machine (made with `envdoc snapshot`): they confirm it or rule it out.
@@ -91,26 +92,39 @@ impl Args {
         Ok(u8::from(diagnosis.failed()))
     }
 
-    /// Follows a file.
+    /// Follows a file, a container or standard input.
     fn go_on(&self) -> Result<u8, Error> {
-        let [path] = self.paths.as_slice() else {
-            return Err(
-                Error::new(Kind::Usage, "--follow reads one file").hint("start it once for each file")
-            );
+        let followed = match (self.paths.as_slice(), self.elsewhere.one_container()) {
+            ([path], None) if path.as_os_str() == "-" => Followed::Standard,
+            ([path], None) => Followed::File(path),
+            ([], Some(name)) => Followed::Container(name),
+            _ => {
+                return Err(Error::new(Kind::Usage, "--follow reads one file or one container")
+                    .hint("start it once for each"));
+            }
         };
         let facts = self.facts()?;
+        let tell = |diagnosis: &Diagnosis| {
+            screen::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
+        };
         let mut told = Vec::new();
-        follow(path, &mut |read| {
+        let mut last = None;
+        let failed = follow(&followed, &mut |read| {
             let diagnosis = weigh::weigh(&[read], facts.as_ref());
-            let causes: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
+            let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
-            if !causes.is_empty() && causes != told {
-                told = causes;
-                screen::print(&text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline))?;
+            if !news.is_empty() && news != told {
+                told = news;
+                tell(&diagnosis)?;
+                last = None;
+            } else if told.is_empty() || !diagnosis.remarks.is_empty() {
+                last = Some(diagnosis);
             }
             Ok(failed)
-        })
-        .map(u8::from)
+        })?;
+        // At the end also what was no news meanwhile: that there was nothing, or how the container ended.
+        last.iter().try_for_each(tell)?;
+        Ok(u8::from(failed))
     }
 
     fn facts(&self) -> Result<Option<Facts>, Error> {

@@ -1,11 +1,15 @@
-//! Logs that `envdoc diagnose` fetches itself: of containers, of the kernel, of a file that grows.
+//! Logs that `envdoc diagnose` fetches itself: of containers, of kernels, and what is followed as it comes.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use futures_util::{Stream, StreamExt, stream};
 
 use super::running::{interrupted, runtime};
+use crate::cluster::nodes::{self, Limits, Node, Place};
+use crate::cluster::plan::ClusterPlan;
 use crate::cluster::reach;
 use crate::diagnose::read::blocks::{Blocks, LIMITS};
 use crate::diagnose::read::{Read, container};
@@ -22,6 +26,9 @@ const KERNEL: Duration = Duration::from_secs(15);
 /// A file that does not grow is looked at again after so long.
 const PAUSE: Duration = Duration::from_millis(300);
 
+/// What never pauses is weighed so often.
+const BUSY: Duration = Duration::from_secs(2);
+
 /// Logs that are no files.
 #[derive(Debug, clap::Args)]
 pub struct Elsewhere {
@@ -33,7 +40,7 @@ pub struct Elsewhere {
     #[arg(long, value_name = "FILE")]
     cluster: Option<PathBuf>,
 
-    /// Read the log of this machine's kernel; with --from that of the recorded machine.
+    /// Read the log of this machine's kernel; with --cluster those of its nodes, with --from that of the recorded machine.
     #[arg(long)]
     kernel: bool,
 }
@@ -48,11 +55,21 @@ impl Elsewhere {
         if let Some(file) = &self.cluster {
             let (_, plan) = super::cluster::read(file)?;
             reads.extend(waited(cluster(&plan))?);
-        }
-        if self.kernel {
+            if self.kernel {
+                reads.extend(waited(kernels(&plan))?);
+            }
+        } else if self.kernel {
             reads.push(kernel(from)?);
         }
         Ok(reads)
+    }
+
+    /// The one container that is asked for, where nothing else is.
+    pub(super) fn one_container(&self) -> Option<&str> {
+        match self.container.as_slice() {
+            [one] if self.cluster.is_none() && !self.kernel => Some(one),
+            _ => None,
+        }
     }
 }
 
@@ -74,14 +91,16 @@ async fn containers(names: &[String]) -> Result<Vec<Read>, Error> {
     let mut reads = Vec::new();
     for name in names {
         let read = container::read(&engine, name, None).await;
-        reads.push(read.map_err(|why| {
-            Error::new(Kind::Engine, why).hint("`docker ps -a` lists those that are there")
-        })?);
+        reads.push(read.map_err(no_container)?);
     }
     Ok(reads)
 }
 
-async fn cluster(plan: &crate::cluster::plan::ClusterPlan) -> Vec<Read> {
+fn no_container(why: String) -> Error {
+    Error::new(Kind::Engine, why).hint("`docker ps -a` lists those that are there")
+}
+
+async fn cluster(plan: &ClusterPlan) -> Vec<Read> {
     let reached = reach::connect(plan).await;
     let reads = join_all(reached.iter().map(|(node, engine)| async {
         match engine {
@@ -101,9 +120,7 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
     };
     Ok(match log {
         Fact::Known(log) => {
-            let mut blocks = Blocks::new(&name, LIMITS);
-            log.lines().for_each(|line| blocks.feed(format!("{}\n", record(line)).as_bytes()));
-            let mut read = blocks.end();
+            let mut read = records(&name, "", &log);
             if from.is_some() {
                 read.remarks.push("of a recorded machine: only the lines that its checks look at".into());
             }
@@ -112,6 +129,49 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
         Fact::Absent => missing(name, "there is none".into()),
         Fact::Unknown(why) => missing(name, why),
     })
+}
+
+/// Of each node of a cluster.
+async fn kernels(plan: &ClusterPlan) -> Vec<Read> {
+    let limits = Limits { each: KERNEL, ..Limits::default() };
+    let open = nodes::open(&plan.nodes, limits).await;
+    nodes::side_by_side(&open, limits.width, |node| async move {
+        let name = format!("kernel log of {}", node.name);
+        match kernel_of(node).await {
+            Ok(log) => records(&name, &format!("{}  | ", node.name), &log),
+            Err(why) => missing(name, why),
+        }
+    })
+    .await
+}
+
+/// The kernel's ring where the login may read it, else the journal's copy.
+const KERNEL_THERE: &str = "dmesg 2>/dev/null || journalctl --dmesg --boot --quiet --no-pager";
+
+async fn kernel_of(node: &Node) -> Result<String, String> {
+    match node.place() {
+        Place::Here => match kernel_log::whole(&Live::new(Instant::now() + KERNEL)) {
+            Fact::Known(log) => Ok(log),
+            Fact::Absent => Err("there is none".into()),
+            Fact::Unknown(why) => Err(why),
+        },
+        Place::There(connection) => {
+            let ran = connection.run(KERNEL_THERE, b"", Instant::now() + KERNEL).await;
+            let ran = ran.map_err(|blocked| blocked.says)?;
+            match ran.status {
+                0 => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
+                _ => Err(format!("neither dmesg nor journalctl may be read there: {}", ran.stderr.trim())),
+            }
+        }
+        Place::EngineOnly | Place::Blocked(_) => Err(node.closed().unwrap_or_default()),
+    }
+}
+
+/// What is found in records of a kernel, each after a prefix.
+fn records(name: &str, prefix: &str, log: &str) -> Read {
+    let mut blocks = Blocks::new(name, LIMITS);
+    log.lines().for_each(|line| blocks.feed(format!("{prefix}{}\n", record(line)).as_bytes()));
+    blocks.end()
 }
 
 /// A source that could not be read.
@@ -131,25 +191,109 @@ fn record(line: &str) -> String {
     shown().unwrap_or_else(|| line.to_owned())
 }
 
-/// Reads a file, and what comes to it, until Ctrl-C. Whenever it pauses `told` learns what was found so far and says whether that is a
-/// failure: the last such answer is the result. A file that becomes shorter is read anew.
-pub(super) fn follow(path: &Path, told: &mut dyn FnMut(Read) -> Result<bool, Error>) -> Result<bool, Error> {
+/// What is followed.
+pub(super) enum Followed<'a> {
+    /// A file that grows.
+    File(&'a Path),
+    /// What another program writes, until it ends.
+    Standard,
+    /// What a container prints, until it ends.
+    Container(&'a str),
+}
+
+/// Learns what was found so far, and says whether that is a failure.
+type Told<'a> = &'a mut dyn FnMut(Read) -> Result<bool, Error>;
+
+/// Reads what is there, and what comes to it, until Ctrl-C or its end. Whenever it pauses `told` learns what was found so far: its last
+/// answer is the result. A file that becomes shorter is read anew.
+pub(super) fn follow(followed: &Followed<'_>, told: Told<'_>) -> Result<bool, Error> {
     let mut failed = false;
     let runtime = runtime()?;
     runtime.block_on(async {
+        let work = async {
+            match followed {
+                Followed::File(path) => growing(path, told, &mut failed).await,
+                Followed::Standard => piped(told, &mut failed).await,
+                Followed::Container(name) => printing(name, told, &mut failed).await,
+            }
+        };
         tokio::select! {
-            result = growing(path, told, &mut failed) => result,
+            result = work => result,
             () = interrupted() => Ok(()),
         }
     })?;
+    // A thread may still wait for the other program's next word.
+    runtime.shutdown_background();
     Ok(failed)
 }
 
-async fn growing(
-    path: &Path,
-    told: &mut dyn FnMut(Read) -> Result<bool, Error>,
+/// Follows standard input.
+async fn piped(told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
+    let (send, mut pieces) = tokio::sync::mpsc::channel(4);
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let piece = match input.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(length) => Ok(buffer[..length].to_vec()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(format!("it cannot be read any further: {error}")),
+            };
+            if send.blocking_send(piece).is_err() {
+                return;
+            }
+        }
+    });
+    let mut blocks = Blocks::new("standard input", LIMITS);
+    let pieces = stream::poll_fn(move |context| pieces.poll_recv(context));
+    coming(&mut blocks, pieces, told, failed).await?;
+    *failed = told(blocks.end())?;
+    Ok(())
+}
+
+/// Follows a container.
+async fn printing(name: &str, told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
+    let engine = Engine::connect(&client::find(None)?.endpoint).await?;
+    let lines = container::lines(&engine, name, None, true).await.map_err(no_container)?;
+    let mut blocks = Blocks::new(&format!("container {name}"), LIMITS);
+    coming(&mut blocks, lines, told, failed).await?;
+    container::ended(&engine, name).await.into_iter().for_each(|remark| blocks.remark(remark));
+    *failed = told(blocks.end())?;
+    Ok(())
+}
+
+/// Takes what comes, until its end; tells what was found whenever nothing comes for [`PAUSE`], and every [`BUSY`] where it never pauses.
+async fn coming(
+    blocks: &mut Blocks,
+    pieces: impl Stream<Item = Result<Vec<u8>, String>>,
+    told: Told<'_>,
     failed: &mut bool,
 ) -> Result<(), Error> {
+    let mut pieces = std::pin::pin!(pieces);
+    let (mut known, mut last) = (0, Instant::now());
+    loop {
+        match tokio::time::timeout(PAUSE, pieces.next()).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(Err(why))) => blocks.remark(why),
+            Ok(Some(Ok(piece))) => {
+                blocks.feed(&piece);
+                if last.elapsed() < BUSY {
+                    continue;
+                }
+            }
+            Err(_) => {}
+        }
+        if blocks.bytes() > known {
+            known = blocks.bytes();
+            blocks.pause();
+            *failed = told(blocks.clone().end())?;
+        }
+        last = Instant::now();
+    }
+}
+
+async fn growing(path: &Path, told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
     let unreadable =
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
     let name = path.display().to_string();

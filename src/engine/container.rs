@@ -324,16 +324,14 @@ pub fn logs<'engine>(
     printed(engine, name, options)
 }
 
-/// All that a container printed, each entry after its time and a space.
+/// All that a container printed, each entry after its time and a space; with `follow` what it prints from now on too.
 pub fn timed_logs<'engine>(
     engine: &'engine Engine,
     name: &str,
+    follow: bool,
 ) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
-    printed(
-        engine,
-        name,
-        LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all"),
-    )
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all");
+    printed(engine, name, options.follow(follow))
 }
 
 fn printed<'engine>(

@@ -386,8 +386,8 @@ impl<'p> Ladder<'p> {
             }
             let rounds = if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 };
             let rounds = self.options.iterations.unwrap_or(rounds);
-            // Before these one is checked: that is warm-up enough where each takes long.
-            let warmup = if guess > ROUNDS / 5.0 { 1 } else { rounds.min(5) };
+            // Before these one is checked, over the same memory: that is warm-up enough where each takes long.
+            let warmup = if guess > ROUNDS / 5.0 { 0 } else { rounds.min(5) };
             let measured = self.reduce("bandwidth", start, bytes / size_of::<f32>(), warmup, rounds).await?;
             last = (*bytes, measured.seconds);
             self.outcome.results.push(measured);

@@ -1,6 +1,6 @@
 //! What a container printed, from its engine, with the engine's times.
 
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt, stream};
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
@@ -13,40 +13,69 @@ const LONGEST: usize = 1 << 20;
 /// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does. Nothing is kept beyond what
 /// [`Read`] says, whatever the container printed.
 pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, String> {
-    let Some(state) = container::look(engine, container).await? else {
-        return Err(format!("there is no container {container} on {}", engine.endpoint));
-    };
     let name = match node {
         Some(node) if node != container => format!("container {container} of {node}"),
         _ => format!("container {container}"),
     };
     let mut blocks = Blocks::new(&name, LIMITS);
-    let mut joined =
-        Joined { prefix: node.map(|node| format!("{node}  | ")).unwrap_or_default(), ..Joined::default() };
-    let mut printed = container::timed_logs(engine, container);
-    while let Some(chunk) = printed.next().await {
-        let chunk = match chunk {
-            Ok(chunk) => chunk,
-            Err(why) => {
-                blocks.remark(format!("the engine stopped telling what it printed: {why}"));
-                break;
-            }
-        };
-        if let Some(line) = joined.add(chunk.error, &chunk.bytes) {
-            blocks.feed(&line);
+    let lines = lines(engine, container, node, false).await?;
+    let mut lines = std::pin::pin!(lines);
+    while let Some(line) = lines.next().await {
+        match line {
+            Ok(line) => blocks.feed(&line),
+            Err(why) => blocks.remark(why),
         }
     }
-    joined.rest().iter().for_each(|line| blocks.feed(line));
+    ended(engine, container).await.into_iter().for_each(|remark| blocks.remark(remark));
+    Ok(blocks.end())
+}
+
+/// The lines that a container printed, and with `follow` those that it prints until it ends; where the engine stops telling them, why.
+pub async fn lines<'engine>(
+    engine: &'engine Engine,
+    container: &str,
+    node: Option<&str>,
+    follow: bool,
+) -> Result<impl Stream<Item = Result<Vec<u8>, String>> + use<'engine>, String> {
+    if container::look(engine, container).await?.is_none() {
+        return Err(format!("there is no container {container} on {}", engine.endpoint));
+    }
+    let joined =
+        Joined { prefix: node.map(|node| format!("{node}  | ")).unwrap_or_default(), ..Joined::default() };
+    let printed = container::timed_logs(engine, container, follow);
+    Ok(stream::unfold(Some((printed, joined)), |going_on| async move {
+        let (mut printed, mut joined) = going_on?;
+        loop {
+            match printed.next().await {
+                Some(Ok(chunk)) => {
+                    if let Some(line) = joined.add(chunk.error, &chunk.bytes) {
+                        return Some((Ok(line), Some((printed, joined))));
+                    }
+                }
+                Some(Err(why)) => {
+                    let remark = format!("the engine stopped telling what it printed: {why}");
+                    return Some((Err(remark), Some((stream::empty().boxed(), joined))));
+                }
+                None => return Some((Ok(joined.rest().concat()), None)),
+            }
+        }
+    }))
+}
+
+/// What the engine says of how a container ended.
+pub async fn ended(engine: &Engine, container: &str) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let Ok(Some(state)) = container::look(engine, container).await else { return remarks };
     if state.out_of_memory {
-        blocks.remark("the engine says that it was killed for want of memory".into());
+        remarks.push("the engine says that it was killed for want of memory".into());
     }
     if let Some(code) = state.exit.filter(|code| *code != 0 && !state.running) {
-        blocks.remark(format!("exited with code {code}"));
+        remarks.push(format!("exited with code {code}"));
     }
     if !state.error.is_empty() {
-        blocks.remark(format!("the engine says: {}", state.error));
+        remarks.push(format!("the engine says: {}", state.error));
     }
-    Ok(blocks.end())
+    remarks
 }
 
 /// Puts together what one output printed without an end of line in between, as the engine hands out long lines in parts.

@@ -122,6 +122,13 @@ envdoc diagnose --container talker
 check_that "diagnose --container: status 1" ended_with 1
 check_that "diagnose --container: the cause" grep -q "root cause disk-full" <<<"$answer"
 docker rm talker >/dev/null
+docker run --detach --name talker lab:base \
+    sh -c 'echo epoch 1; sleep 2; echo "OSError: [Errno 28] No space left on device" >&2; sleep 2; exit 3' >/dev/null
+envdoc diagnose --follow --container talker
+check_that "diagnose --follow --container: it ends with the container" ended_with 1
+check_that "diagnose --follow --container: the cause" grep -q "root cause disk-full" <<<"$answer"
+check_that "diagnose --follow --container: how it ended" grep -q "exited with code 3" <<<"$answer"
+docker rm talker >/dev/null
 envdoc diagnose --container talker
 check_that "diagnose --container: one that is not there: status 2" ended_with 2
 engine_stop

@@ -128,6 +128,9 @@ first=$(jq -c '.causes[0]' <<<"$answer")
 check_that "diagnose --cluster: the exception is the first cause" grep -q 'batch 17 has no labels' <<<"$first"
 check_that "diagnose --cluster: with its node and rank" eval 'jq -r .causes[0].whose <<<"$answer" | grep -q "rank 1" && jq -r .causes[0].whose <<<"$answer" | grep -q node2'
 cut -c1-600 <<<"$first" | sed 's/^/        /'
+without=$(jq .lines <<<"$answer") kernel=$(dmesg | wc -l)
+envdoc diagnose --cluster "$LAB/cluster/cluster.yaml" --kernel --format json
+check_that "diagnose --cluster --kernel: the kernel's lines of both nodes are read too" test "$(jq .lines <<<"$answer")" -ge "$((without + 2 * kernel - 20))"
 
 in_cluster down --leave-swarm
 tell "down --leave-swarm"
