@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::Regex;
+use regex::bytes::Regex;
 
 use super::expression::compiled;
 use super::literals::Literals;
 use super::read::error_like;
+use super::read::known::Meaning;
 use super::says;
 use crate::catalog::signatures::{self, Signature};
 
@@ -59,7 +60,9 @@ pub fn scan(line: &str) -> Vec<Hit> {
 pub fn place(line: &str) -> Option<usize> {
     let told = scan(line).first()?.signature;
     let number = signatures::all().iter().position(|one| std::ptr::eq(one, told))?;
-    pattern(number)?.find(line).map(|found| found.start())
+    let start = pattern(number)?.find(line.as_bytes())?.start();
+    // Not inside of a character.
+    (0..=start).rev().find(|at| line.is_char_boundary(*at))
 }
 
 /// What a line is.
@@ -104,9 +107,14 @@ impl Candidates {
         hits
     }
 
-    /// Whether the line may be anything at all.
-    pub fn is_empty(&self) -> bool {
-        self.signatures.is_empty() && self.words.is_empty()
+    /// What the line means.
+    pub fn meaning(&self, line: &str) -> Meaning {
+        let hits = self.hits(line, |_| true);
+        let is_hit =
+            |one: &usize| hits.iter().any(|hit| std::ptr::eq(hit.signature, &signatures::all()[*one]));
+        let signatures = self.signatures.iter().copied().filter(is_hit).collect();
+        let error_like = hits.is_empty() && self.error_like(line);
+        Meaning { hits, signatures, error_like, opens: error_like::starts_block(line) }
     }
 
     /// Whether the line looks like an error.
@@ -116,8 +124,9 @@ impl Candidates {
 
     /// The first of them, among those that are asked for, that the line matches.
     pub fn first(&self, line: &str, asked: impl Fn(usize) -> bool) -> Option<usize> {
-        let matches =
-            |number: &usize| asked(*number) && pattern(*number).is_some_and(|pattern| pattern.is_match(line));
+        let matches = |number: &usize| {
+            asked(*number) && pattern(*number).is_some_and(|pattern| pattern.is_match(line.as_bytes()))
+        };
         self.signatures.iter().copied().find(matches)
     }
 }
@@ -126,9 +135,13 @@ fn hit(number: usize, line: &str) -> Option<Hit> {
     let signature = &signatures::all()[number];
     let pattern = pattern(number)?;
     if signature.captures.is_empty() {
-        return pattern.is_match(line).then(|| Hit { signature, captures: Vec::new() });
+        return pattern.is_match(line.as_bytes()).then(|| Hit { signature, captures: Vec::new() });
     }
-    let groups = pattern.captures(line)?;
-    let told = |name: &&'static String| Some((name.as_str(), groups.name(name)?.as_str().trim().to_owned()));
-    Some(Hit { signature, captures: signature.captures.iter().filter_map(|name| told(&name)).collect() })
+    let groups = pattern.captures(line.as_bytes())?;
+    let told = |name: &'static String| {
+        // A group of so many bytes may end inside of a character.
+        let text = String::from_utf8_lossy(groups.name(name)?.as_bytes());
+        Some((name.as_str(), text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
+    };
+    Some(Hit { signature, captures: signature.captures.iter().filter_map(told).collect() })
 }

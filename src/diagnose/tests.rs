@@ -34,7 +34,7 @@ fn wrong(one: &Signature) -> Vec<String> {
         }
     }
     for line in &one.not_matches {
-        if pattern.is_match(line) {
+        if pattern.is_match(line.as_bytes()) {
             wrong.push(format!("{}: matches {line}", one.id));
         }
     }

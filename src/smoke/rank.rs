@@ -49,7 +49,7 @@ pub enum Task {
         /// The longest that a connection may stand still later, in seconds.
         stall: f64,
     },
-    /// All-reduces: once checked, `warmup` times, `iterations` times with a clock, once checked again; [`Answer::Reduced`].
+    /// All-reduces: once checked, `warmup` times, `iterations` times with a clock, the last of these checked again; [`Answer::Reduced`].
     AllReduce {
         /// How many float32.
         elements: usize,
@@ -323,6 +323,14 @@ fn reduce(
 ) -> Result<Answer, super::ring::Broken> {
     let mut data = Data::new(elements, world);
     let (mut wrong, mut first_wrong, mut own) = (0, None, 0.0);
+    let together = Data::new(world, world);
+    let timed = |ring: &mut Ring, data: &Data| {
+        // Everybody begins at the same time; else the wait for the last one would count as bandwidth.
+        ring.all_reduce(&together)?;
+        let start = Instant::now();
+        ring.all_reduce(data)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
     let mut checked = |ring: &mut Ring, data: &mut Data, corrupt: Option<usize>| {
         let start = Instant::now();
         data.fill(number);
@@ -330,29 +338,26 @@ fn reduce(
         if let Some(index) = corrupt {
             data.corrupt(index);
         }
-        ring.all_reduce(data)?;
+        let seconds = timed(ring, data)?;
         let start = Instant::now();
         let (count, first) = data.wrong(world);
         own += start.elapsed().as_secs_f64();
         wrong += count;
         first_wrong = first_wrong.or(first);
-        Ok(())
+        Ok(seconds)
     };
     checked(ring, &mut data, corrupt)?;
     // What is summed again and again would soon be infinite, which costs other time than numbers do.
     data.zero();
-    let together = Data::new(world, world);
-    let mut seconds = Vec::with_capacity(iterations);
-    for round in 0..warmup + iterations {
-        // Everybody begins at the same time; else the wait for the last one would count as bandwidth.
-        ring.all_reduce(&together)?;
-        let start = Instant::now();
-        ring.all_reduce(&data)?;
-        if round >= warmup {
-            seconds.push(start.elapsed().as_secs_f64());
-        }
+    for _ in 0..warmup {
+        timed(ring, &data)?;
     }
-    checked(ring, &mut data, None)?;
+    let mut seconds = Vec::with_capacity(iterations);
+    for _ in 1..iterations {
+        seconds.push(timed(ring, &data)?);
+    }
+    let last = checked(ring, &mut data, None)?;
+    seconds.extend((iterations > 0).then_some(last));
     Ok(Answer::Reduced { seconds, own, wrong, first_wrong })
 }
 

@@ -84,45 +84,46 @@ impl Data {
 
     /// Writes the elements of a rank.
     pub fn fill(&mut self, rank: usize) {
-        self.each(|index, value| *value = pattern::element(rank, index));
+        self.each(|start, slice| {
+            slice.fill(0.0);
+            pattern::add(rank, start, slice);
+        });
     }
 
     /// Nothing but zeros.
     pub fn zero(&mut self) {
-        self.each(|_, value| *value = 0.0);
+        self.each(|_, slice| slice.fill(0.0));
     }
 
     /// Elements that are not the sum of all ranks: how many, and the first.
     pub fn wrong(&mut self, world: usize) -> (usize, Option<usize>) {
         let (mut count, mut first) = (0, None);
-        self.each(|index, value| {
-            #[expect(clippy::float_cmp, reason = "whole numbers: the sum is exact or wrong")]
-            if *value != pattern::sum(world, index) {
-                count += 1;
-                first.get_or_insert(index);
-            }
+        self.each(|start, slice| {
+            let (here, first_here) = pattern::wrong(world, start, slice);
+            count += here;
+            first = first.or(first_here);
         });
         (count, first)
     }
 
     /// Flips the bits of one byte, as a bad cable would: for tests of what is found then.
     pub fn corrupt(&mut self, index: usize) {
-        self.each(|at, value| {
-            if at == index {
+        self.each(|start, slice| {
+            if let Some(value) = index.checked_sub(start).and_then(|at| slice.get_mut(at)) {
                 *value = f32::from_bits(value.to_bits() ^ 0x00ff_0000);
             }
         });
     }
 
-    fn each(&mut self, mut visit: impl FnMut(usize, &mut f32)) {
+    /// Visits every slice, with the index of its first element.
+    fn each(&mut self, mut visit: impl FnMut(usize, &mut [f32])) {
         for (segment, start) in self.segments.iter_mut().zip(&self.starts) {
             let mut index = *start;
             for slice in segment {
                 // Nobody else holds it: this borrow is exclusive.
-                for value in slice.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner) {
-                    visit(index, value);
-                    index += 1;
-                }
+                let slice = slice.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+                visit(index, slice);
+                index += slice.len();
             }
         }
     }

@@ -3,13 +3,12 @@
 use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
 use super::clean::Cleaner;
-use super::error_like::starts_block;
 use super::keep::Keeper;
+use super::known::{Known, Meaning};
 use super::lines::{Partial, Tail, Taking, whole};
 use super::{Found, Read};
-use crate::catalog::signatures;
 use crate::diagnose::literals::Literals;
-use crate::diagnose::scan::{self, Hit};
+use crate::diagnose::scan;
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +55,7 @@ pub struct Blocks {
     unended: bool,
     cleaner: Cleaner,
     keeper: Keeper,
+    known: Known,
     taking: Vec<Taking>,
     tail: Tail,
     read: Read,
@@ -77,6 +77,7 @@ impl Blocks {
             unended: false,
             cleaner: Cleaner::default(),
             keeper: Keeper::default(),
+            known: Known::default(),
             taking: vec![head],
             tail: Tail::default(),
             read: Read { name: name.to_owned(), ..Read::default() },
@@ -277,36 +278,39 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let text = String::from_utf8_lossy(&self.block[start..end]);
-        let candidates = scan::candidates(&text);
-        if candidates.is_empty() {
+        let flooded = |signature: &usize| self.keeper.is_flooded(Some(*signature));
+        let meaning = match self.known.meaning(&text) {
+            // A line that matches nothing but what is flooded is only counted.
+            Some(known) if !known.hits.is_empty() && known.signatures.iter().all(flooded) => {
+                return self.keeper.count(known.signatures.first().copied(), number, Some(&text));
+            }
+            Some(known) => known.clone(),
+            None => {
+                let candidates = scan::candidates(&text);
+                // What such a line captures need not be known.
+                if candidates.first(&text, |one| !flooded(&one)).is_none()
+                    && let Some(known) = candidates.first(&text, |one| flooded(&one))
+                {
+                    return self.keeper.count(Some(known), number, Some(&text));
+                }
+                let meaning = candidates.meaning(&text);
+                self.known.learn(&text, &meaning);
+                meaning
+            }
+        };
+        if !meaning.error_like && meaning.hits.is_empty() {
             return;
         }
-        // A line that matches nothing but what is flooded is only counted.
-        let flooded = |signature| self.keeper.is_flooded(Some(signature));
-        let mut hits = candidates.hits(&text, |signature| !flooded(signature));
-        if hits.is_empty() {
-            let known = candidates.first(&text, flooded);
-            if known.is_none() && !candidates.error_like(&text) {
-                return;
-            }
-            if known.is_some() || self.keeper.is_flooded(None) {
-                return self.keeper.count(known, number, Some(&text));
-            }
-        } else if candidates.signatures.iter().any(|signature| flooded(*signature)) {
-            hits = candidates.hits(&text, |_| true);
+        let Meaning { hits, signatures, error_like, opens } = meaning;
+        if hits.is_empty() && self.keeper.is_flooded(None) {
+            return self.keeper.count(None, number, Some(&text));
         }
         match hits.is_empty() {
             true => self.keeper.count(None, number, None),
-            false => candidates.signatures.iter().for_each(|one| {
-                let is_hit = |hit: &Hit| std::ptr::eq(hit.signature, &signatures::all()[*one]);
-                if hits.iter().any(is_hit) {
-                    self.keeper.count(Some(*one), number, None);
-                }
-            }),
+            false => signatures.iter().for_each(|one| self.keeper.count(Some(*one), number, None)),
         }
-        let error_like = hits.is_empty();
         let text = text.into_owned();
-        let opens = starts_block(&text) && self.taking.len() <= OPEN && self.keeper.has_room();
+        let opens = opens && self.taking.len() <= OPEN && self.keeper.has_room();
         let owner = self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
         if opens {
             let at = next.unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Reading logs: from files, folders and streams to the lines that mean something, in memory that does not grow with the input.
 //!
 //! Bytes are unpacked ([`open`], [`packed`], [`utf16`], [`special`]), freed of colours ([`clean`]) and searched in blocks ([`blocks`]); what is kept of them is bounded
-//! ([`keep`]).
+//! ([`keep`], [`known`]).
 
 pub mod blocks;
 pub mod clean;
@@ -9,6 +9,7 @@ pub mod container;
 pub mod error_like;
 pub mod folder;
 pub mod keep;
+pub mod known;
 pub mod lines;
 pub mod open;
 pub mod packed;

@@ -148,12 +148,13 @@ fn reduce(
 ) -> Result<Answer, String> {
     let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("it has no GPU")?;
     let (communicator, number, world) = state.joined.ok_or("it is in no communicator")?;
-    let numbers: Vec<f32> = (0..elements).map(|index| pattern::element(number, index)).collect();
+    let mut numbers = vec![0.0; elements];
+    pattern::add(number, 0, &mut numbers);
     let mut buffer = device.put(&numbers)?;
     drop(numbers);
     device.sum(&nccl, communicator, &buffer, 1, until)?;
     device.wait(&nccl, communicator, until)?;
-    let (wrong, first_wrong) = differing(&device.get(&buffer)?, world);
+    let (wrong, first_wrong) = pattern::wrong(world, 0, &device.get(&buffer)?);
     // What is summed again and again would soon be infinite.
     device.zero(&mut buffer)?;
     device.sum(&nccl, communicator, &buffer, warmup, until)?;
@@ -163,14 +164,6 @@ fn reduce(
     device.wait(&nccl, communicator, until)?;
     let seconds = (iterations > 0).then(|| start.elapsed().as_secs_f64() / iterations as f64);
     Ok(Answer::Reduced { seconds, wrong, first_wrong })
-}
-
-/// Elements that are not the sum of all ranks: how many, and the first.
-pub fn differing(numbers: &[f32], world: usize) -> (usize, Option<usize>) {
-    #[expect(clippy::float_cmp, reason = "whole numbers: the sum is exact or wrong")]
-    let mut wrong = (0..numbers.len()).filter(|index| numbers[*index] != pattern::sum(world, *index));
-    let first = wrong.next();
-    (wrong.count() + usize::from(first.is_some()), first)
 }
 
 fn log(state: &State) -> Vec<String> {
@@ -298,16 +291,6 @@ mod tests {
         }
         assert_eq!(unhex(&hex(&id)).unwrap().0, id);
         assert!(unhex("00").is_none() && unhex(&"zz".repeat(ID)).is_none());
-    }
-
-    #[test]
-    fn a_wrong_element_is_found_in_a_sum() {
-        let mut sum: Vec<f32> = (0..1000).map(|index| pattern::sum(8, index)).collect();
-        assert_eq!(differing(&sum, 8), (0, None));
-        assert!(differing(&sum, 7).1.is_some());
-        sum[17] += 1.0;
-        sum[900] = f32::NAN;
-        assert_eq!(differing(&sum, 8), (2, Some(17)));
     }
 
     #[test]
