@@ -32,6 +32,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-10", 39, 39),
     ("held-out-11", 40, 41),
     ("held-out-12", 25, 26),
+    ("held-out-13", 21, 21),
 ];
 
 #[derive(Deserialize)]
