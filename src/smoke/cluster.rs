@@ -279,7 +279,7 @@ impl Site<'_> {
                     }
                 }
                 Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
-                Err(failure) if failure.why == Why::Gone => {
+                Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => {
                     failed.push((name.clone(), format!("{name}: {}", failure.says)));
                 }
                 Err(failure) => outcome.remarks.push(format!("{name}: /dev/shm is not known: {failure}")),

@@ -329,6 +329,8 @@ pub enum Why {
     NotUnderstood,
     /// The worker ended, or the way to it did.
     Gone,
+    /// The worker said nothing in time: it hangs, or nothing gets through to it.
+    Unanswered,
     /// Anything else.
     Other,
 }

@@ -88,7 +88,7 @@ impl Session {
                     waiting.remove(&id);
                 }
                 let says = format!("the worker did not answer within {:.0} s", deadline.as_secs_f64());
-                Err(Failure { why: Why::Gone, says })
+                Err(Failure { why: Why::Unanswered, says })
             }
         }
     }
@@ -162,4 +162,26 @@ async fn read(mut lines: impl AsyncBufReadExt + Unpin, waiting: Waiting) {
         line.clear();
     }
     *waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn one_that_says_nothing_has_not_ended() {
+        let (ours, theirs) = tokio::io::duplex(1 << 12);
+        let (reader, writer) = tokio::io::split(ours);
+        let (_asked, mut says) = tokio::io::split(theirs);
+        let hello = Hello { envdoc: "1.0.0".into(), protocol: PROTOCOL, nonce: "a".into() };
+        let mut line = serde_json::to_vec(&Reply { id: 0, answer: Answer::Hello(hello) }).unwrap();
+        line.push(b'\n');
+        says.write_all(&line).await.unwrap();
+        let session = Session::open(reader, writer, Duration::from_secs(5)).await.unwrap();
+        let silent = session.ask(Task::Identity, Duration::from_millis(10)).await.unwrap_err();
+        assert_eq!(silent.why, Why::Unanswered, "{silent}");
+        says.shutdown().await.unwrap();
+        let ended = session.ask(Task::Identity, Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(ended.why, Why::Gone, "{ended}");
+    }
 }

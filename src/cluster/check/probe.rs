@@ -259,7 +259,7 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
             Fact::Known(Reach::Not(Why::Other, "another machine answers there".into()))
         }
         Ok(Answer::Connected { .. } | Answer::Acknowledged { .. }) => Fact::Known(Reach::Reached),
-        Err(failure) if failure.why == Why::Gone => Fact::Unknown(failure.says),
+        Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => Fact::Unknown(failure.says),
         Err(Failure { why, says }) => Fact::Known(Reach::Not(why, says)),
         other => Fact::Unknown(unexpected(other)),
     }
