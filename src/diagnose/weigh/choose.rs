@@ -252,7 +252,8 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     for group in groups {
         let event = &story.events[group[0]];
         let weight = match event.origin.level {
-            Some(Level::Info | Level::Warning) if went_on(story, &group) => continue,
+            // Where ranks ended badly, tracebacks are long: there a warning may still be what began it.
+            Some(Level::Info | Level::Warning) if exits.is_empty() && went_on(story, &group) => continue,
             Some(Level::Info | Level::Warning) => Weight::Mild,
             _ if of_machine(event) => Weight::Machine,
             _ if survived(story, event) => Weight::Survived,
