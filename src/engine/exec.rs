@@ -108,8 +108,20 @@ pub async fn whole(
 
 /// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
 pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
+    for _ in 0..LEAVING {
+        match container::fill(engine, name, "/", bundle.tar.clone()).await {
+            // What was unpacked is gone at once: a worker of an earlier run is taking its own files away.
+            Err(says) if says.contains("no such file or directory") => {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            filled => return filled,
+        }
+    }
     container::fill(engine, name, "/", bundle.tar.clone()).await
 }
+
+/// So often the worker is brought again where another one is just leaving.
+const LEAVING: usize = 3;
 
 /// Starts a worker that was brought into a container which runs.
 pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, String> {

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # A rank is killed, a rank is stopped, a node is cut off: on every rung of the ladder; and a rank that is slower than the others
 # needs: fleet
-# measurement: named only (tests/lab/run.sh 306-); one of its kills missed its process once
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
