@@ -118,17 +118,25 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
         Some(file) => kernel_log::text(&*Snapshot::open(file)?.host()),
         None => kernel_log::whole(&Live::new(Instant::now() + KERNEL)),
     };
-    Ok(match log {
-        Fact::Known(log) => {
+    Ok(match there(log) {
+        Ok(log) => {
             let mut read = records(&name, "", &log);
             if from.is_some() {
                 read.remarks.push("of a recorded machine: only the lines that its checks look at".into());
             }
             read
         }
-        Fact::Absent => missing(name, "there is none".into()),
-        Fact::Unknown(why) => missing(name, why),
+        Err(why) => missing(name, why),
     })
+}
+
+/// A log, or why there is none.
+fn there(log: Fact<String>) -> Result<String, String> {
+    match log {
+        Fact::Known(log) => Ok(log),
+        Fact::Absent => Err("there is none".into()),
+        Fact::Unknown(why) => Err(why),
+    }
 }
 
 /// Of each node of a cluster.
@@ -150,11 +158,7 @@ const KERNEL_THERE: &str = "dmesg 2>/dev/null || journalctl --dmesg --boot --qui
 
 async fn kernel_of(node: &Node) -> Result<String, String> {
     match node.place() {
-        Place::Here => match kernel_log::whole(&Live::new(Instant::now() + KERNEL)) {
-            Fact::Known(log) => Ok(log),
-            Fact::Absent => Err("there is none".into()),
-            Fact::Unknown(why) => Err(why),
-        },
+        Place::Here => there(kernel_log::whole(&Live::new(Instant::now() + KERNEL))),
         Place::There(connection) => {
             let ran = connection.run(KERNEL_THERE, b"", Instant::now() + KERNEL).await;
             let ran = ran.map_err(|blocked| blocked.says)?;

@@ -8,7 +8,6 @@ use regex::bytes::Regex;
 use super::expression::compiled;
 use super::literals::Literals;
 use super::read::error_like;
-use super::read::known::Meaning;
 use super::says;
 use crate::catalog::signatures::{self, Signature};
 
@@ -39,8 +38,12 @@ impl Hit {
 pub struct Line {
     /// The signatures that it matches, as [`scan`] orders them.
     pub hits: Vec<Hit>,
+    /// Their places in [`signatures::all`], ascending.
+    pub signatures: Vec<usize>,
     /// Whether it looks like an error.
     pub error_like: bool,
+    /// Whether the lines after it belong to it.
+    pub opens: bool,
 }
 
 /// The expression of a signature, compiled when its literal is first met; `None` only if it is wrong, which a test rules out.
@@ -67,8 +70,7 @@ pub fn place(line: &str) -> Option<usize> {
 
 /// What a line is.
 pub fn line(line: &str) -> Line {
-    let candidates = candidates(line);
-    Line { hits: candidates.hits(line, |_| true), error_like: candidates.error_like(line) }
+    candidates(line).line(line)
 }
 
 /// What a line may be, by the literals in it.
@@ -96,30 +98,16 @@ pub fn candidates(line: &str) -> Candidates {
 }
 
 impl Candidates {
-    /// Those, among the ones that are asked for, that the line matches, in the order of [`scan`].
-    pub fn hits(&self, line: &str, asked: impl Fn(usize) -> bool) -> Vec<Hit> {
-        let asked = self.signatures.iter().filter(|number| asked(**number));
-        let mut hits: Vec<Hit> = asked.filter_map(|number| hit(*number, line)).collect();
+    /// What the line is.
+    pub fn line(&self, line: &str) -> Line {
+        let matched = self.signatures.iter().filter_map(|number| Some((*number, hit(*number, line)?)));
+        let (signatures, mut hits): (Vec<usize>, Vec<Hit>) = matched.unzip();
         hits.sort_by(|one, other| {
             let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
             key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
         });
-        hits
-    }
-
-    /// What the line means.
-    pub fn meaning(&self, line: &str) -> Meaning {
-        let hits = self.hits(line, |_| true);
-        let is_hit =
-            |one: &usize| hits.iter().any(|hit| std::ptr::eq(hit.signature, &signatures::all()[*one]));
-        let signatures = self.signatures.iter().copied().filter(is_hit).collect();
-        let error_like = hits.is_empty() && self.error_like(line);
-        Meaning { hits, signatures, error_like, opens: error_like::starts_block(line) }
-    }
-
-    /// Whether the line looks like an error.
-    pub fn error_like(&self, line: &str) -> bool {
-        !self.words.is_empty() && error_like::any_counts(line, &self.words)
+        let error_like = !self.words.is_empty() && error_like::any_counts(line, &self.words);
+        Line { hits, signatures, error_like, opens: error_like::starts_block(line) }
     }
 
     /// The first of them, among those that are asked for, that the line matches.

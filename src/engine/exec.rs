@@ -110,7 +110,7 @@ pub async fn whole(
 pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
     for _ in 0..LEAVING {
         match container::fill(engine, name, "/", bundle.tar.clone()).await {
-            // What was unpacked is gone at once: a worker of an earlier run is taking its own files away.
+            // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this moment.
             Err(says) if says.contains("no such file or directory") => {
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }

@@ -4,11 +4,11 @@ use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
 use super::clean::Cleaner;
 use super::keep::Keeper;
-use super::known::{Known, Meaning};
+use super::known::Known;
 use super::lines::{Partial, Tail, Taking, whole};
 use super::{Found, Read};
 use crate::diagnose::literals::Literals;
-use crate::diagnose::scan;
+use crate::diagnose::scan::{self, Line};
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -279,7 +279,7 @@ impl Blocks {
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let text = String::from_utf8_lossy(&self.block[start..end]);
         let flooded = |signature: &usize| self.keeper.is_flooded(Some(*signature));
-        let meaning = match self.known.meaning(&text) {
+        let line = match self.known.line(&text) {
             // A line that matches nothing but what is flooded is only counted.
             Some(known) if !known.hits.is_empty() && known.signatures.iter().all(flooded) => {
                 return self.keeper.count(known.signatures.first().copied(), number, Some(&text));
@@ -288,20 +288,20 @@ impl Blocks {
             None => {
                 let candidates = scan::candidates(&text);
                 // What such a line captures need not be known.
-                if candidates.first(&text, |one| !flooded(&one)).is_none()
-                    && let Some(known) = candidates.first(&text, |one| flooded(&one))
+                if let Some(known) = candidates.first(&text, |one| flooded(&one))
+                    && candidates.first(&text, |one| !flooded(&one)).is_none()
                 {
                     return self.keeper.count(Some(known), number, Some(&text));
                 }
-                let meaning = candidates.meaning(&text);
-                self.known.learn(&text, &meaning);
-                meaning
+                let line = candidates.line(&text);
+                self.known.learn(&text, &line);
+                line
             }
         };
-        if !meaning.error_like && meaning.hits.is_empty() {
+        let Line { hits, signatures, error_like, opens } = line;
+        if !error_like && hits.is_empty() {
             return;
         }
-        let Meaning { hits, signatures, error_like, opens } = meaning;
         if hits.is_empty() && self.keeper.is_flooded(None) {
             return self.keeper.count(None, number, Some(&text));
         }
@@ -309,6 +309,7 @@ impl Blocks {
             true => self.keeper.count(None, number, None),
             false => signatures.iter().for_each(|one| self.keeper.count(Some(*one), number, None)),
         }
+        let error_like = hits.is_empty();
         let text = text.into_owned();
         let opens = opens && self.taking.len() <= OPEN && self.keeper.has_room();
         let owner = self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
