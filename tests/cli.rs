@@ -477,6 +477,14 @@ fn diagnose_follows_what_another_program_writes() {
     assert_eq!(following.wait().unwrap().code(), Some(1), "{said}");
     assert_eq!(said.matches("root cause disk-full").count(), 1, "{said}");
 
+    // A program that wrote nothing is not known to be well.
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let mut nothing = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    let nothing =
+        nothing.args(["diagnose", "--follow", "-"]).stdin(empty.reopen().unwrap()).output().unwrap();
+    assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
+    assert!(text(&nothing.stderr).contains("not one line"), "{}", text(&nothing.stderr));
+
     let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
     assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");
     let (code, told) = refused(&["diagnose", "--follow", "--kernel"]);

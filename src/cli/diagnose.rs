@@ -108,8 +108,9 @@ impl Args {
             screen::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
         let mut told = Vec::new();
-        let mut last = None;
+        let (mut last, mut lines) = (None, 0);
         let failed = follow(&followed, &mut |read| {
+            lines = read.lines;
             let diagnosis = weigh::weigh(&[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
@@ -124,7 +125,7 @@ impl Args {
         })?;
         // At the end also what was no news meanwhile: that there was nothing, or how the container ended.
         last.iter().try_for_each(tell)?;
-        Ok(u8::from(failed))
+        if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
     fn facts(&self) -> Result<Option<Facts>, Error> {
@@ -143,9 +144,13 @@ fn seen(reads: &[Read]) -> Result<(), Error> {
         return Err(Error::new(Kind::File, format!("could not be read: {}", unread.join(", "))));
     }
     match reads.iter().all(|read| read.lines == 0) {
-        true => Err(Error::new(Kind::File, "there was not one line to read: nothing is known of the job")),
+        true => Err(no_line()),
         false => Ok(()),
     }
+}
+
+fn no_line() -> Error {
+    Error::new(Kind::File, "there was not one line to read: nothing is known of the job")
 }
 
 fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
