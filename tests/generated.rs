@@ -176,8 +176,8 @@ fn signatures() {
             component.title()
         );
         for one in all.iter().filter(|one| one.component == *component) {
-            let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause.as_str()).collect();
-            let cells = [one.role.says().to_owned(), says::general(&one.says), causes.join("; ")];
+            let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause).collect();
+            let cells = [one.role.says().to_owned(), says::general(one.says), causes.join("; ")];
             let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
             let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
         }

@@ -1,15 +1,10 @@
 //! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its causes apart.
 //!
-//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build.rs` puts them into one list, which is parsed when the first
-//! is asked for; see [`crate::diagnose`] for how lines are matched.
-
-use std::sync::OnceLock;
-
-use serde::Deserialize;
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build.rs` writes them as constants, so that nothing is read when the program
+//! starts; see [`crate::diagnose`] for how lines are matched.
 
 /// Whose failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
     /// Docker's engine, client and builder.
     Docker,
@@ -102,8 +97,7 @@ impl Component {
 }
 
 /// What a line with this wording is in the story of a failure. Ordered by how much it explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Where it began.
     Root,
@@ -125,8 +119,7 @@ impl Role {
 }
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// A notice.
     Info,
@@ -151,8 +144,7 @@ impl Severity {
 }
 
 /// How it is known that programs really say this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verified {
     /// Read in the program's source or in its strings.
     SourceCode,
@@ -171,26 +163,23 @@ impl Verified {
 }
 
 /// One of the causes that end in the same words.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Cause {
     /// The cause in a few words.
-    pub cause: String,
+    pub cause: &'static str,
     /// What tells it from the others: the id of a check, or a command.
-    pub check: String,
+    pub check: &'static str,
     /// What to do.
-    pub fix: String,
+    pub fix: &'static str,
     /// What to type; words in capitals are to be replaced.
-    #[serde(default)]
-    pub commands: Vec<String>,
+    pub commands: &'static [&'static str],
 }
 
 /// One wording of a failure.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Signature {
     /// Its id, which is the name of its file.
-    pub id: String,
+    pub id: &'static str,
     /// Whose failure it is.
     pub component: Component,
     /// What it is in the story of a failure.
@@ -198,31 +187,29 @@ pub struct Signature {
     /// How bad it is.
     pub severity: Severity,
     /// A regular expression for one line; empty where several lines together say it.
-    pub pattern: String,
+    pub pattern: &'static str,
     /// Texts of which every matching line has at least one; none where several lines together say it.
-    pub literals: Vec<String>,
+    pub literals: &'static [&'static str],
     /// The named groups of the pattern.
-    #[serde(default)]
-    pub captures: Vec<String>,
+    pub captures: &'static [&'static str],
     /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
-    pub says: String,
+    pub says: &'static str,
     /// What it means.
-    pub meaning: String,
+    pub meaning: &'static str,
     /// What may be behind it, the likely first.
-    pub causes: Vec<Cause>,
+    pub causes: &'static [Cause],
     /// Ids of the signatures that follow from it.
-    #[serde(default)]
-    pub leads_to: Vec<String>,
+    pub leads_to: &'static [&'static str],
     /// The first version of the component with these words; `None`: not known.
-    pub since: Option<String>,
+    pub since: Option<&'static str>,
     /// The last version of the component with these words; `None`: not known, or it has them still.
-    pub until: Option<String>,
+    pub until: Option<&'static str>,
     /// Lines that match.
-    pub matches: Vec<String>,
+    pub matches: &'static [&'static str],
     /// Lines that look alike and do not match.
-    pub not_matches: Vec<String>,
+    pub not_matches: &'static [&'static str],
     /// Where this was read.
-    pub source: String,
+    pub source: &'static str,
     /// How it is known that programs really say this.
     pub verified: Verified,
 }
@@ -235,17 +222,11 @@ impl Signature {
 }
 
 /// All signatures, by component's folder and id.
-///
-/// # Panics
-/// When the embedded list is not what [`Signature`] says; a test reads it.
 pub fn all() -> &'static [Signature] {
-    static ROWS: OnceLock<Vec<Signature>> = OnceLock::new();
-    const TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/signatures.json"));
-    ROWS.get_or_init(|| match serde_json::from_str(TEXT) {
-        Ok(rows) => rows,
-        Err(error) => panic!("catalog/signatures: {error}"),
-    })
+    ALL
 }
+
+const ALL: &[Signature] = include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
 
 /// The signature with this id.
 pub fn signature(id: &str) -> Option<&'static Signature> {
@@ -263,7 +244,7 @@ mod tests {
     fn ids_are_unique_and_are_no_check() {
         let mut seen = BTreeSet::new();
         for one in all() {
-            assert!(seen.insert(&one.id), "{} twice", one.id);
+            assert!(seen.insert(one.id), "{} twice", one.id);
             assert!(!CHECKS.iter().any(|check| check.id == one.id), "{} is a check too", one.id);
         }
     }
@@ -271,7 +252,7 @@ mod tests {
     #[test]
     fn what_a_signature_leads_to_exists() {
         for one in all() {
-            for id in &one.leads_to {
+            for id in one.leads_to {
                 assert!(signature(id).is_some() && *id != one.id, "{}: leads to {id}", one.id);
             }
         }
@@ -284,11 +265,11 @@ mod tests {
             CHECKS.iter().any(|check| check.id == id) || FLEET_CHECKS.iter().any(|check| check.id == id)
         };
         for one in all() {
-            for cause in &one.causes {
+            for cause in one.causes {
                 let check = &cause.check;
                 let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
                 let like_an_id = check.contains('-') && check.chars().all(letters);
-                let fine = !like_an_id || COMMANDS.contains(&check.as_str()) || known(check);
+                let fine = !like_an_id || COMMANDS.contains(check) || known(check);
                 assert!(fine, "{}: there is no check {check}", one.id);
             }
         }
@@ -301,8 +282,8 @@ mod tests {
             assert!(texts.iter().all(|text| text.trim().len() > 3), "{}", one.id);
             let lines = [one.pattern.is_empty(), one.matches.is_empty(), one.not_matches.is_empty()];
             assert!(!one.causes.is_empty() && lines == [one.is_derived(); 3], "{}", one.id);
-            for cause in &one.causes {
-                let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(&cause.commands);
+            for cause in one.causes {
+                let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(cause.commands);
                 assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
             }
             assert!(

@@ -79,7 +79,7 @@ impl Literals {
             let of_signatures = signatures::all()
                 .iter()
                 .enumerate()
-                .flat_map(|(number, one)| one.literals.iter().map(move |text| (text.as_str(), Some(number))));
+                .flat_map(|(number, one)| one.literals.iter().map(move |text| (*text, Some(number))));
             Literals::new(of_signatures.chain(WORDS.iter().map(|word| (*word, None))).collect())
         })
     }

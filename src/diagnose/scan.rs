@@ -50,7 +50,7 @@ pub struct Line {
 fn pattern(number: usize) -> Option<&'static Regex> {
     static PATTERNS: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
     let patterns = PATTERNS.get_or_init(|| signatures::all().iter().map(|_| OnceLock::new()).collect());
-    patterns[number].get_or_init(|| compiled(&signatures::all()[number].pattern).ok()).as_ref()
+    patterns[number].get_or_init(|| compiled(signatures::all()[number].pattern).ok()).as_ref()
 }
 
 /// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse first, then by
@@ -104,7 +104,7 @@ impl Candidates {
         let (signatures, mut hits): (Vec<usize>, Vec<Hit>) = matched.unzip();
         hits.sort_by(|one, other| {
             let key = |hit: &Hit| (hit.signature.role, std::cmp::Reverse(hit.signature.severity));
-            key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(&other.signature.id))
+            key(one).cmp(&key(other)).then_with(|| one.signature.id.cmp(other.signature.id))
         });
         let error_like = !self.words.is_empty() && error_like::any_counts(line, &self.words);
         Line { hits, signatures, error_like, opens: error_like::starts_block(line) }
@@ -126,10 +126,10 @@ fn hit(number: usize, line: &str) -> Option<Hit> {
         return pattern.is_match(line.as_bytes()).then(|| Hit { signature, captures: Vec::new() });
     }
     let groups = pattern.captures(line.as_bytes())?;
-    let told = |name: &'static String| {
+    let told = |name: &&'static str| {
         // A group of so many bytes may end inside of a character.
         let text = String::from_utf8_lossy(groups.name(name)?.as_bytes());
-        Some((name.as_str(), text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
+        Some((*name, text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
     };
     Some(Hit { signature, captures: signature.captures.iter().filter_map(told).collect() })
 }

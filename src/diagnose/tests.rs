@@ -10,17 +10,17 @@ fn wrong(one: &Signature) -> Vec<String> {
     if one.is_derived() {
         return Vec::new();
     }
-    let pattern = match compiled(&one.pattern) {
+    let pattern = match compiled(one.pattern) {
         Ok(pattern) => pattern,
         Err(error) => return vec![format!("{}: {error}", one.id)],
     };
     let mut wrong = Vec::new();
     let named: BTreeSet<&str> = pattern.capture_names().flatten().collect();
-    if named != one.captures.iter().map(String::as_str).collect() {
+    if named != one.captures.iter().copied().collect() {
         wrong.push(format!("{}: captures are not the groups {named:?}", one.id));
     }
-    for line in &one.matches {
-        if !one.literals.iter().any(|literal| line.contains(literal.as_str())) {
+    for line in one.matches {
+        if !one.literals.iter().any(|literal| line.contains(literal)) {
             wrong.push(format!("{}: no literal in {line}", one.id));
         }
         match scan(line).into_iter().find(|hit| hit.signature.id == one.id) {
@@ -33,7 +33,7 @@ fn wrong(one: &Signature) -> Vec<String> {
             }
         }
     }
-    for line in &one.not_matches {
+    for line in one.not_matches {
         if pattern.is_match(line.as_bytes()) {
             wrong.push(format!("{}: matches {line}", one.id));
         }
@@ -51,11 +51,11 @@ fn every_signature_matches_its_lines_and_no_other() {
 #[test]
 fn sentences_are_whole() {
     for one in signatures::all() {
-        for line in &one.matches {
+        for line in one.matches {
             let hits = scan(line);
             let hit = hits.iter().find(|hit| hit.signature.id == one.id).unwrap();
             let value = |name: &str| hit.captured(name);
-            assert!(super::says::fill(&one.says, &value).is_some(), "{}: {line}", one.id);
+            assert!(super::says::fill(one.says, &value).is_some(), "{}: {line}", one.id);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::diagnose::scan::Hit;
 
 /// A signature, of which no line is known.
 pub fn signature(one: &Signature, width: usize) -> String {
-    let mut text = format!("# {}\n\n{}", one.id, hanging(&says::general(&one.says), 0, width));
+    let mut text = format!("# {}\n\n{}", one.id, hanging(&says::general(one.says), 0, width));
     rest(&mut text, one, width);
     text.push_str(match one.is_derived() {
         true => "\nNo single line says it: envdoc diagnose reads it from several.\n",
@@ -64,7 +64,7 @@ fn numbers(text: &mut String, hit: &Hit, width: usize) {
 
 /// Meaning, causes and source.
 fn rest(text: &mut String, one: &Signature, width: usize) {
-    let _ = write!(text, "{}\n{}", hanging(&one.meaning, 0, width), hanging(&place(one), 2, width));
+    let _ = write!(text, "{}\n{}", hanging(one.meaning, 0, width), hanging(&place(one), 2, width));
     text.push_str(if one.causes.len() == 1 {
         "\nCause:\n"
     } else {
@@ -99,7 +99,7 @@ pub fn place(one: &Signature) -> String {
 fn look(cause: &Cause) -> String {
     match CHECKS.iter().any(|check| check.id == cause.check) {
         true => format!("envdoc check --only {}", cause.check),
-        false => cause.check.clone(),
+        false => cause.check.to_owned(),
     }
 }
 

@@ -66,7 +66,7 @@ impl Keeper {
             [] => vec![self.kind("", |hasher| shape(&found.text, hasher), SHAPES)],
             hits => hits
                 .iter()
-                .map(|hit| self.kind(&hit.signature.id, |hasher| hit.captures.hash(hasher), KINDS))
+                .map(|hit| self.kind(hit.signature.id, |hasher| hit.captures.hash(hasher), KINDS))
                 .collect(),
         };
         let (first, last) = if found.hits.is_empty() { (FIRST_ALIKE, LAST_ALIKE) } else { (FIRST, LAST) };

@@ -19,7 +19,7 @@ fn in_pieces(bytes: &[u8], limits: Limits, piece: usize) -> Read {
 
 /// Number, text and ids of what is found, and the lines after.
 fn told(read: &Read) -> Vec<(u64, String, Vec<&'static str>, Vec<String>)> {
-    let ids = |found: &super::Found| found.hits.iter().map(|hit| hit.signature.id.as_str()).collect();
+    let ids = |found: &super::Found| found.hits.iter().map(|hit| hit.signature.id).collect();
     read.found
         .iter()
         .map(|found| (found.number, found.text.clone(), ids(found), found.after.clone()))
@@ -36,7 +36,7 @@ fn line_by_line(bytes: &[u8]) -> Vec<(u64, String, Vec<&'static str>)> {
             let text = String::from_utf8_lossy(text).into_owned();
             let hits = scan(&text);
             if !hits.is_empty() || error_like(&text) {
-                let ids = hits.iter().map(|hit| hit.signature.id.as_str()).collect();
+                let ids = hits.iter().map(|hit| hit.signature.id).collect();
                 found.push((number as u64 + 1, text, ids));
             }
         }

@@ -42,7 +42,7 @@ impl Event {
 
     /// The id.
     pub fn id(&self) -> &'static str {
-        &self.signature.id
+        self.signature.id
     }
 }
 
@@ -217,7 +217,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
                 origin,
                 signature,
                 captures: Vec::new(),
-                says: says::fill(&signature.says, &|_| None).unwrap_or_default(),
+                says: says::fill(signature.says, &|_| None).unwrap_or_default(),
             });
             continue;
         }

@@ -131,10 +131,10 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
 
 fn cause(one: &weigh::Cause) -> CauseEntry {
     let choice = |choice: &crate::catalog::signatures::Cause| ChoiceEntry {
-        cause: choice.cause.clone(),
-        check: choice.check.clone(),
-        fix: choice.fix.clone(),
-        commands: choice.commands.clone(),
+        cause: choice.cause.to_owned(),
+        check: choice.check.to_owned(),
+        fix: choice.fix.to_owned(),
+        commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };
     let looked = |looked: &weigh::Looked| LookedEntry {
         check: looked.check.clone(),
@@ -150,7 +150,7 @@ fn cause(one: &weigh::Cause) -> CauseEntry {
         confidence: one.confidence,
         whose: one.whose.clone(),
         evidence: one.evidence.iter().map(line).collect(),
-        fix: one.choices.first().map_or(String::new(), |choice| choice.fix.clone()),
+        fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
         choices: one.choices.iter().map(choice).collect(),
         looked: one.looked.iter().map(looked).collect(),
     }

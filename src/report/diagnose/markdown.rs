@@ -53,7 +53,7 @@ fn one(text: &mut String, place: usize, cause: &Cause) {
     }
     for choice in cause.choices {
         let _ =
-            writeln!(text, "- {} (look: `{}`): {}", escape(&choice.cause), look(choice), escape(&choice.fix));
+            writeln!(text, "- {} (look: `{}`): {}", escape(choice.cause), look(choice), escape(choice.fix));
     }
     text.push('\n');
 }

@@ -112,7 +112,7 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
 pub(super) fn look(choice: &Choice) -> String {
     match CHECKS.iter().any(|check| check.id == choice.check) {
         true => format!("envdoc check --only {}", choice.check),
-        false => choice.check.clone(),
+        false => choice.check.to_owned(),
     }
 }
 

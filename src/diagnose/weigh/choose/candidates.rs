@@ -113,7 +113,7 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
     let words = line.text.trim();
     let cut = words.char_indices().nth(WORDS).map_or(words, |(end, _)| &words[..end]);
     Some(Chosen {
-        id: signature.id.clone(),
+        id: signature.id.to_owned(),
         signature,
         says: format!("The log itself says: {cut}{}", if cut.len() < words.len() { "…" } else { "" }),
         meaning: None,
@@ -169,7 +169,7 @@ fn given_up(story: &Story) -> Option<Chosen> {
         ends.then(|| {
             let told = Chosen::of(story, &tries, Confidence::Candidate);
             let says = if rule.id == "net-download-retry" { GIVEN_UP.to_owned() } else { told.says.clone() };
-            Chosen { id: signature.id.clone(), signature, says, ..told }
+            Chosen { id: signature.id.to_owned(), signature, says, ..told }
         })
     })
 }
@@ -185,7 +185,7 @@ fn bare_exception(story: &Story) -> Option<Chosen> {
         Some((line, raised))
     })?;
     Some(Chosen {
-        id: signature.id.clone(),
+        id: signature.id.to_owned(),
         signature,
         says: format!("A program raised {raised}."),
         meaning: Some("Where it was raised is not in the log: the traceback before it is missing.".into()),

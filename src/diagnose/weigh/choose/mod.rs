@@ -113,9 +113,9 @@ impl Chosen {
             confidence: self.confidence,
             whose: self.whose.clone(),
             says: self.says.clone(),
-            meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.clone()),
+            meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.to_owned()),
             evidence: lines,
-            choices: &self.signature.causes,
+            choices: self.signature.causes,
             looked: Vec::new(),
         }
     }
@@ -279,14 +279,10 @@ fn unexplained(story: &Story, mut events: Vec<&Event>) -> Vec<Vec<usize>> {
 fn leads(id: &str) -> BTreeSet<&'static str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&'static str> =
-        signatures::signature(id).map_or(Vec::new(), |one| one.leads_to.iter().map(String::as_str).collect());
+        signatures::signature(id).map_or(Vec::new(), |one| one.leads_to.to_vec());
     while let Some(next) = open.pop() {
         if next != id && reached.insert(next) {
-            open.extend(
-                signatures::signature(next)
-                    .into_iter()
-                    .flat_map(|one| one.leads_to.iter().map(String::as_str)),
-            );
+            open.extend(signatures::signature(next).into_iter().flat_map(|one| one.leads_to.iter().copied()));
         }
     }
     reached
@@ -408,7 +404,7 @@ fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
         found.push((
             Weight::Signal,
             Chosen {
-                id: signature.id.clone(),
+                id: signature.id.to_owned(),
                 signature,
                 says: format!("{rank}{node} ended by signal {}.", signal_name(exit.code)),
                 meaning: None,
