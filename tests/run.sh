@@ -86,10 +86,10 @@ mapfile -t scripts < <(find tests .ci -type f \( -name '*.sh' -o -path '.ci/run'
 for script in "${scripts[@]}"; do
     bash -n "$script" || fail "$script"
 done
-if command -v shellcheck >/dev/null; then
+if install_missing shellcheck:shellcheck; then
     shellcheck --external-sources --severity=warning "${scripts[@]}" || fail "shellcheck"
 else
-    echo "shellcheck is not here: only the syntax was looked at"
+    echo "shellcheck cannot be installed: only the syntax was looked at"
 fi
 
 section "uv, which judges the resolver's stacks"
@@ -146,6 +146,8 @@ section "Lab: the real program and real Docker engines"
 if install_missing dockerd:docker.io "docker:docker-cli|docker.io" iptables:iptables debootstrap:debootstrap \
     unshare:util-linux ip:iproute2 ps:procps docker-registry:docker-registry curl:curl \
     ssh:openssh-client sshd:openssh-server openssl:openssl pdsh:pdsh faketime:faketime; then
+    # Without it its case is skipped, loudly.
+    install_missing podman:podman || true
     cargo build --locked || fail "cargo build"
     : >"$log"
     [ "${1:-}" != slow ] || export ENVDOC_LAB_SLOW=yes
