@@ -60,7 +60,7 @@ pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> 
     }
 }
 
-/// An embedded file as JSON, which `build.rs` made of its YAML.
+/// An embedded file as JSON, which `build/` made of its YAML.
 fn json(name: &str) -> Option<&'static str> {
     static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
     FILES.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|place| FILES[place].1)

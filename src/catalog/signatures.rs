@@ -1,6 +1,6 @@
 //! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its causes apart.
 //!
-//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build.rs` writes them as constants, so that nothing is read when the program
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that nothing is read when the program
 //! starts; see [`crate::diagnose`] for how lines are matched.
 
 /// Whose failure it is.

@@ -5,44 +5,10 @@
 //! cache. What passes is compared with the literals that have the word. That finds every occurrence. It is several
 //! times faster than aho-corasick's automata or its packed searcher on parts of the literals: docs/measurements/diagnose.md.
 
-use std::sync::OnceLock;
+mod table;
 
-use super::read::error_like::WORDS;
-use crate::catalog::signatures;
-
-/// Bytes looked at together, and from one place that is looked at to the next.
-const WORD: usize = 4;
-
-/// A literal must be so long; see [`Literals::places`].
-pub const SHORTEST: usize = 6;
-
-/// The bitmap has two to the power of so many bits: 32 KiB. With fewer, more words that no literal has pass; with more it leaves the first cache.
-const BITS: u32 = 18;
-
-/// Slots of the table of words, by the same hash.
-const SLOTS: u32 = 14;
-
-/// What healthy logs are full of: words out of these are poor signs of a literal.
-const COMMON: &[&str] = &[
-    " loss", "token", " memory", " step", " time", "time\":", " train", "default", " epoch", " batch",
-    " rank", " node", " INFO ", "tensor", " model", "ample", "tion ", "ing ", "able ", " for ", " from ",
-    " to ", " the ", " with", "docker", " state", " stat", ": st", "port", "http", "version", "nvidia",
-    "cuda", "NCCL ", "torch", "python", ".py:", ".py\"", ".py'", "lib/", "packages", "level=", "exit",
-    "med ", "led ", "ted ", " pro", "proc", "name\":", "size", "enter", "data", "file", "/usr/", "2026",
-    "channel", "via ", "worker", "cess", "group", "grad", "in: ", "back", "erro", "ror: ", "stall", "ibut",
-];
-
-/// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and may be any. Its length and its
-/// ends tell most texts from it before its own bytes are fetched.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    word: u32,
-    literal: u16,
-    offset: i16,
-    length: u16,
-    first: u8,
-    last: u8,
-}
+pub use table::{BITS, Entry, SHORTEST, SLOTS};
+use table::{NONE, WORD, bit, slot, word};
 
 /// Where a literal stands in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,84 +21,29 @@ pub struct Place {
     pub end: usize,
 }
 
-/// All literals.
+/// All literals, and where to look for them.
 #[derive(Debug)]
 pub struct Literals {
-    texts: Vec<&'static str>,
+    texts: &'static [&'static str],
     /// By literal: the signatures that have it.
-    owners: Vec<Vec<usize>>,
+    owners: &'static [&'static [u16]],
     /// By literal: whether it makes a line look like an error.
-    words: Vec<bool>,
+    words: &'static [bool],
     longest: usize,
-    bitmap: Box<[u64; 1 << (BITS - 6)]>,
+    bitmap: &'static [u64; 1 << (BITS - 6)],
     /// Where in `entries` those of a word start; found by its hash, else in the slot after it.
-    slots: Vec<Option<u16>>,
+    slots: &'static [u16; 1 << SLOTS],
     /// Ordered by word.
-    entries: Vec<Entry>,
+    entries: &'static [Entry],
 }
+
+/// Those of the catalog and the words of error-looking lines.
+static ALL: Literals = include!(concat!(env!("OUT_DIR"), "/literals.rs"));
 
 impl Literals {
     /// Those of the catalog.
     pub fn get() -> &'static Literals {
-        static LITERALS: OnceLock<Literals> = OnceLock::new();
-        LITERALS.get_or_init(|| {
-            let of_signatures = signatures::all()
-                .iter()
-                .enumerate()
-                .flat_map(|(number, one)| one.literals.iter().map(move |text| (*text, Some(number))));
-            Literals::new(of_signatures.chain(WORDS.iter().map(|word| (*word, None))).collect())
-        })
-    }
-
-    /// Literals with the signatures that have them; without one: a word of an error.
-    fn new(mut of: Vec<(&'static str, Option<usize>)>) -> Literals {
-        of.sort_unstable();
-        let mut literals = Literals {
-            texts: Vec::new(),
-            owners: Vec::new(),
-            words: Vec::new(),
-            longest: 0,
-            bitmap: Box::new([0; 1 << (BITS - 6)]),
-            slots: vec![None; 1 << SLOTS],
-            entries: Vec::new(),
-        };
-        for (text, owner) in of {
-            if literals.texts.last() != Some(&text) {
-                literals.texts.push(text);
-                literals.owners.push(Vec::new());
-                literals.words.push(false);
-            }
-            match owner {
-                Some(number) => literals.owners.last_mut().into_iter().for_each(|owners| owners.push(number)),
-                None => literals.words.last_mut().into_iter().for_each(|word| *word = true),
-            }
-        }
-        literals.longest = literals.texts.iter().map(|text| text.len()).max().unwrap_or(0);
-        literals.index();
-        literals
-    }
-
-    /// Fills the bitmap and the table.
-    fn index(&mut self) {
-        let mut common: Vec<u32> =
-            COMMON.iter().flat_map(|common| common.as_bytes().windows(WORD)).map(word).collect();
-        common.sort_unstable();
-        for (number, text) in self.texts.iter().enumerate() {
-            self.entries.extend(places(number as u16, text.as_bytes(), &common));
-        }
-        self.entries.sort_unstable_by_key(|entry| (entry.word, entry.literal, entry.offset));
-        for (place, entry) in self.entries.iter().enumerate() {
-            if place > 0 && self.entries[place - 1].word == entry.word {
-                continue;
-            }
-            let (at, bit) = bit(entry.word);
-            self.bitmap[at] |= 1 << bit;
-            let mut slot = slot(entry.word);
-            while self.slots[slot].is_some() {
-                slot = (slot + 1) % self.slots.len();
-            }
-            self.slots[slot] = Some(place as u16);
-        }
+        &ALL
     }
 
     /// The length of the longest, in bytes.
@@ -141,8 +52,8 @@ impl Literals {
     }
 
     /// The signatures that have a literal, by their place in [`signatures::all`].
-    pub fn owners(&self, literal: usize) -> &[usize] {
-        &self.owners[literal]
+    pub fn owners(&self, literal: usize) -> impl Iterator<Item = usize> {
+        self.owners[literal].iter().map(|number| usize::from(*number))
     }
 
     /// Whether a literal makes a line look like an error.
@@ -210,7 +121,10 @@ impl Literals {
         let word = word(&text[at..]);
         let mut slot = slot(word);
         let first = loop {
-            let Some(place) = self.slots[slot] else { return };
+            let place = self.slots[slot];
+            if place == NONE {
+                return;
+            }
             if self.entries[usize::from(place)].word == word {
                 break usize::from(place);
             }
@@ -227,63 +141,6 @@ impl Literals {
             }
         }
     }
-}
-
-/// The first four bytes.
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-fn hash(word: u32) -> u32 {
-    word.wrapping_mul(0x9e37_79b1)
-}
-
-/// Where in the bitmap a word is.
-fn bit(word: u32) -> (usize, u32) {
-    let hash = hash(word) >> (32 - BITS);
-    ((hash >> 6) as usize, hash & 63)
-}
-
-fn slot(word: u32) -> usize {
-    (hash(word) >> (32 - SLOTS)) as usize
-}
-
-/// Words of a literal at four successive places, so that one of them is looked at wherever the literal starts: the rarest four. A literal
-/// of six bytes has three such places; there the fourth is the one before it, with any byte before the first three of the literal.
-fn places(literal: u16, text: &[u8], common: &[u32]) -> Vec<Entry> {
-    let entry = |word: u32, offset: i16| Entry {
-        word,
-        literal,
-        offset,
-        length: text.len() as u16,
-        first: text[0],
-        last: text[text.len() - 1],
-    };
-    let at = |offset: usize| entry(word(&text[offset..]), offset as i16);
-    let costs: Vec<u64> = text.windows(WORD).map(|word| commonness(word, common)).collect();
-    if costs.len() >= WORD {
-        let cost = |start: &usize| costs[*start..start + WORD].iter().sum::<u64>();
-        let start = (0..=costs.len() - WORD).min_by_key(cost).unwrap_or(0);
-        return (start..start + WORD).map(at).collect();
-    }
-    let before = (0..=u8::MAX).map(|any| entry(u32::from_le_bytes([any, text[0], text[1], text[2]]), -1));
-    (0..SHORTEST - WORD + 1).map(at).chain(before).collect()
-}
-
-/// How often a word is to be expected in a log; the numbers matter relative to each other alone. `common`: words of healthy logs, sorted.
-fn commonness(bytes: &[u8], common: &[u32]) -> u64 {
-    let listed = common.binary_search(&word(bytes)).is_ok();
-    // The product of how often each byte is, of 256 at most.
-    let bytes = bytes.iter().map(|byte| match byte {
-        b' ' | b'e' => 20,
-        b'0'..=b'9' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 11,
-        b'l' | b'd' | b'c' | b'm' | b'p' | b'u' => 6,
-        b'a'..=b'z' => 3,
-        b'.' | b'/' | b':' | b'-' | b'_' | b'=' | b',' => 4,
-        b'A'..=b'Z' => 2,
-        _ => 1,
-    });
-    bytes.product::<u64>() + if listed { 1 << 20 } else { 0 }
 }
 
 #[cfg(test)]
@@ -335,10 +192,10 @@ mod tests {
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
-        let literals = &Literals::get().texts;
+        let literals = Literals::get().texts;
         let piece = prop_oneof![
-            2 => proptest::sample::select(literals.clone()).prop_map(|text| text.as_bytes().to_vec()),
-            1 => (proptest::sample::select(literals.clone()), 1_usize..8)
+            2 => proptest::sample::select(literals).prop_map(|text| text.as_bytes().to_vec()),
+            1 => (proptest::sample::select(literals), 1_usize..8)
                 .prop_map(|(text, cut)| text.as_bytes()[cut.min(text.len())..].to_vec()),
             2 => proptest::collection::vec(any::<u8>(), 0..9),
             1 => "[a-zA-Z :]{0,20}".prop_map(String::into_bytes),

@@ -1,0 +1,54 @@
+//! The form of the table of words: the program searches with it, and `build/literals.rs` fills it when the program is built.
+
+/// Bytes looked at together, and from one place that is looked at to the next.
+pub const WORD: usize = 4;
+
+/// A literal must be so long; see `places` in `build/literals.rs`.
+pub const SHORTEST: usize = 6;
+
+/// The bitmap has two to the power of so many bits: 32 KiB. With fewer, more words that no literal has pass; with more it leaves the first cache.
+pub const BITS: u32 = 18;
+
+/// Slots of the table of words, by the same hash.
+pub const SLOTS: u32 = 14;
+
+/// A slot of no word.
+pub const NONE: u16 = u16::MAX;
+
+/// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and may be any. Its length and its
+/// ends tell most texts from it before its own bytes are fetched.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// The word.
+    pub word: u32,
+    /// The literal's number.
+    pub literal: u16,
+    /// Where in the literal the word stands.
+    pub offset: i16,
+    /// The literal's length in bytes.
+    pub length: u16,
+    /// Its first byte.
+    pub first: u8,
+    /// Its last byte.
+    pub last: u8,
+}
+
+/// The first four bytes.
+pub fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+fn hash(word: u32) -> u32 {
+    word.wrapping_mul(0x9e37_79b1)
+}
+
+/// Where in the bitmap a word is.
+pub fn bit(word: u32) -> (usize, u32) {
+    let hash = hash(word) >> (32 - BITS);
+    ((hash >> 6) as usize, hash & 63)
+}
+
+/// The slot that a word is looked for in first.
+pub fn slot(word: u32) -> usize {
+    (hash(word) >> (32 - SLOTS)) as usize
+}
