@@ -10,7 +10,7 @@ pub const SHORTEST: usize = 6;
 pub const BITS: u32 = 18;
 
 /// Slots of the table of words, by the same hash.
-pub const SLOTS: u32 = 14;
+pub const SLOTS: u32 = 15;
 
 /// A slot of no word.
 pub const NONE: u16 = u16::MAX;
