@@ -113,7 +113,7 @@ static NODE_IN: LazyLock<Regex> =
     LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
 static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARNING|ERROR|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
+        r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARN(?:ING)?|ERROR?|FATAL?|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
     )
 });
 

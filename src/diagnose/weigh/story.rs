@@ -302,7 +302,7 @@ fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
             r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
             |^\s*[Ee]rror\ (?:\w+ing|while|when|in|from|on|at)\b[^:]{0,80}:\ 
             |\b(?:fatal\ error|panic):
-            |^\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|$)
+            |(?:^|[]|>]\ )\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::\ |:?$)
             |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 
             |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
             |^terminate\ called|\bcore\ dumped\b|\bcommand\ not\ found$|^make(?:\[\d+\])?:\ \*\*\*

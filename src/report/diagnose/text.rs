@@ -41,7 +41,8 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
         );
     }
     lines(&mut text, "Errors that nothing explains:", &diagnosis.unmatched_errors, layout);
-    if layout.verbose {
+    // Where nothing is known, they are all that there is.
+    if layout.verbose || !diagnosis.failed() {
         lines(&mut text, "Lines that only look like errors:", &diagnosis.suspicious, layout);
     }
     if timeline {

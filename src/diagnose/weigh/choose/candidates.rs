@@ -106,8 +106,11 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
     };
     let mild = |line: &Unknown| matches!(line.origin.level, Some(Level::Info | Level::Warning));
     let sure = story.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text));
+    // An excerpt of a few lines is shown because of a failure.
+    let excerpt = story.events.is_empty() && story.ends.iter().sum::<u64>() <= EXCERPT;
     let line = sure.or_else(|| {
-        let mut others = story.unknown.iter().filter(|line| ended_so && !line.sure && !mild(line));
+        let others = story.unknown.iter().filter(|line| !line.sure && !mild(line));
+        let mut others = others.filter(|_| ended_so || excerpt);
         others.find(|line| UNDONE.is_match(&line.text) && tells(&line.text))
     })?;
     let words = line.text.trim();
@@ -123,6 +126,9 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
         whose: line.origin.rank.map(|rank| format!("rank {rank}")),
     })
 }
+
+/// A text of so many lines is what a person cut out of a log.
+const EXCERPT: u64 = 60;
 
 /// Of a line so many characters are told in a sentence.
 const WORDS: usize = 200;
@@ -144,7 +150,8 @@ const LAST: &[Last] = &[
         id: "torch-store-connect-refused",
         comes_to: "torch-store-connect-refused",
         times: 3,
-        lines_after: 10,
+        // Each attempt is followed by the frames of its exception.
+        lines_after: 40,
     },
     Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 2, lines_after: 10 },
     Last { id: "swarm-gossip-node-down", comes_to: "swarm-gossip-node-down", times: 2, lines_after: 10 },

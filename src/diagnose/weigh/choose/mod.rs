@@ -34,6 +34,7 @@ const YIELDING: &[&str] = &[
     "uv-failed",
     "service-login",
     "launcher-sigterm",
+    "shell-command-not-found",
 ];
 
 /// What ends a process from outside or by itself, without a word of why.
@@ -447,10 +448,17 @@ fn yielding(story: &Story) -> Vec<Weighed> {
         .map(|group| {
             let stopped = story.events[group[0]].id() == "launcher-sigterm";
             let weight = if stopped { Weight::Stopped } else { Weight::Lost };
-            let confidence = if several { Confidence::Candidate } else { Confidence::Likely };
+            // What is stopped after a task has ended badly is stopped because of that.
+            let followed = stopped && ended_before(story, &story.events[group[0]]);
+            let confidence = if several || followed { Confidence::Candidate } else { Confidence::Likely };
             (weight, Chosen::of(story, &group, confidence))
         })
         .collect()
+}
+
+/// Whether a task of the scheduler had ended badly before.
+fn ended_before(story: &Story, event: &Event) -> bool {
+    story.of("slurm-task-exit").any(|exit| exit.read == event.read && exit.number < event.number)
 }
 
 /// The rank that the others waited for, where the log tells it.
