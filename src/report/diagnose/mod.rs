@@ -16,9 +16,9 @@ pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     };
     match (diagnosis.unmatched_errors.is_empty(), diagnosis.suspicious.is_empty()) {
         (true, true) => format!("Nothing in {lines} tells of a failure."),
-        (true, false) => format!(
-            "Nothing in {lines} tells of a failure that is known; some lines look like one."
-        ),
+        (true, false) => {
+            format!("Nothing in {lines} tells of a failure that is known; some lines look like one.")
+        }
         _ => format!("No known failure in {lines}, but lines that tell of one: what they mean is not known."),
     }
 }
