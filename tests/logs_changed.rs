@@ -1,5 +1,5 @@
 //! What does not matter to a cause must not change it: lines that stand twice, other times, other orders of ranks, a start that is
-//! missing.
+//! missing, and what other programs put before each line.
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
@@ -74,6 +74,37 @@ fn mixed(lines: &[String], mut seed: u64) -> Vec<String> {
 
 /// What the order of lines alone tells: which rank went elsewhere is read from tracebacks that others must not tear apart.
 const TORN: &[&str] = &["torch-desync"];
+
+/// What programs that pass a log on put before each of its lines, by the line's number.
+type Prefix = fn(usize) -> String;
+
+const PREFIXES: &[(&str, Prefix)] = &[
+    ("kubectl logs --timestamps", |line| format!("2024-05-01T10:00:{:02}.123456789Z ", line % 60)),
+    ("kubectl logs --prefix", |_| "[pod/train-0/pytorch] ".into()),
+    ("a file of containerd", |line| format!("2024-05-01T10:00:{:02}.123456789Z stderr F ", line % 60)),
+    ("journalctl", |line| format!("May 01 10:00:{:02} gpu-01 train[4711]: ", line % 60)),
+    ("docker compose", |_| "worker-1  | ".into()),
+    ("srun --label", |_| "0: ".into()),
+    ("GitHub's actions", |line| format!("2024-05-01T10:00:{:02}.1234567Z ", line % 60)),
+    ("a quotation", |_| "> ".into()),
+    ("grep -n", |line| format!("logs/train.log:{}:", line + 1)),
+    ("pdsh", |_| "node1: ".into()),
+    ("Ray", |_| "(RayTrainWorker pid=4711, ip=10.0.0.2) ".into()),
+];
+
+/// A log of two nodes, whose names at the start of its lines are not looked for behind another prefix.
+const OF_NODES: &str = "failures/torch-two-nodes-raises-1.log";
+
+#[test]
+fn what_others_put_before_lines() {
+    for (who, prefix) in PREFIXES {
+        for (file, lines, id, _) in LOGS.iter().filter(|log| log.0 != OF_NODES) {
+            let put: Vec<String> =
+                lines.iter().enumerate().map(|(number, line)| prefix(number) + line).collect();
+            assert_eq!(&cause(&put), id, "{who}: {file}");
+        }
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

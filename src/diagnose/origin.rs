@@ -98,9 +98,16 @@ static WORKER: LazyLock<Regex> =
 static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
 });
-/// A test runner's or accelerate's `stderr: `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
-static PASSED: LazyLock<Regex> =
-    LazyLock::new(|| constant(r"^(?:std(?:err|out): ?|> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )"));
+/// A test runner's or accelerate's `stderr: `, containerd's `stderr F ` (after the time), kubectl's `[pod/train-0/pytorch] `, a quotation's `> `,
+/// a build's `#12 34.567 ` and `34.56 `.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )",
+    )
+});
+/// What `grep -n` puts before the lines of several files: `logs/rank3.log:812:`.
+static FOUND_IN: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"^[\w./-]{1,120}\.(?:log|out|err|txt):\d{1,9}:"));
 /// loguru's `| ERROR    | module:function:12 - `, after its time.
 static BARRED: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"^\| (DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) +\| [^|\n]{1,80}?(?: - | \| ?)")
@@ -183,8 +190,13 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         }));
         return &line[found[0].len()..];
     }
-    if (matches!(first, b's' | b'>' | b'#') || first.is_ascii_digit())
+    if (matches!(first, b's' | b'>' | b'#') || first.is_ascii_digit() || line.starts_with("[pod/"))
         && let Some(found) = PASSED.captures(line)
+    {
+        return &line[found[0].len()..];
+    }
+    if [".log:", ".out:", ".err:", ".txt:"].iter().any(|ending| line.contains(ending))
+        && let Some(found) = FOUND_IN.captures(line)
     {
         return &line[found[0].len()..];
     }
@@ -424,6 +436,9 @@ mod tests {
             "2025-05-09 09:44:06 | ERROR | stderr | ValueError: no",
             "2025-05-09 09:44:06.123 | ERROR    | train:main:12 - ValueError: no",
             "#12 34.567 ValueError: no",
+            "2024-05-01T10:00:00.123456789Z stderr F ValueError: no",
+            "[pod/train-0/pytorch] ValueError: no",
+            "logs/rank3.log:812:ValueError: no",
         ] {
             assert_eq!(of(line).1, "ValueError: no", "{line}");
         }

@@ -31,7 +31,7 @@ pub enum Special {
 pub fn of(first: &[u8]) -> Option<Special> {
     let has = |text: &str| memchr::memmem::find(first, text.as_bytes()).is_some();
     match first {
-        [b'{', ..] if first.starts_with(b"{\"log\":\"") && has("\"stream\":\"std") => Some(Special::JsonFile),
+        [b'{', ..] if first.starts_with(b"{\"log\":") && has("\"stream\":") => Some(Special::JsonFile),
         [b'{', ..] if first.starts_with(b"{\"message\": {\"message\": \"") => Some(Special::ErrorFile),
         [b'{', ..] if has("\"pg_config\"") || has("\"nccl_version\"") || has("\"comm_lib_version\"") => {
             Some(Special::Recorder)
