@@ -206,7 +206,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
             continue;
         }
         let (origin, rest) = from(&found.text);
-        if rest.trim() == "Killed"
+        if rest.trim().trim_matches('*') == "Killed"
             && let Some(signature) = signatures::signature("shell-killed")
         {
             story.events.push(Event {
