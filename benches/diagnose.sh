@@ -21,11 +21,8 @@ if [ -z "${ENVDOC:-}" ]; then
 fi
 
 # The literals as the program was built with them: of the newest list that a build has written.
-list=$(find target -path '*/out/signatures.json' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
-python3 - "$list" >"$work/literals.txt" <<'PYTHON'
-import json, sys
-print("\n".join(sorted({literal for one in json.load(open(sys.argv[1])) for literal in one["literals"]})))
-PYTHON
+list=$(find target -path '*/out/literals.txt' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
+cp "$list" "$work/literals.txt"
 for size in "few $mib" "few $((mib / 4))" "many $((mib / 2))"; do
     file=$work/${size/ /-}.log
     # shellcheck disable=SC2086 # kind and size are two words

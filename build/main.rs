@@ -10,6 +10,7 @@ mod signatures;
 mod table;
 mod words;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("catalog.rs"), list)?;
     constants.push_str("]\n");
     fs::write(out.join("signatures.rs"), constants)?;
+    // For `benches/diagnose.sh`, which gives the same to ripgrep.
+    let listed: BTreeSet<&str> =
+        texts.iter().filter(|(_, owner)| owner.is_some()).map(|(text, _)| text.as_str()).collect();
+    fs::write(out.join("literals.txt"), listed.iter().map(|text| format!("{text}\n")).collect::<String>())?;
     fs::write(out.join("literals.rs"), literals::literals(texts)?)?;
     Ok(())
 }

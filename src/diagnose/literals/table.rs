@@ -34,21 +34,25 @@ pub struct Entry {
 }
 
 /// The first four bytes.
+#[inline]
 pub fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
+#[inline]
 fn hash(word: u32) -> u32 {
     word.wrapping_mul(0x9e37_79b1)
 }
 
 /// Where in the bitmap a word is.
+#[inline]
 pub fn bit(word: u32) -> (usize, u32) {
     let hash = hash(word) >> (32 - BITS);
     ((hash >> 6) as usize, hash & 63)
 }
 
 /// The slot that a word is looked for in first.
+#[inline]
 pub fn slot(word: u32) -> usize {
     (hash(word) >> (32 - SLOTS)) as usize
 }

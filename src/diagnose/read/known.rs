@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::diagnose::scan::Line;
 
 /// So many lines are kept in mind, and none that is longer than so many bytes.
-const LINES: usize = 4096;
+const LINES: usize = 2048;
 const LONGEST: usize = 512;
 
 /// Lines and what they are.
