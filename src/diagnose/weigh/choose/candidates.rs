@@ -156,7 +156,7 @@ const LAST: &[Last] = &[
     Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 2, lines_after: 10 },
     Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 1, lines_after: 0 },
     Last { id: "swarm-gossip-node-down", comes_to: "swarm-gossip-node-down", times: 2, lines_after: 10 },
-    Last { id: "nccl-connect-retry", comes_to: "nccl-connect-refused", times: 3, lines_after: 10 },
+    Last { id: "nccl-connect-retry", comes_to: "nccl-connect-refused", times: 2, lines_after: 10 },
     Last { id: "swarm-leader-lost", comes_to: "swarm-no-leader", times: 1, lines_after: 3 },
     Last { id: "torch-barrier-waiting", comes_to: "torch-barrier-timeout", times: 3, lines_after: 10 },
     // pip says what it installed after this, where it did.
