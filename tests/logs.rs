@@ -33,6 +33,9 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-11", 40, 41),
     ("held-out-12", 25, 26),
     ("held-out-13", 21, 21),
+    ("held-out-14", 86, 90),
+    ("held-out-15", 89, 90),
+    ("held-out-16", 42, 45),
 ];
 
 #[derive(Deserialize)]
