@@ -6,7 +6,7 @@ use crate::table::{BITS, Entry, NONE, SHORTEST, SLOTS, WORD, bit, slot, word};
 
 /// What healthy logs are full of: words out of these are poor signs of a literal.
 const COMMON: &[&str] = &[
-    " loss", "oss ", "oss=", "oss:", "token", " memory", " step", " time", "time\":", " train", "default",
+    " loss", " grad", "oss ", "oss=", "oss:", "token", " memory", " step", " time", "time\":", " train", "default",
     " epoch", " batch", " rank", " node", " INFO ", "tensor", " model", "ample", "tion ", "ing ", "able ",
     " for ", " from ", " to ", " the ", " with", "docker", " state", " stat", ": st", "port", "http",
     "version", "nvidia", "cuda", "NCCL ", "torch", "python", ".py:", ".py\"", ".py'", "lib/", "packages",
