@@ -6,13 +6,13 @@ use crate::table::{BITS, Entry, NONE, SHORTEST, SLOTS, WORD, bit, slot, word};
 
 /// What healthy logs are full of: words out of these are poor signs of a literal.
 const COMMON: &[&str] = &[
-    " loss", " grad", "oss ", "oss=", "oss:", "token", " memory", " step", " time", "time\":", " train", "default",
-    " epoch", " batch", " rank", " node", " INFO ", "tensor", " model", "ample", "tion ", "ing ", "able ",
-    " for ", " from ", " to ", " the ", " with", "docker", " state", " stat", ": st", "port", "http",
-    "version", "nvidia", "cuda", "NCCL ", "torch", "python", ".py:", ".py\"", ".py'", "lib/", "packages",
-    "level=", "exit", "med ", "led ", "ted ", " pro", "proc", "name\":", "size", "enter", "data", "file",
-    "/usr/", "2026", "channel", "via ", "worker", "cess", "group", "grad", "in: ", "back", "erro", "ror: ",
-    "stall", "ibut",
+    " loss", " grad", "oss ", "oss=", "oss:", "token", " memory", " step", " time", "time\":", " train",
+    "default", " epoch", " batch", " rank", " node", " INFO ", "tensor", " model", "ample", "tion ", "ing ",
+    "able ", " for ", " from ", " to ", " the ", " with", "docker", " state", " stat", ": st", "port",
+    "http", "version", "nvidia", "cuda", "NCCL ", "torch", "python", ".py:", ".py\"", ".py'", "lib/",
+    "packages", "level=", "exit", "med ", "led ", "ted ", " pro", "proc", "name\":", "size", "enter", "data",
+    "file", "/usr/", "2026", "channel", "via ", "worker", "cess", "group", "grad", "in: ", "back", "erro",
+    "ror: ", "stall", "ibut",
 ];
 
 /// The table as an expression of Rust, of literals with the number of the signature that has each; without one: a word of an error.
