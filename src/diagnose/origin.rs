@@ -105,6 +105,8 @@ static PASSED: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )",
     )
 });
+/// How names of logs end.
+const LOG_NAMES: &[&str] = &[".log", ".out", ".err", ".txt"];
 /// What `grep -n` puts before the lines of several files: `logs/rank3.log:812:`.
 static FOUND_IN: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^[\w./-]{1,120}\.(?:log|out|err|txt):\d{1,9}:"));
@@ -195,7 +197,7 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
     {
         return &line[found[0].len()..];
     }
-    if [".log:", ".out:", ".err:", ".txt:"].iter().any(|ending| line.contains(ending))
+    if line.split_once(':').is_some_and(|(name, _)| LOG_NAMES.iter().any(|ending| name.ends_with(ending)))
         && let Some(found) = FOUND_IN.captures(line)
     {
         return &line[found[0].len()..];
