@@ -1,22 +1,64 @@
 //! Regular expressions of logs: classes mean ASCII. The words that programs fail with are ASCII, and an expression without Unicode's tables is
 //! compiled and matched several times faster; text in other scripts matches what is negated and the point.
 
-use regex::{Regex, RegexBuilder, bytes};
+use regex::{Regex, RegexBuilder};
+use regex_automata::meta::{self, BuildError};
+use regex_automata::util::captures::Captures;
+use regex_automata::util::syntax;
 
-/// What an expression may keep of the automaton that it builds while it matches, in bytes. There are hundreds of expressions, and memory is
-/// bounded.
+/// What an expression may keep of the automaton that it builds while it matches, in bytes, and at least for each of its own bytes. There are
+/// hundreds of expressions, and memory is bounded; one that is given too little is matched ten times as slowly.
 const AUTOMATON: usize = 1 << 16;
+const FOR_EACH: usize = 1 << 7;
 
-/// An expression of a signature, over bytes: `\d`, `\w`, `\s`, their negations and `\b` mean ASCII, and what is negated and the point are one byte,
-/// which makes its automaton several times smaller; one that has other letters in it keeps to whole characters.
+/// An expression of a signature, over bytes.
 ///
-/// # Errors
-/// When the expression is wrong.
-pub fn compiled(text: &str) -> Result<bytes::Regex, regex::Error> {
-    let written = ascii(text);
-    let build =
-        |unicode| bytes::RegexBuilder::new(&written).unicode(unicode).dfa_size_limit(AUTOMATON).build();
-    build(false).or_else(|_| build(true))
+/// What the regex crate builds beside the automaton to be fast on long texts is left out: lines are short, a literal of the expression has been
+/// found in each already, and there are hundreds of expressions to keep in memory (`docs/measurements/diagnose.md`).
+#[derive(Debug, Clone)]
+pub struct Expression(meta::Regex);
+
+impl Expression {
+    /// Compiles it: `\d`, `\w`, `\s`, their negations and `\b` mean ASCII, and what is negated and the point are one byte,
+    /// which makes its automaton several times smaller; one that has other letters in it keeps to whole characters.
+    ///
+    /// # Errors
+    /// When the expression is wrong.
+    pub fn compiled(text: &str) -> Result<Expression, Box<BuildError>> {
+        let written = ascii(text);
+        let config = meta::Config::new()
+            .utf8_empty(false)
+            .auto_prefilter(false)
+            .onepass(false)
+            .hybrid_cache_capacity(AUTOMATON.max(text.len() * FOR_EACH));
+        let build = |unicode| {
+            let syntax = syntax::Config::new().unicode(unicode).utf8(false);
+            meta::Regex::builder().configure(config.clone()).syntax(syntax).build(&written).map_err(Box::new)
+        };
+        build(false).or_else(|_| build(true)).map(Expression)
+    }
+
+    /// Whether a line matches.
+    pub fn is_match(&self, line: &str) -> bool {
+        self.0.is_match(line)
+    }
+
+    /// Where in a line it matches first.
+    pub fn start(&self, line: &str) -> Option<usize> {
+        Some(self.0.find(line)?.start())
+    }
+
+    /// The names of its groups.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.group_info().all_names().filter_map(|(_, _, name)| name)
+    }
+
+    /// What its groups match in a line.
+    pub fn captures(&self, line: &str) -> Option<Captures> {
+        let mut captures = self.0.create_captures();
+        self.0.captures(line, &mut captures);
+        captures.is_match().then_some(captures)
+    }
 }
 
 /// A constant expression, over characters.
@@ -54,7 +96,7 @@ fn ascii(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ascii, compiled, constant};
+    use super::{Expression, ascii, constant};
 
     #[test]
     fn classes_are_written_out() {
@@ -82,9 +124,9 @@ mod tests {
             (r"错误: \w+", "错误: Connection refused", true),
         ];
         for (text, line, wanted) in cases {
-            assert_eq!(compiled(text).unwrap().is_match(line.as_bytes()), wanted, "{text} {line}");
+            assert_eq!(Expression::compiled(text).unwrap().is_match(line), wanted, "{text} {line}");
             assert_eq!(constant(text).is_match(line), wanted, "{text} {line}");
         }
-        assert!(compiled("(").is_err());
+        assert!(Expression::compiled("(").is_err());
     }
 }

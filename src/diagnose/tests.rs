@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::expression::compiled;
+use super::expression::Expression;
 use super::scan::scan;
 use crate::catalog::signatures::{self, Signature};
 
@@ -10,12 +10,12 @@ fn wrong(one: &Signature) -> Vec<String> {
     if one.is_derived() {
         return Vec::new();
     }
-    let pattern = match compiled(one.pattern) {
+    let pattern = match Expression::compiled(one.pattern) {
         Ok(pattern) => pattern,
         Err(error) => return vec![format!("{}: {error}", one.id)],
     };
     let mut wrong = Vec::new();
-    let named: BTreeSet<&str> = pattern.capture_names().flatten().collect();
+    let named: BTreeSet<&str> = pattern.names().collect();
     if named != one.captures.iter().copied().collect() {
         wrong.push(format!("{}: captures are not the groups {named:?}", one.id));
     }
@@ -34,7 +34,7 @@ fn wrong(one: &Signature) -> Vec<String> {
         }
     }
     for line in one.not_matches {
-        if pattern.is_match(line.as_bytes()) {
+        if pattern.is_match(line) {
             wrong.push(format!("{}: matches {line}", one.id));
         }
     }

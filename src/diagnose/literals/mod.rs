@@ -2,13 +2,13 @@
 //!
 //! Of a text only every fourth place is looked at, as a word of four bytes. Each literal is longer than that, so that at least one such word
 //! lies in it wherever it stands: these words, at four successive places of each literal, are in a bitmap that fits into the processor's first
-//! cache. What passes is compared with the literals that have the word. That finds every occurrence. It is several
+//! cache; and in a second one, which only those that pass the first are looked up in. What passes is compared with the literals that have the word. That finds every occurrence. It is several
 //! times faster than aho-corasick's automata or its packed searcher on parts of the literals: docs/measurements/diagnose.md.
 
 mod table;
 
-pub use table::{BITS, Entry, SHORTEST, SLOTS};
-use table::{NONE, WORD, bit, slot, word};
+pub use table::SHORTEST;
+use table::{BITS, Entry, NONE, SLOTS, WORD, bit, other_bit, slot, word};
 
 /// Where a literal stands in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Literals {
     words: &'static [bool],
     longest: usize,
     bitmap: &'static [u64; 1 << (BITS - 6)],
+    /// The same words by another hash: what passes the first by chance is stopped here, before the table is fetched.
+    again: &'static [u64; 1 << (BITS - 6)],
     /// Where in `entries` those of a word start; found by its hash, else in the slot after it.
     slots: &'static [u16; 1 << SLOTS],
     /// Ordered by word.
@@ -52,8 +54,8 @@ impl Literals {
     }
 
     /// The signatures that have a literal, by their place in [`signatures::all`].
-    pub fn owners(&self, literal: usize) -> impl Iterator<Item = usize> {
-        self.owners[literal].iter().map(|number| usize::from(*number))
+    pub fn owners(&self, literal: usize) -> &'static [u16] {
+        self.owners[literal]
     }
 
     /// Whether a literal makes a line look like an error.
@@ -68,6 +70,25 @@ impl Literals {
             self.literals_at(text, word, &mut found);
             at = word + WORD;
         }
+    }
+
+    /// A literal that starts at or after `from` and before `limit`, not always the first; none stands in a line before its line.
+    pub fn any(&self, block: &[u8], from: usize, limit: usize) -> Option<Place> {
+        let block = &block[..block.len().min(limit + self.longest)];
+        let mut at = from.saturating_sub(1) / WORD * WORD;
+        while let Some(word) = self.next_word(block, at) {
+            let mut any = None;
+            self.literals_at(block, word, &mut |place| {
+                if (from..limit).contains(&place.start) {
+                    any = Some(place);
+                }
+            });
+            if any.is_some() {
+                return any;
+            }
+            at = word + WORD;
+        }
+        None
     }
 
     /// The first literal that starts at or after `from` and before `limit`, of several there the longest.
@@ -93,12 +114,16 @@ impl Literals {
         first
     }
 
-    /// The next place from `from` on, which is a multiple of four, whose word is in the bitmap.
+    /// The next place from `from` on, which is a multiple of four, whose word is in both bitmaps.
     fn next_word(&self, text: &[u8], from: usize) -> Option<usize> {
         const TOGETHER: usize = 8;
         let passes = |bytes: &[u8]| {
             let (at, bit) = bit(word(bytes));
             self.bitmap[at] >> bit & 1
+        };
+        let passes_again = |bytes: &[u8]| {
+            let (at, bit) = other_bit(word(bytes));
+            self.again[at] >> bit & 1 == 1
         };
         let mut at = from;
         let groups = text.get(from..)?.chunks_exact(TOGETHER * WORD);
@@ -108,12 +133,18 @@ impl Literals {
             for (place, word) in group.chunks_exact(WORD).enumerate() {
                 bits |= passes(word) << place;
             }
-            if bits != 0 {
-                return Some(at + bits.trailing_zeros() as usize * WORD);
+            while bits != 0 {
+                let place = bits.trailing_zeros() as usize * WORD;
+                if passes_again(&group[place..]) {
+                    return Some(at + place);
+                }
+                bits &= bits - 1;
             }
             at += TOGETHER * WORD;
         }
-        rest.chunks_exact(WORD).position(|word| passes(word) == 1).map(|place| at + place * WORD)
+        rest.chunks_exact(WORD)
+            .position(|word| passes(word) == 1 && passes_again(word))
+            .map(|place| at + place * WORD)
     }
 
     /// The literals that have the word at a place, and stand there.
@@ -218,6 +249,12 @@ mod tests {
             if let Some(next) = next {
                 let longest = places.iter().filter(|(start, _)| *start == next.start).map(|(_, number)| literals.texts[*number].len()).max();
                 prop_assert_eq!(Some(next.end - next.start), longest);
+            }
+            let any = literals.any(&text, from, limit);
+            prop_assert_eq!(any.is_some(), first.is_some());
+            if let (Some(any), Some(first)) = (any, first) {
+                prop_assert!(places.contains(&(any.start, any.literal)) && (from..limit).contains(&any.start));
+                prop_assert!(any.start <= first || !text[first..any.start].contains(&b'\n'));
             }
         }
     }

@@ -2,13 +2,12 @@
 
 use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
+use super::Read;
 use super::clean::Cleaner;
 use super::keep::Keeper;
 use super::known::Known;
 use super::lines::{Partial, Tail, Taking, whole};
-use super::{Found, Read};
 use crate::diagnose::literals::Literals;
-use crate::diagnose::scan::{self, Line};
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -142,9 +141,8 @@ impl Blocks {
         }
         self.read.tail = self.tail.lines();
         for (number, text) in self.keeper.last_of_floods() {
-            let hits = scan::scan(&text);
-            let error_like = hits.is_empty();
-            self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
+            let seen = self.known.line(&text);
+            self.keeper.add(number, &text, &seen.line, seen.kinds(&text));
         }
         self.read.omitted = self.keeper.omitted;
         if self.cleaner.nuls > 0 {
@@ -223,7 +221,14 @@ impl Blocks {
         let literals = Literals::get();
         let mut at = self.from.max(self.covered.saturating_sub(literals.longest()));
         let (mut number, mut counted) = (self.number, self.from);
-        while let Some(place) = literals.next(&self.block[..self.length], at, limit) {
+        while let Some(mut place) = literals.any(&self.block[..self.length], at, limit) {
+            let (mut first, mut end) = self.text_around(place.start);
+            // Any literal leads to a text that is a whole line. Of a longer line texts are taken around the first literal, then the next.
+            if !(self.starts_line(first) && self.ends_line(end)) {
+                let Some(leading) = literals.next(&self.block[..self.length], at, limit) else { break };
+                (first, end) = self.text_around(leading.start);
+                place = leading;
+            }
             let start = place.start;
             // What the last text has shown already.
             if place.end <= self.covered {
@@ -232,15 +237,29 @@ impl Blocks {
             }
             number += count(&self.block[counted.min(start)..start]);
             counted = counted.max(start);
-            let (first, end) = self.text_around(start);
             self.covered = end;
             let line_end = memchr::memchr(b'\n', &self.block[end..limit.max(end)]);
             let next = line_end.map(|length| end + length + 1);
             self.found(number, first, end, next);
             // A text that was cut may end inside of a literal.
-            let is_whole = matches!(self.block[..self.length].get(end), None | Some(b'\n' | b'\r'));
-            at = if is_whole { end } else { end.saturating_sub(literals.longest()).max(start + 1) };
+            at = match self.ends_line(end) {
+                true => end,
+                false => end.saturating_sub(literals.longest()).max(start + 1),
+            };
         }
+    }
+
+    /// Whether a text that starts at a place is not cut there.
+    fn starts_line(&self, at: usize) -> bool {
+        match at.checked_sub(1) {
+            Some(before) => matches!(self.block[before], b'\n' | b'\r'),
+            None => !self.cut,
+        }
+    }
+
+    /// Whether a text that ends at a place is not cut there.
+    fn ends_line(&self, at: usize) -> bool {
+        matches!(self.block[..self.length].get(at), None | Some(b'\n' | b'\r'))
     }
 
     /// Where the text around a match starts and ends.
@@ -277,42 +296,23 @@ impl Blocks {
 
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
-        let text = String::from_utf8_lossy(&self.block[start..end]);
-        let flooded = |signature: &usize| self.keeper.is_flooded(Some(*signature));
-        let line = match self.known.line(&text) {
-            // A line that matches nothing but what is flooded is only counted.
-            Some(known) if !known.hits.is_empty() && known.signatures.iter().all(flooded) => {
-                return self.keeper.count(known.signatures.first().copied(), number, Some(&text));
-            }
-            Some(known) => known.clone(),
-            None => {
-                let candidates = scan::candidates(&text);
-                // What such a line captures need not be known.
-                if let Some(known) = candidates.first(&text, |one| flooded(&one))
-                    && candidates.first(&text, |one| !flooded(&one)).is_none()
-                {
-                    return self.keeper.count(Some(known), number, Some(&text));
-                }
-                let line = candidates.line(&text);
-                self.known.learn(&text, &line);
-                line
-            }
-        };
-        let Line { hits, signatures, error_like, opens } = line;
-        if !error_like && hits.is_empty() {
+        let bytes = &self.block[start..end];
+        let seen = self.known.line(bytes);
+        let line = &seen.line;
+        let first = line.signatures().next();
+        if first.is_none() && !line.error_like {
             return;
         }
-        if hits.is_empty() && self.keeper.is_flooded(None) {
-            return self.keeper.count(None, number, Some(&text));
+        // A line that matches nothing but what is flooded is only counted; what it captures need not be known.
+        if self.keeper.is_flooded(first) && line.signatures().all(|one| self.keeper.is_flooded(Some(one))) {
+            return self.keeper.count(first, number, Some(bytes));
         }
-        match hits.is_empty() {
-            true => self.keeper.count(None, number, None),
-            false => signatures.iter().for_each(|one| self.keeper.count(Some(*one), number, None)),
+        match first {
+            None => self.keeper.count(None, number, None),
+            Some(_) => line.signatures().for_each(|one| self.keeper.count(Some(one), number, None)),
         }
-        let error_like = hits.is_empty();
-        let text = text.into_owned();
-        let opens = opens && self.taking.len() <= OPEN && self.keeper.has_room();
-        let owner = self.keeper.add(Found { number, text, hits, error_like, after: Vec::new() });
+        let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
+        let owner = self.keeper.add(number, bytes, line, seen.kinds(bytes));
         if opens {
             let at = next.unwrap_or(0);
             self.taking.push(Taking { owner, wanted: AFTER, lines: Vec::new(), at, inside: next.is_none() });

@@ -1,9 +1,13 @@
 //! What is kept of what is found: the first and the last lines of each kind, in bounded memory.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use super::Found;
+use crate::diagnose::scan::{self, Hit, Line};
 
 /// Of lines with the same signature and captures, so many first and last ones are kept.
 const FIRST: usize = 32;
@@ -36,17 +40,30 @@ struct Kind {
 struct Flood {
     lines: u32,
     /// Number and text.
-    last: VecDeque<(u64, String)>,
+    last: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// A line that is kept. What the signatures say of it is asked when all has been read: most lines are let go before.
+#[derive(Debug, Clone)]
+struct Kept {
+    number: u64,
+    text: Vec<u8>,
+    line: Arc<Line>,
+    after: Vec<String>,
+    /// How many kinds want it.
+    wanted: usize,
+    /// About how much memory it takes, in bytes, with what its signatures will say of it.
+    size: usize,
 }
 
 /// What is kept of one source.
 #[derive(Debug, Clone, Default)]
 pub struct Keeper {
-    /// By order of finding; with how many kinds want it.
-    kept: BTreeMap<u64, (Found, usize)>,
-    kinds: HashMap<u64, Kind>,
-    /// How many different kinds a signature has so far; the empty name: lines without one.
-    different: HashMap<&'static str, usize>,
+    /// By order of finding.
+    kept: HashMap<u64, Kept, RandomState>,
+    kinds: HashMap<u64, Kind, RandomState>,
+    /// How many different kinds a signature has so far, by its place; the first: lines without one.
+    different: Vec<usize>,
     /// By the place of the signature; the first: lines without one.
     floods: Vec<Flood>,
     next: u64,
@@ -58,37 +75,35 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Adds a line with hits, or one that looks like an error. Its place, by which lines after it can be added.
-    pub fn add(&mut self, found: Found) -> u64 {
+    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which lines after it can be added.
+    pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> u64 {
         let place = self.next;
         self.next += 1;
-        let kinds: Vec<u64> = match found.hits.as_slice() {
-            [] => vec![self.kind("", |hasher| shape(&found.text, hasher), SHAPES)],
-            hits => hits
-                .iter()
-                .map(|hit| self.kind(hit.signature.id, |hasher| hit.captures.hash(hasher), KINDS))
-                .collect(),
+        let (first, last, most) = match line.is_known() {
+            true => (FIRST, LAST, KINDS),
+            false => (FIRST_ALIKE, LAST_ALIKE, SHAPES),
         };
-        let (first, last) = if found.hits.is_empty() { (FIRST_ALIKE, LAST_ALIKE) } else { (FIRST, LAST) };
         let full = self.bytes > ENOUGH;
-        self.bytes += size(&found);
-        let mut wanted = 0;
-        let mut unwanted = Vec::new();
+        let wanted = kinds.len();
+        let size = 2 * text.len() + 256 * (1 + wanted);
+        let kept =
+            Kept { number, text: text.to_vec(), line: Arc::clone(line), after: Vec::new(), wanted, size };
+        self.bytes += size;
+        self.kept.insert(place, kept);
+        let mut signatures = line.signatures();
         for kind in kinds {
+            let kind = self.kind(signatures.next(), *kind, most);
             let kind = self.kinds.entry(kind).or_default();
-            wanted += 1;
             if kind.first < first && !full {
                 kind.first += 1;
                 continue;
             }
             kind.last.push_back(place);
-            if kind.last.len() > last {
-                unwanted.extend(kind.last.pop_front());
+            if kind.last.len() > last
+                && let Some(oldest) = kind.last.pop_front()
+            {
+                self.release(oldest);
             }
-        }
-        self.kept.insert(place, (found, wanted));
-        for place in unwanted {
-            self.release(place);
         }
         place
     }
@@ -99,7 +114,7 @@ impl Keeper {
     }
 
     /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text` is what they say.
-    pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&str>) {
+    pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&[u8]>) {
         let place = place(signature);
         if self.floods.len() <= place {
             self.floods.resize(place + 1, Flood::default());
@@ -109,11 +124,11 @@ impl Keeper {
         let Some(text) = text else { return };
         // The memory of the oldest is used again.
         let mut oldest = match flood.last.len() < LAST {
-            true => String::new(),
+            true => Vec::new(),
             false => flood.last.pop_front().map(|(_, oldest)| oldest).unwrap_or_default(),
         };
         oldest.clear();
-        oldest.push_str(text);
+        oldest.extend_from_slice(text);
         flood.last.push_back((number, oldest));
         match signature {
             Some(_) => self.omitted += 1,
@@ -122,7 +137,7 @@ impl Keeper {
     }
 
     /// The last lines of what is flooded, which are counted as not kept.
-    pub fn last_of_floods(&mut self) -> Vec<(u64, String)> {
+    pub fn last_of_floods(&mut self) -> Vec<(u64, Vec<u8>)> {
         let mut last = Vec::new();
         for (place, flood) in self.floods.iter_mut().enumerate() {
             let count = flood.last.len() as u64;
@@ -137,9 +152,11 @@ impl Keeper {
 
     /// The lines that follow the one at a place, if that is still kept.
     pub fn after(&mut self, place: u64, lines: Vec<String>) {
-        if let Some((found, _)) = self.kept.get_mut(&place) {
-            self.bytes += lines.iter().map(String::len).sum::<usize>();
-            found.after = lines;
+        if let Some(kept) = self.kept.get_mut(&place) {
+            let size = lines.iter().map(|line| line.len() + 24).sum::<usize>();
+            self.bytes += size;
+            kept.size += size;
+            kept.after = lines;
         }
     }
 
@@ -150,37 +167,47 @@ impl Keeper {
 
     /// What was kept, in order.
     pub fn found(self) -> Vec<Found> {
-        let mut found: Vec<Found> = self.kept.into_values().map(|(found, _)| found).collect();
-        found.sort_by_key(|found| found.number);
-        found
+        // The same line stands in it many times.
+        let mut hits: HashMap<String, Vec<Hit>> = HashMap::new();
+        let mut found = |kept: Kept| {
+            let text = String::from_utf8_lossy(&kept.text).into_owned();
+            let error_like = !kept.line.is_known();
+            let hits = match hits.get(&text) {
+                _ if error_like => Vec::new(),
+                Some(hits) => hits.clone(),
+                None => hits.entry(text.clone()).or_insert(kept.line.hits(&text)).clone(),
+            };
+            Found { number: kept.number, text, hits, error_like, after: kept.after }
+        };
+        let mut kept: Vec<(u64, Kept)> = self.kept.into_iter().collect();
+        kept.sort_unstable_by_key(|(place, kept)| (kept.number, *place));
+        kept.into_iter().map(|(_, kept)| found(kept)).collect()
     }
 
     /// The number of a kind of a signature; of too many different kinds the rest are one.
-    fn kind(&mut self, id: &'static str, what: impl Fn(&mut DefaultHasher), most: usize) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        let rest = hasher.finish();
-        what(&mut hasher);
-        let kind = hasher.finish();
+    fn kind(&mut self, signature: Option<usize>, kind: u64, most: usize) -> u64 {
         if self.kinds.contains_key(&kind) {
             return kind;
         }
-        let different = self.different.entry(id).or_default();
-        if *different >= most || self.bytes > ENOUGH {
-            return rest;
+        let place = place(signature);
+        if self.different.len() <= place {
+            self.different.resize(place + 1, 0);
         }
-        *different += 1;
+        if self.different[place] >= most || self.bytes > ENOUGH {
+            return place as u64;
+        }
+        self.different[place] += 1;
         kind
     }
 
     fn release(&mut self, place: u64) {
-        let Some((found, wanted)) = self.kept.get_mut(&place) else { return };
-        *wanted -= 1;
-        if *wanted > 0 {
+        let Some(kept) = self.kept.get_mut(&place) else { return };
+        kept.wanted -= 1;
+        if kept.wanted > 0 {
             return;
         }
-        self.bytes -= size(found).min(self.bytes);
-        if found.hits.is_empty() {
+        self.bytes -= kept.size;
+        if !kept.line.is_known() {
             self.alike += 1;
         } else {
             self.omitted += 1;
@@ -194,18 +221,21 @@ fn place(signature: Option<usize>) -> usize {
     signature.map_or(0, |signature| signature + 1)
 }
 
-/// A text without its digits.
-fn shape(text: &str, hasher: &mut DefaultHasher) {
-    let words: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
-    hasher.write(&words);
-}
-
-/// About how much memory a line takes, in bytes.
-fn size(found: &Found) -> usize {
-    let hits = found.hits.iter().map(|hit| {
-        let captures = hit.captures.iter().map(|(_, text)| text.len() + 64).sum::<usize>();
-        captures + 128
-    });
-    let after = found.after.iter().map(|line| line.len() + 24).sum::<usize>();
-    found.text.len() + hits.sum::<usize>() + after + 256
+/// What lines are told apart by: for each signature of a line what it captures; where there is none the text without its digits.
+pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
+    let number = |signature: Option<usize>, what: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        place(signature).hash(&mut hasher);
+        what(&mut hasher);
+        hasher.finish()
+    };
+    if !line.is_known() {
+        let words: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
+        return [number(None, &|hasher| hasher.write(&words))].into();
+    }
+    let kind = |signature: usize| {
+        let hit = scan::hit(signature, text);
+        number(Some(signature), &|hasher| hit.as_ref().map(|hit| &hit.captures).hash(hasher))
+    };
+    line.signatures().map(kind).collect()
 }
