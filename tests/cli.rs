@@ -444,6 +444,11 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
     let output = envdoc(&["diagnose", "tests/logs/healthy"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
     assert!(text(&output.stdout).starts_with("Nothing in "), "{}", text(&output.stdout));
+    // What is no failure and may be worth knowing is told: here the loss.
+    let output = envdoc(&["diagnose", "tests/logs/healthy/t-loss-nan.log"]);
+    let said = text(&output.stdout);
+    assert!(output.status.success() && said.contains("perhaps worth knowing:"), "{said}");
+    assert!(said.contains("the loss is nan. torch-nan-loss (tests/logs/healthy/t-loss-nan.log:"), "{said}");
     let (code, _) = refused(&["diagnose", "no/such.log"]);
     assert_eq!(code, 2);
     // A file without a line tells nothing of the job.

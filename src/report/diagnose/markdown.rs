@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::text::look;
-use super::{nothing, seconds, sentences, title};
+use super::{nothing, noticed, seconds, sentences, title};
 use crate::diagnose::weigh::{Cause, Diagnosis, Evidence};
 use crate::host::redact;
 
@@ -35,6 +35,15 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
             );
         }
         text.push('\n');
+    }
+    for moment in noticed(diagnosis) {
+        let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
+        let _ = writeln!(
+            text,
+            "- no failure, and perhaps worth knowing: {} (`{}`, {line})",
+            escape(&moment.says),
+            moment.id
+        );
     }
     for remark in &diagnosis.remarks {
         let _ = writeln!(text, "- {remark}");

@@ -4,7 +4,8 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
-use crate::diagnose::weigh::{Cause, Confidence, Diagnosis};
+use crate::catalog::signatures::Role;
+use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Moment};
 use crate::resolve::words::capital;
 
 /// What is known in a sentence where no cause is.
@@ -49,6 +50,20 @@ pub(super) fn title(place: usize, cause: &Cause) -> String {
         (_, Confidence::Candidate) => "candidate".into(),
         _ => "also".into(),
     }
+}
+
+/// What the lines tell beside failures, where nothing failed: each once.
+pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
+    let mut noticed: Vec<&Moment> = Vec::new();
+    if diagnosis.failed() {
+        return noticed;
+    }
+    for moment in diagnosis.timeline.iter().filter(|moment| moment.role == Role::Context) {
+        if !noticed.iter().any(|known| known.says == moment.says) {
+            noticed.push(moment);
+        }
+    }
+    noticed
 }
 
 /// Seconds of the timeline.

@@ -4,14 +4,15 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{nothing, seconds, sentences, title};
+use super::{nothing, noticed, seconds, sentences, title};
 use crate::catalog::signatures::{Cause as Choice, Role};
 use crate::checks::CHECKS;
 use crate::diagnose::scan;
 use crate::diagnose::weigh::looked::Outcome;
-use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Evidence};
+use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::report::screen::colour;
 use crate::report::text::Layout;
+use crate::resolve::words::capital;
 
 /// Lines that nothing explains are shown up to so many.
 const SHOWN: usize = 10;
@@ -47,6 +48,8 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     }
     if timeline {
         moments(&mut text, diagnosis, layout);
+    } else {
+        aside(&mut text, &noticed(diagnosis), layout);
     }
     for remark in &diagnosis.remarks {
         paragraph(&mut text, &format!("Note: {remark}"), "", layout);
@@ -153,6 +156,23 @@ fn lines(text: &mut String, heading: &str, lines: &[Evidence], layout: Layout) {
     lines.iter().take(shown).for_each(|line| evidence(text, line, layout));
     if lines.len() > shown {
         let _ = writeln!(text, "  and {} more (--verbose)", lines.len() - shown);
+    }
+}
+
+/// What is no failure and may be worth knowing.
+fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
+    if moments.is_empty() {
+        return;
+    }
+    text.push_str("\nNo failures, and perhaps worth knowing:\n");
+    let shown = if layout.verbose { moments.len() } else { SHOWN };
+    for moment in moments.iter().take(shown) {
+        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", capital(whose)));
+        let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
+        paragraph(text, &format!("{whose}{} {} ({line})", moment.says, moment.id), "  ", layout);
+    }
+    if moments.len() > shown {
+        let _ = writeln!(text, "  and {} more (--verbose)", moments.len() - shown);
     }
 }
 
