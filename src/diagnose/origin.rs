@@ -362,8 +362,23 @@ pub fn like_a_node(word: &str) -> bool {
         "cc1",
         "sm_",
     ];
-    let ending =
-        [".so", ".py", ".c", ".cc", ".cpp", ".cu", ".h", ".go", ".json", ".yaml", ".yml", ".deb", ".whl"];
+    let ending = [
+        ".so",
+        ".py",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".cu",
+        ".h",
+        ".go",
+        ".json",
+        ".yaml",
+        ".yml",
+        ".deb",
+        ".whl",
+        "error",
+        "exception",
+    ];
     let glog = word.len() == 5
         && word.starts_with(['I', 'W', 'E', 'F'])
         && word[1..].bytes().all(|b| b.is_ascii_digit());

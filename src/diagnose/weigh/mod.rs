@@ -7,6 +7,7 @@
 
 mod choose;
 pub mod looked;
+pub mod overcome;
 pub mod ranks;
 pub mod story;
 mod traceback;

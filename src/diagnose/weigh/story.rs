@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::overcome;
 use super::traceback::{self, Raised};
 use crate::catalog::signatures::{self, Component, Role, Severity, Signature};
 use crate::diagnose::expression::constant;
@@ -128,6 +129,7 @@ pub fn story(reads: &[Read]) -> Story {
         }
         one_read(&mut story, place, read, &from);
     }
+    overcome::overcome(&mut story);
     times(&mut story);
     story.ranks.sort_unstable();
     story.ranks.dedup();
@@ -230,7 +232,33 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
             sure,
         });
     }
+    builds(story, place);
     exceptions(story, place);
+}
+
+/// An event for every module that is missing where a package is built: the traceback tells where it was looked for, its last line does not.
+fn builds(story: &mut Story, place: usize) {
+    let Some(signature) = signatures::signature("py-module-missing-torch-build") else { return };
+    for raised in story.raised.iter().filter(|raised| raised.read == place) {
+        if let Some(missing) = raised.missing_in_build() {
+            story.events.push(derived(raised, signature, "missing", missing));
+        }
+    }
+}
+
+/// An event of a traceback for a signature, of which one group is told.
+fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
+    let says = says::fill(signature.says, &|name| (name == group).then_some(told));
+    Event {
+        read: raised.read,
+        number: raised.number,
+        text: raised.text.clone(),
+        origin: raised.origin.clone(),
+        signature,
+        captures: vec![(group, told.to_owned())],
+        says: says.unwrap_or_default(),
+        role: signature.role,
+    }
 }
 
 /// What a signature is on this line: what the line itself calls a notice or a warning is not where something failed.
@@ -248,6 +276,7 @@ fn role(signature: &Signature, origin: &Origin) -> Role {
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it stands nowhere else.
 fn exceptions(story: &mut Story, place: usize) {
     let Some(signature) = signatures::signature("script-exception") else { return };
+    let shadowed = signatures::signature("py-stdlib-shadowed");
     let explained = |raised: &Raised| {
         story.events.iter().any(|event| {
             event.read == place
@@ -270,6 +299,10 @@ fn exceptions(story: &mut Story, place: usize) {
         let mut origin = raised.origin.clone();
         if raised.in_table {
             origin.rank = origin.rank.or_else(|| table_rank(story, raised));
+        }
+        if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
+            new.push(derived(raised, shadowed, "module", module));
+            continue;
         }
         new.push(Event {
             read: place,

@@ -100,6 +100,26 @@ impl Raised {
         self.message.starts_with("Caught ") && self.message.contains(" in ")
     }
 
+    /// The module that is missing where a package is built in an environment of its own, which pip and uv make for that.
+    pub fn missing_in_build(&self) -> Option<&str> {
+        let built = |frame: &String| frame.contains("/pip-build-env-") || frame.contains("/builds-v");
+        let missing = self.message.strip_prefix("No module named ")?;
+        let is_it = self.name == "ModuleNotFoundError" && self.frames.iter().any(built);
+        is_it.then(|| missing.trim_matches(['\'', '"']))
+    }
+
+    /// The module of Python's own library in whose place another file was imported: that library does not find in it what it has.
+    pub fn hidden_module(&self) -> Option<&str> {
+        let own = |frame: &String| frame.contains("/lib/python3") && !frame.contains("-packages/");
+        let module = match self.name.as_str() {
+            "AttributeError" => self.message.strip_prefix("module '")?,
+            "ImportError" => self.message.strip_prefix("cannot import name '")?.split_once("' from '")?.1,
+            _ => return None,
+        };
+        let (module, _) = module.split_once('\'')?;
+        self.frames.last().is_some_and(own).then_some(module)
+    }
+
     /// Where in the program: the last frame that is not in a library.
     pub fn place(&self) -> Option<&str> {
         let own = |frame: &&String| {

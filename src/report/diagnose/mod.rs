@@ -5,6 +5,7 @@ pub mod markdown;
 pub mod text;
 
 use crate::catalog::signatures::Role;
+use crate::diagnose::weigh::overcome::WELL;
 use crate::diagnose::weigh::{Cause, Confidence, Diagnosis, Moment};
 use crate::resolve::words::capital;
 
@@ -58,7 +59,8 @@ pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
     if diagnosis.failed() {
         return noticed;
     }
-    for moment in diagnosis.timeline.iter().filter(|moment| moment.role == Role::Context) {
+    let tells = |moment: &&Moment| moment.role == Role::Context && !WELL.contains(&moment.id.as_str());
+    for moment in diagnosis.timeline.iter().filter(tells) {
         if !noticed.iter().any(|known| known.says == moment.says) {
             noticed.push(moment);
         }

@@ -23,6 +23,7 @@ const ENDS: &[&str] = &[
     "torch-rdzv-connection",
     "torch-store-recv-failed",
     "py-build-failed",
+    "tests-failed",
     "py-metadata-failed",
     "dpkg-failed",
     "docker-dependency-failed",
@@ -101,7 +102,11 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
     let signature = signatures::signature("log-own-words")?;
     let tells = |text: &str| {
         let raised = traceback::named(text);
-        !ENDED.is_match(text.trim_end())
+        // ssh -v tries many files that need not be there.
+        let trial =
+            ["debug1: ", "debug2: ", "debug3: "].iter().any(|start| text.trim_start().starts_with(start));
+        !trial
+            && !ENDED.is_match(text.trim_end())
             && raised.is_none_or(|(name, message)| !traceback::consequence(name, message))
     };
     let mild = |line: &Unknown| matches!(line.origin.level, Some(Level::Info | Level::Warning));

@@ -31,6 +31,7 @@ const YIELDING: &[&str] = &[
     "py-no-matching-other",
     "docker-pull-timeout",
     "net-connect-refused",
+    "net-curl-no-connection",
     "ucx-failed",
     "uv-failed",
     "service-login",
@@ -422,8 +423,10 @@ fn waits(story: &Story) -> Option<Weighed> {
     }
     let names = silent.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let ranks = if silent.len() == 1 { "Rank" } else { "Ranks" };
-    let says =
-        format!("{ranks} {names} said nothing while {} others waited until time was up.", waited.len());
+    let says = format!(
+        "{ranks} {names} did not come, and told of no failure, while {} others waited until time was up.",
+        waited.len()
+    );
     let events = waited.iter().map(|one| one.event).collect();
     derived("torch-rank-stalled", says, events, format!("{} {names}", ranks.to_lowercase()))
 }
