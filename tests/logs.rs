@@ -36,6 +36,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-14", 86, 90),
     ("held-out-15", 89, 90),
     ("held-out-16", 42, 45),
+    ("held-out-17", 139, 141),
 ];
 
 #[derive(Deserialize)]

@@ -19,6 +19,11 @@ pub const WELL: &[&str] = &[
 /// curl says up to so many lines after an error that it will try again.
 const SOON: u64 = 6;
 
+/// PyTorch finds no address of a machine's name.
+const NAME_UNKNOWN: &str = "torch-store-name-unknown";
+/// So many attempts at least.
+const ATTEMPTS: usize = 3;
+
 /// torchrun tells within fewer lines that it gives up.
 const RESTARTED: u64 = 120;
 
@@ -42,13 +47,26 @@ pub fn overcome(story: &mut Story) {
 fn is_over(story: &Story, place: usize) -> bool {
     let event = &story.events[place];
     event.role != Role::Context
-        && (tried_again(story, event)
+        && (nameless(story, event)
+            || tried_again(story, event)
             || event.text.contains("cleanup warnings")
             || tested(story, event.read, event.number)
             || built(story, event.read, event.number)
             || ended_well(story, event)
             || went_on_without(story, event)
             || restarted(story, event))
+}
+
+/// PyTorch says at every attempt that a name cannot be looked up, once also where it goes on by IPv4: only where all attempts said so, and time
+/// ran out, the name is the cause.
+fn nameless(story: &Story, event: &Event) -> bool {
+    if event.id() != NAME_UNKNOWN {
+        return false;
+    }
+    let same = |other: &&Event| other.read == event.read && other.captured("host") == event.captured("host");
+    let attempts = story.of(NAME_UNKNOWN).filter(same).count();
+    let late = story.of("torch-store-connect-timeout").any(|other| same(&other));
+    attempts < ATTEMPTS || !late || story.of("torch-store-connect-refused").any(|other| same(&other))
 }
 
 /// What ended an attempt of torchrun after which it started the ranks anew: it never said that it gave up, and they went on.
