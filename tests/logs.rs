@@ -37,6 +37,7 @@ const SETS: &[(&str, usize, usize)] = &[
     ("held-out-15", 89, 90),
     ("held-out-16", 42, 45),
     ("held-out-17", 139, 141),
+    ("held-out-18", 71, 72),
 ];
 
 #[derive(Deserialize)]

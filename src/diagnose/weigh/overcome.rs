@@ -1,8 +1,10 @@
 //! What went wrong and was overcome: tries that were followed by others, errors that tests provoke, steps that a build tolerated, programs
 //! that ended well after all. It is told where nothing else failed, and is no cause.
 
+use std::collections::{HashMap, HashSet};
+
 use super::ranks;
-use super::story::{Event, Story};
+use super::story::{Event, Story, Unknown};
 use crate::catalog::signatures::{Component, Role, Severity};
 
 /// Signatures that only tell that something went well, or is tried again.
@@ -16,6 +18,9 @@ pub const WELL: &[&str] = &[
     "tests-passed",
 ];
 
+/// Tests that did not pass.
+const FAILED: &str = "tests-failed";
+
 /// curl says up to so many lines after an error that it will try again.
 const SOON: u64 = 6;
 
@@ -28,120 +33,171 @@ const ATTEMPTS: usize = 3;
 const RESTARTED: u64 = 120;
 
 /// A connection that failed and after which so many lines say nothing of a failure was made another time, or was not needed.
-const QUIET: u64 = 200;
+const QUIET: u64 = 100;
+
+/// What tells that something was overcome, and what speaks against it, found once for all events.
+struct Marks<'s> {
+    story: &'s Story,
+    /// Events of [`WELL`] and of tests that failed, by id.
+    marks: HashMap<&'static str, Vec<&'s Event>>,
+    /// What torchrun's agent says, by source.
+    agents: HashMap<usize, Vec<&'s Event>>,
+    /// By source and id, the last line of what failed.
+    last: HashMap<usize, HashMap<&'static str, u64>>,
+    /// By source, the last line that surely tells of a failure and that nothing explains.
+    unknown: HashMap<usize, u64>,
+    /// Sources in which a process is said to have ended badly.
+    exits: HashSet<usize>,
+}
 
 /// Makes context of what was overcome.
 pub fn overcome(story: &mut Story) {
-    let over: Vec<usize> = (0..story.events.len()).filter(|place| is_over(story, *place)).collect();
-    over.into_iter().for_each(|place| story.events[place].role = Role::Context);
-    let quiet: Vec<bool> = story
-        .unknown
-        .iter()
-        .map(|line| tested(story, line.read, line.number) || built(story, line.read, line.number))
-        .collect();
+    // Attempts first: what they ended with is no end of the job.
+    for attempts in [true, false] {
+        let marks = Marks::of(story);
+        let over = |event: &Event| if attempts { marks.restarted(event) } else { marks.is_over(event) };
+        let of = |event: &Event| event.role != Role::Context && over(event);
+        let over: Vec<bool> = story.events.iter().map(of).collect();
+        for (event, over) in story.events.iter_mut().zip(over) {
+            if over {
+                event.role = Role::Context;
+            }
+        }
+    }
+    let marks = Marks::of(story);
+    let quiet = |line: &Unknown| marks.tested(line.read, line.number) || marks.built(line.read, line.number);
+    let quiet: Vec<bool> = story.unknown.iter().map(quiet).collect();
     for (line, quiet) in story.unknown.iter_mut().zip(quiet) {
         line.sure &= !quiet;
     }
 }
 
-fn is_over(story: &Story, place: usize) -> bool {
-    let event = &story.events[place];
-    event.role != Role::Context
-        && (nameless(story, event)
-            || tried_again(story, event)
-            || event.text.contains("cleanup warnings")
-            || tested(story, event.read, event.number)
-            || built(story, event.read, event.number)
-            || ended_well(story, event)
-            || went_on_without(story, event)
-            || restarted(story, event))
-}
-
-/// PyTorch says at every attempt that a name cannot be looked up, once also where it goes on by IPv4: only where all attempts said so, and time
-/// ran out, the name is the cause.
-fn nameless(story: &Story, event: &Event) -> bool {
-    if event.id() != NAME_UNKNOWN {
-        return false;
+impl<'s> Marks<'s> {
+    fn of(story: &'s Story) -> Marks<'s> {
+        let mut marks: HashMap<&'static str, Vec<&Event>> = HashMap::new();
+        let mut agents: HashMap<usize, Vec<&Event>> = HashMap::new();
+        let mut last: HashMap<usize, HashMap<&'static str, u64>> = HashMap::new();
+        for event in &story.events {
+            if WELL.contains(&event.id()) || event.id() == FAILED {
+                marks.entry(event.id()).or_default().push(event);
+            }
+            if matches!(event.id(), "torch-elastic-childfailed" | "torch-elastic-root-cause") {
+                agents.entry(event.read).or_default().push(event);
+            }
+            if event.role != Role::Context {
+                let last = last.entry(event.read).or_default().entry(event.id()).or_default();
+                *last = event.number.max(*last);
+            }
+        }
+        let mut unknown: HashMap<usize, u64> = HashMap::new();
+        for line in story.unknown.iter().filter(|line| line.sure) {
+            let last = unknown.entry(line.read).or_default();
+            *last = line.number.max(*last);
+        }
+        let exits = ranks::exits(story).iter().map(|exit| story.events[exit.event].read).collect();
+        Marks { story, marks, agents, last, unknown, exits }
     }
-    let same = |other: &&Event| other.read == event.read && other.captured("host") == event.captured("host");
-    let attempts = story.of(NAME_UNKNOWN).filter(same).count();
-    let late = story.of("torch-store-connect-timeout").any(|other| same(&other));
-    attempts < ATTEMPTS || !late || story.of("torch-store-connect-refused").any(|other| same(&other))
-}
 
-/// What ended an attempt of torchrun after which it started the ranks anew: it never said that it gave up, and they went on.
-fn restarted(story: &Story, event: &Event) -> bool {
-    let of_agent = |other: &&Event| {
-        other.read == event.read
-            && other.number >= event.number
-            && matches!(other.id(), "torch-elastic-childfailed" | "torch-elastic-root-cause")
-    };
-    let mut told = story.events.iter().filter(of_agent);
-    let Some(last) = told.clone().map(|one| one.number).max() else { return false };
-    let end = story.ends.get(event.read).copied().unwrap_or(0);
-    told.all(|one| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal "))
-        && end.saturating_sub(last) > RESTARTED
-}
+    fn is_over(&self, event: &Event) -> bool {
+        self.nameless(event)
+            || self.tried_again(event)
+            || event.text.contains("cleanup warnings")
+            || self.tested(event.read, event.number)
+            || self.built(event.read, event.number)
+            || self.ended_well(event)
+            || self.went_on_without(event)
+    }
 
-/// A fault of the network after which the log went on and no process is said to have ended.
-fn went_on_without(story: &Story, event: &Event) -> bool {
-    let network = matches!(event.signature.component, Component::Network | Component::Ssh);
-    let end = story.ends.get(event.read).copied().unwrap_or(0);
-    let later = |read: usize, number: u64| read == event.read && number > event.number;
-    let last = story.of(event.id()).filter(|other| other.read == event.read).map(|other| other.number).max();
-    network
-        && end.saturating_sub(last.unwrap_or(event.number)) > QUIET
-        && ranks::exits(story).is_empty()
-        && !story.unknown.iter().any(|line| line.sure && later(line.read, line.number))
-        && !story.events.iter().any(|other| {
-            later(other.read, other.number) && other.role != Role::Context && other.id() != event.id()
-        })
-}
+    /// Marks of a kind that stand later in the same source.
+    fn later(&self, id: &str, read: usize, number: u64) -> impl Iterator<Item = &'s Event> {
+        let marks = self.marks.get(id).into_iter().flatten().copied();
+        marks.filter(move |mark| mark.read == read && mark.number > number)
+    }
 
-/// Later events of a signature in the same source.
-fn later<'s>(story: &'s Story, id: &'s str, read: usize, number: u64) -> impl Iterator<Item = &'s Event> {
-    story.of(id).filter(move |event| event.read == read && event.number > number)
-}
+    /// The number of lines of a source.
+    fn end(&self, read: usize) -> u64 {
+        self.story.ends.get(read).copied().unwrap_or(0)
+    }
 
-/// A try of curl after which it says that it will try again, or of pip, which installed what was asked for in the end.
-fn tried_again(story: &Story, event: &Event) -> bool {
-    let (read, number) = (event.read, event.number);
-    let curl = event.text.contains("curl: (") || event.text.contains("returned error: ");
-    let again = |after: &Event| after.number <= number + SOON;
-    (curl && later(story, "curl-will-retry", read, number).any(again))
-        || (event.text.contains("Retrying (Retry(total=")
-            && later(story, "pip-installed", read, number).next().is_some())
-}
+    /// PyTorch says at every attempt that a name cannot be looked up, once also where it goes on by IPv4: only where all attempts said so, and
+    /// time ran out, the name is the cause.
+    fn nameless(&self, event: &Event) -> bool {
+        if event.id() != NAME_UNKNOWN {
+            return false;
+        }
+        let of = |id| {
+            let host = event.captured("host");
+            let same = move |other: &&Event| other.read == event.read && other.captured("host") == host;
+            self.story.of(id).filter(same).count()
+        };
+        of(NAME_UNKNOWN) < ATTEMPTS
+            || of("torch-store-connect-timeout") == 0
+            || of("torch-store-connect-refused") > 0
+    }
 
-/// Inside of a session of tests that passed: what they print they provoked.
-fn tested(story: &Story, read: usize, number: u64) -> bool {
-    let Some(end) = later(story, "tests-passed", read, number).next() else { return false };
-    // unittest tells no beginning; pytest does.
-    let whole = end.captured("ran").is_some();
-    let began = story.of("tests-began").any(|event| event.read == read && event.number < number);
-    let failed = later(story, "tests-failed", read, number).next().is_some();
-    (whole || began) && !failed
-}
+    /// What ended an attempt of torchrun after which it started the ranks anew: it never said that it gave up, and they went on.
+    fn restarted(&self, event: &Event) -> bool {
+        let told = self.agents.get(&event.read).into_iter().flatten();
+        let told: Vec<&&Event> = told.filter(|one| one.number >= event.number).collect();
+        let Some(last) = told.iter().map(|one| one.number).max() else { return false };
+        let attempt =
+            |one: &&&Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
+        self.end(event.read).saturating_sub(last) > RESTARTED && told.iter().all(attempt)
+    }
 
-/// In a build that made its image, after which nothing failed: the step tolerated it.
-fn built(story: &Story, read: usize, number: u64) -> bool {
-    let Some(built) = later(story, "image-built", read, number).last() else { return false };
-    let fails =
-        |event: &Event| event.read == read && event.number > built.number && event.role != Role::Context;
-    !story.events.iter().any(fails)
-}
+    /// A fault of the network after which the log went on and no process is said to have ended.
+    fn went_on_without(&self, event: &Event) -> bool {
+        if !matches!(event.signature.component, Component::Network | Component::Ssh)
+            || self.exits.contains(&event.read)
+        {
+            return false;
+        }
+        let Some(last) = self.last.get(&event.read) else { return false };
+        let own = last.get(event.id()).copied().unwrap_or(event.number);
+        self.end(event.read).saturating_sub(own) > QUIET
+            && self.unknown.get(&event.read).is_none_or(|number| *number <= event.number)
+            && last.iter().all(|(id, number)| *id == event.id() || *number <= event.number)
+    }
 
-/// Said by a container that ended with 0. One that raised an exception or said something fatal may end so too, where a shell script goes on
-/// after a failure: that is not overcome.
-fn ended_well(story: &Story, event: &Event) -> bool {
-    let Some(node) = &event.origin.node else { return false };
-    let well = |end: &Event| end.captured("container") == Some(node.as_str());
-    let grave = |other: &Event| {
-        other.read == event.read
-            && other.origin.node.as_ref() == Some(node)
-            && other.role != Role::Context
-            && other.signature.severity >= Severity::Fatal
-    };
-    later(story, "container-ended-well", event.read, event.number).any(well)
-        && !story.events.iter().any(grave)
+    /// A try of curl after which it says that it will try again, or of pip, which installed what was asked for in the end.
+    fn tried_again(&self, event: &Event) -> bool {
+        let (read, number) = (event.read, event.number);
+        let curl = event.text.contains("curl: (") || event.text.contains("returned error: ");
+        let again = |after: &Event| after.number <= number + SOON;
+        (curl && self.later("curl-will-retry", read, number).any(again))
+            || (event.text.contains("Retrying (Retry(total=")
+                && self.later("pip-installed", read, number).next().is_some())
+    }
+
+    /// Inside of a session of tests that passed: what they print they provoked.
+    fn tested(&self, read: usize, number: u64) -> bool {
+        let Some(end) = self.later("tests-passed", read, number).next() else { return false };
+        // unittest and ctest tell no beginning; pytest does.
+        let whole = end.captured("ran").or_else(|| end.captured("ctest")).is_some();
+        let began = |mark: &&Event| mark.read == read && mark.number < number;
+        let began = self.marks.get("tests-began").is_some_and(|marks| marks.iter().any(began));
+        (whole || began) && self.later(FAILED, read, number).next().is_none()
+    }
+
+    /// In a build that made its image, after which nothing failed: the step tolerated it.
+    fn built(&self, read: usize, number: u64) -> bool {
+        let Some(built) = self.later("image-built", read, number).last() else { return false };
+        let last = self.last.get(&read).and_then(|last| last.values().max());
+        last.is_none_or(|last| *last < built.number)
+    }
+
+    /// Said by a container that ended with 0. One that raised an exception or said something fatal may end so too, where a shell script goes
+    /// on after a failure: that is not overcome.
+    fn ended_well(&self, event: &Event) -> bool {
+        let Some(node) = &event.origin.node else { return false };
+        let well = |end: &Event| end.captured("container") == Some(node.as_str());
+        let grave = |other: &Event| {
+            other.read == event.read
+                && other.origin.node.as_ref() == Some(node)
+                && other.role != Role::Context
+                && other.signature.severity >= Severity::Fatal
+        };
+        self.later("container-ended-well", event.read, event.number).any(well)
+            && !self.story.events.iter().any(grave)
+    }
 }

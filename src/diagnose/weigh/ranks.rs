@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::story::{Event, Story};
+use crate::catalog::signatures::Role;
 use crate::diagnose::expression::constant;
 
 /// The end of a rank, as a launcher tells it.
@@ -79,7 +80,8 @@ pub fn exits(story: &Story) -> Vec<Exit> {
                     first: first.take().is_some_and(near),
                 });
             }
-            "torch-elastic-childfailed" => {
+            // An attempt after which the ranks were started anew is no end.
+            "torch-elastic-childfailed" if event.role != Role::Context => {
                 if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
                     let rank = event.captured("rank").and_then(|rank| rank.parse().ok());
                     exits.push(Exit { rank, code, event: place, first: false });

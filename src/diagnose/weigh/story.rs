@@ -71,6 +71,8 @@ pub struct Story {
     pub unknown: Vec<Unknown>,
     /// What was raised, with the place in the program.
     pub raised: Vec<Raised>,
+    /// Where Python was when a signal ended it, and the rank where that is told.
+    pub crashed: Vec<(Option<u32>, String)>,
     /// Ranks that said anything, or of which a launcher speaks.
     pub ranks: Vec<u32>,
     /// How many ranks there are, where that is told.
@@ -189,6 +191,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
                 says: hit.says(),
             });
         }
+        story.crashed.extend(traceback::crashed(found).map(|place| (origin.rank, place)));
         if let Some(raised) = traceback::raised(place, found, &origin, from) {
             let last = match ignored.take_if(|line| found.number - *line <= NEXT) {
                 Some(_) => raised.number + 1,
@@ -334,6 +337,7 @@ fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
         constant(
             r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
             |^\s*[Ee]rror\ (?:\w+ing|while|when|in|from|on|at)\b[^:]{0,80}:\ 
+            |^\s*[\w.+/-]+:\ (?:[Ff]atal\ )?[Ee]rror(?::|\ -)\ 
             |\b(?:fatal\ error|panic):
             |(?:^|[]|>]\ )\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::\ |:?$)
             |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 

@@ -55,6 +55,8 @@ const CONSEQUENCES: &[&str] = &[
     "ChildFailedError",
     "SignalException",
     "CalledProcessError",
+    "InstallationSubprocessError",
+    "MetadataGenerationFailed",
     "ProcessExitedException",
     "ProcessRaisedException",
     "BrokenPipeError",
@@ -198,6 +200,24 @@ pub fn raised(
         }
     }
     (!raised.name.is_empty()).then_some(raised)
+}
+
+/// Where Python was when a signal ended it, as its fault handler tells: the innermost function, of the thread that it happened in.
+///
+/// ```text
+/// Fatal Python error: Segmentation fault
+///
+/// Current thread 0x00007f97ebfd5740 (most recent call first):
+///   File "/srv/job/embed_train.py", line 7 in gather
+/// ```
+pub fn crashed(found: &Found) -> Option<String> {
+    static CALL: LazyLock<Regex> = LazyLock::new(|| constant(r#"File "([^"]+)", line (\d+) in (.+)$"#));
+    if !found.text.contains("Fatal Python error") {
+        return None;
+    }
+    let mut lines = found.after.iter().skip_while(|line| !line.contains("Current thread "));
+    let call = CALL.captures(lines.nth(1)?.trim_end())?;
+    Some(format!("{} ({} line {})", &call[3], &call[1], &call[2]))
 }
 
 /// What a line says that an exception ends with: name and message; `None` for what only follows from another failure.

@@ -17,7 +17,7 @@ pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
         count => format!("{count} lines"),
     };
     match (diagnosis.unmatched_errors.is_empty(), diagnosis.suspicious.is_empty()) {
-        (true, true) => format!("Nothing in {lines} tells of a failure."),
+        (true, true) => format!("Nothing in {lines} tells of a failure that is known, or looks like one."),
         (true, false) => {
             format!("Nothing in {lines} tells of a failure that is known; some lines look like one.")
         }

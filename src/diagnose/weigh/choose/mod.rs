@@ -3,7 +3,7 @@
 mod candidates;
 mod signals;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::ranks::{self, Exit};
 use super::story::{Event, Story};
@@ -220,14 +220,19 @@ fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
 /// So many lines without it after what a line calls a warning: it was no failure.
 const QUIET_AFTER_WARNING: u64 = 200;
 
-/// Whether what lines call warnings was overcome: a process of the job ended well after the last of them, or much was logged.
+/// Whether what lines call warnings was overcome: in every source a process of the job ended well after the last of them, or much was logged.
 fn went_on(story: &Story, group: &[usize]) -> bool {
-    let Some(last) = group.iter().map(|place| &story.events[*place]).max_by_key(|event| event.number) else {
-        return false;
-    };
-    let end = story.ends.get(last.read).copied().unwrap_or(0);
-    let well = |event: &Event| event.read == last.read && event.number > last.number;
-    end.saturating_sub(last.number) > QUIET_AFTER_WARNING || story.of("ds-process-well").any(well)
+    let mut last: BTreeMap<usize, u64> = BTreeMap::new();
+    for event in group.iter().map(|place| &story.events[*place]) {
+        let number = last.entry(event.read).or_default();
+        *number = event.number.max(*number);
+    }
+    !last.is_empty()
+        && last.into_iter().all(|(read, number)| {
+            let end = story.ends.get(read).copied().unwrap_or(0);
+            let well = |event: &Event| event.read == read && event.number > number;
+            end.saturating_sub(number) > QUIET_AFTER_WARNING || story.of("ds-process-well").any(well)
+        })
 }
 
 /// How deep a component lies.

@@ -53,7 +53,11 @@ pub fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
             Chosen {
                 id: signature.id.to_owned(),
                 signature,
-                says: format!("{rank}{node} ended by signal {}.", signal_name(exit.code)),
+                says: format!(
+                    "{rank}{node} ended by signal {}{}.",
+                    signal_name(exit.code),
+                    place(story, exit)
+                ),
                 meaning: None,
                 confidence: Confidence::Likely,
                 events,
@@ -72,6 +76,15 @@ pub fn signals(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
         }
     }
     found
+}
+
+/// Where Python was then, in words. Nothing runs on when SIGKILL comes, and so nothing tells.
+fn place(story: &Story, exit: &Exit) -> String {
+    let of_rank = |one: &&(Option<u32>, String)| one.0.is_none() || one.0 == exit.rank;
+    match story.crashed.iter().find(of_rank) {
+        Some((_, place)) if !matches!(exit.code, -9 | 137) => format!(" while Python was in {place}"),
+        _ => String::new(),
+    }
 }
 
 /// The number and name of the signal behind an exit code.
