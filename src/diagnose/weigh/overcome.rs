@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 3;
 const RESTARTED: u64 = 120;
 
 /// A connection that failed and after which so many lines say nothing of a failure was made another time, or was not needed.
-const QUIET: u64 = 100;
+const QUIET: u64 = 200;
 
 /// What tells that something was overcome, and what speaks against it, found once for all events.
 struct Marks<'s> {
@@ -56,7 +56,10 @@ pub fn overcome(story: &mut Story) {
     for attempts in [true, false] {
         let marks = Marks::of(story);
         let over = |event: &Event| if attempts { marks.restarted(event) } else { marks.is_over(event) };
-        let of = |event: &Event| event.role != Role::Context && over(event);
+        // A fault of the machine stays one, whatever went on.
+        let machine =
+            |event: &Event| matches!(event.signature.component, Component::Kernel | Component::Driver);
+        let of = |event: &Event| event.role != Role::Context && !machine(event) && over(event);
         let over: Vec<bool> = story.events.iter().map(of).collect();
         for (event, over) in story.events.iter_mut().zip(over) {
             if over {
@@ -65,7 +68,9 @@ pub fn overcome(story: &mut Story) {
         }
     }
     let marks = Marks::of(story);
-    let quiet = |line: &Unknown| marks.tested(line.read, line.number) || marks.built(line.read, line.number);
+    let quiet = |line: &Unknown| {
+        marks.tested(line.read, line.number) || marks.built(&line.text, line.read, line.number)
+    };
     let quiet: Vec<bool> = story.unknown.iter().map(quiet).collect();
     for (line, quiet) in story.unknown.iter_mut().zip(quiet) {
         line.sure &= !quiet;
@@ -99,11 +104,12 @@ impl<'s> Marks<'s> {
     }
 
     fn is_over(&self, event: &Event) -> bool {
+        let (text, read, number) = (event.text.as_str(), event.read, event.number);
         self.nameless(event)
             || self.tried_again(event)
-            || event.text.contains("cleanup warnings")
-            || self.tested(event.read, event.number)
-            || self.built(event.read, event.number)
+            || text.contains("cleanup warnings")
+            || self.tested(read, number)
+            || self.built(text, read, number)
             || self.ended_well(event)
             || self.went_on_without(event)
     }
@@ -147,9 +153,7 @@ impl<'s> Marks<'s> {
 
     /// A fault of the network after which the log went on and no process is said to have ended.
     fn went_on_without(&self, event: &Event) -> bool {
-        if !matches!(event.signature.component, Component::Network | Component::Ssh)
-            || self.exits.contains(&event.read)
-        {
+        if event.signature.component != Component::Network || self.exits.contains(&event.read) {
             return false;
         }
         let Some(last) = self.last.get(&event.read) else { return false };
@@ -171,17 +175,25 @@ impl<'s> Marks<'s> {
 
     /// Inside of a session of tests that passed: what they print they provoked.
     fn tested(&self, read: usize, number: u64) -> bool {
-        let Some(end) = self.later("tests-passed", read, number).next() else { return false };
-        // unittest and ctest tell no beginning; pytest does.
-        let whole = end.captured("ran").or_else(|| end.captured("ctest")).is_some();
-        let began = |mark: &&Event| mark.read == read && mark.number < number;
-        let began = self.marks.get("tests-began").is_some_and(|marks| marks.iter().any(began));
-        (whole || began) && self.later(FAILED, read, number).next().is_none()
+        let before = |id: &str| {
+            let marks = self.marks.get(id).into_iter().flatten();
+            marks.filter(|mark| mark.read == read && mark.number < number).map(|mark| mark.number).max()
+        };
+        // Not between two sessions.
+        before("tests-began") > before("tests-passed")
+            && self.later("tests-passed", read, number).next().is_some()
+            && self.later(FAILED, read, number).next().is_none()
     }
 
-    /// In a build that made its image, after which nothing failed: the step tolerated it.
-    fn built(&self, read: usize, number: u64) -> bool {
-        let Some(built) = self.later("image-built", read, number).last() else { return false };
+    /// In a step of a build that made its image, after which nothing failed: the step tolerated it. BuildKit's lines say of which step they are.
+    fn built(&self, text: &str, read: usize, number: u64) -> bool {
+        let of_step = text
+            .trim_start()
+            .strip_prefix('#')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let Some(built) = self.later("image-built", read, number).last().filter(|_| of_step) else {
+            return false;
+        };
         let last = self.last.get(&read).and_then(|last| last.values().max());
         last.is_none_or(|last| *last < built.number)
     }
@@ -199,5 +211,87 @@ impl<'s> Marks<'s> {
         };
         self.later("container-ended-well", event.read, event.number).any(well)
             && !self.story.events.iter().any(grave)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnose::weigh::text;
+
+    const REFUSED: &str = "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n";
+    const FULL: &str = "OSError: [Errno 28] No space left on device\n";
+
+    fn causes(log: &str) -> Vec<String> {
+        text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+    }
+
+    fn lines(count: usize) -> String {
+        (0..count).map(|step| format!("step {step} loss 2.31\n")).collect()
+    }
+
+    #[test]
+    fn what_tests_provoke_counts_inside_of_a_session_that_passed_alone() {
+        let (began, passed) = ("===== test session starts =====\n", "===== 6 passed in 0.08s =====\n");
+        assert!(causes(&format!("{began}{FULL}{passed}")).is_empty());
+        assert_eq!(causes(&format!("{FULL}{began}{passed}")), ["disk-full"]);
+        assert_eq!(causes(&format!("{began}{passed}{FULL}{began}{passed}")), ["disk-full"]);
+        assert_eq!(causes(&format!("{began}{FULL}===== 1 failed, 5 passed in 0.08s =====\n")), ["disk-full"]);
+        assert_eq!(causes(&format!("{began}{FULL}{passed}{FULL}")), ["disk-full"]);
+        let case = "test_round_trip (__main__.Files.test_round_trip) ... ok\n";
+        assert!(causes(&format!("{case}{FULL}Ran 2 tests in 1.021s\n\nOK\n")).is_empty());
+        assert_eq!(causes(&format!("{FULL}Ran 2 tests in 1.021s\n\nOK\n")), ["disk-full"]);
+        assert_eq!(
+            causes(&format!("{case}{FULL}Ran 2 tests in 1.021s\n\nFAILED (errors=1)\n")),
+            ["disk-full"]
+        );
+    }
+
+    #[test]
+    fn what_a_build_tolerated_is_of_its_own_steps_and_nothing_fails_after_it() {
+        let named = "#12 naming to docker.io/lab/train:1 0.0s done\n";
+        assert!(causes(&format!("#7 0.362 {FULL}{named}")).is_empty());
+        assert_eq!(causes(&format!("{FULL}{named}")), ["disk-full"]);
+        assert_eq!(causes(&format!("#7 0.362 {FULL}{named}{REFUSED}{FULL}"))[0], "disk-full");
+    }
+
+    #[test]
+    fn a_container_that_ended_with_0() {
+        let said = |words: &str| format!("client-1  | {words}client-1  | done\n");
+        let well = "client-1 exited with code 0\n";
+        assert!(causes(&format!("{}{well}", said(REFUSED))).is_empty());
+        assert_eq!(
+            causes(&format!("{}client-1 exited with code 1\n", said(REFUSED))),
+            ["net-connect-refused"]
+        );
+        assert_eq!(causes(&format!("{}api-1 exited with code 0\n", said(REFUSED))), ["net-connect-refused"]);
+        // A shell script that goes on after a failure ends with 0 too.
+        let traceback = "client-1  | Traceback (most recent call last):\nclient-1  |   File \"/a.py\", line 3, in <module>\nclient-1  | ValueError: 3\n";
+        assert_eq!(causes(&format!("{traceback}{well}")), ["script-exception"]);
+    }
+
+    #[test]
+    fn an_attempt_that_was_started_anew() {
+        let failed = "E1122 22:46:35.716000 6249 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0 (pid: 6392) of binary: /opt/venv/bin/python\n";
+        assert!(causes(&format!("{REFUSED}{failed}{}", lines(130))).is_empty());
+        assert!(!causes(&format!("{REFUSED}{failed}{}", lines(20))).is_empty());
+        let gave_up = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n";
+        assert!(!causes(&format!("{REFUSED}{failed}{}{gave_up}{}", lines(130), lines(130))).is_empty());
+        // The machine's own fault stays one.
+        let xid = "[  100.000000] NVRM: Xid (PCI:0000:38:00): 79, pid=1, name=python, GPU has fallen off the bus.\n";
+        assert_eq!(causes(&format!("{xid}{failed}{}", lines(300)))[0], "xid-79");
+    }
+
+    #[test]
+    fn tries_that_were_repeated() {
+        let refused = "curl: (22) The requested URL returned error: 503\n";
+        let again = "Warning: Problem : HTTP error. Will retry in 1 seconds. 4 retries left.\n";
+        assert!(causes(&format!("{refused}{again}all there\n")).is_empty());
+        assert_eq!(causes(&format!("{refused}{again}{}{refused}", lines(9))), ["net-http-status"]);
+        let retry = "WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError(1))': /simple/a/\n";
+        assert!(causes(&format!("{retry}Successfully installed a-1.0\n")).is_empty());
+        assert_eq!(
+            causes(&format!("{retry}ERROR: No matching distribution found for a\n"))[0],
+            "net-proxy-error"
+        );
     }
 }
