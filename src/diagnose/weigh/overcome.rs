@@ -141,14 +141,15 @@ impl<'s> Marks<'s> {
             || of("torch-store-connect-refused") > 0
     }
 
-    /// What ended an attempt of torchrun after which it started the ranks anew: it never said that it gave up, and they went on.
+    /// What ended an attempt of torchrun after which it started the ranks anew: no agent ever said that it gave up (those of several nodes, and
+    /// ranks that end later, stand in any order), and they went on.
     fn restarted(&self, event: &Event) -> bool {
-        let told = self.agents.get(&event.read).into_iter().flatten();
-        let told: Vec<&&Event> = told.filter(|one| one.number >= event.number).collect();
-        let Some(last) = told.iter().map(|one| one.number).max() else { return false };
+        let Some(told) = self.agents.get(&event.read) else { return false };
         let attempt =
-            |one: &&&Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
-        self.end(event.read).saturating_sub(last) > RESTARTED && told.iter().all(attempt)
+            |one: &&Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
+        let last = told.iter().map(|one| one.number).filter(|number| *number >= event.number).max();
+        last.is_some_and(|last| self.end(event.read).saturating_sub(last) > RESTARTED)
+            && told.iter().all(attempt)
     }
 
     /// A fault of the network after which the log went on and no process is said to have ended.
@@ -276,6 +277,7 @@ mod tests {
         assert!(!causes(&format!("{REFUSED}{failed}{}", lines(20))).is_empty());
         let gave_up = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n";
         assert!(!causes(&format!("{REFUSED}{failed}{}{gave_up}{}", lines(130), lines(130))).is_empty());
+        assert!(!causes(&format!("{gave_up}{REFUSED}{failed}{}", lines(130))).is_empty());
         // The machine's own fault stays one.
         let xid = "[  100.000000] NVRM: Xid (PCI:0000:38:00): 79, pid=1, name=python, GPU has fallen off the bus.\n";
         assert_eq!(causes(&format!("{xid}{failed}{}", lines(300)))[0], "xid-79");

@@ -144,6 +144,8 @@ pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
             || story.events.iter().any(|event| {
                 event.origin.rank == Some(rank) && event.role != crate::catalog::signatures::Role::Context
             })
+            // Where its own lines are missing, a launcher's table may tell what it raised.
+            || story.raised.iter().any(|raised| raised.origin.rank == Some(rank))
     };
     all.retain(|rank| !speaks(*rank));
     all

@@ -168,7 +168,11 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
     let mut covered: Vec<(u64, u64)> = Vec::new();
     // What a destructor raised while everything ended is no failure: the interpreter says so before its traceback.
     let mut ignored: Option<u64> = None;
+    let mut before: Option<&Found> = None;
     for found in &read.found {
+        let again = before
+            .replace(found)
+            .is_some_and(|before| before.number + 1 == found.number && before.text == found.text);
         if found.text.contains(IGNORED) {
             ignored = Some(found.number);
         }
@@ -192,14 +196,12 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
             });
         }
         story.crashed.extend(traceback::crashed(found).map(|place| (origin.rank, place)));
-        if let Some(raised) = traceback::raised(place, found, &origin, from) {
-            let last = match ignored.take_if(|line| found.number - *line <= NEXT) {
-                Some(_) => raised.number + 1,
-                None => raised.number,
-            };
-            covered.push((raised.began, last));
-            if last == raised.number {
-                story.raised.push(raised);
+        if let Some(raised) = traceback::raised(place, found, &origin, from).filter(|_| !again) {
+            let is_ignored = ignored.take_if(|line| found.number - *line <= NEXT).is_some();
+            covered.push((raised.began, if is_ignored { raised.last + 1 } else { raised.number }));
+            if !is_ignored {
+                let rank = raised.origin.rank.or_else(|| table_rank(story, &raised));
+                story.raised.push(Raised { origin: Origin { rank, ..raised.origin }, ..raised });
             }
         }
     }
@@ -285,7 +287,7 @@ fn exceptions(story: &mut Story, place: usize) {
             event.read == place
                 && event.role != Role::Context
                 && (raised.began..=raised.number).contains(&event.number)
-                && (event.origin.rank.is_none() || event.origin.rank == raised.origin.rank)
+                && raised.beside(&event.origin)
         })
     };
     let here: Vec<&Raised> =
@@ -299,10 +301,6 @@ fn exceptions(story: &mut Story, place: usize) {
     let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
-        let mut origin = raised.origin.clone();
-        if raised.in_table {
-            origin.rank = origin.rank.or_else(|| table_rank(story, raised));
-        }
         if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
             new.push(derived(raised, shadowed, "module", module));
             continue;
@@ -311,7 +309,7 @@ fn exceptions(story: &mut Story, place: usize) {
             read: place,
             number: raised.number,
             text: raised.text.clone(),
-            origin,
+            origin: raised.origin.clone(),
             signature,
             captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
             says: raised.says(),
@@ -326,6 +324,9 @@ fn exceptions(story: &mut Story, place: usize) {
 
 /// The rank whose entry in a launcher's table a traceback belongs to.
 fn table_rank(story: &Story, raised: &Raised) -> Option<u32> {
+    if !raised.in_table {
+        return None;
+    }
     let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
     let told = story.of("torch-elastic-root-cause").filter(before).filter_map(|event| event.captured("rank"));
     told.last()?.parse().ok()

@@ -17,6 +17,8 @@ pub struct Raised {
     pub began: u64,
     /// The line with the exception.
     pub number: u64,
+    /// The last line that is of it: that one, or where it stands twice, its second.
+    pub last: u64,
     /// That line.
     pub text: String,
     /// Who raised it.
@@ -97,6 +99,14 @@ impl Raised {
             && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
     }
 
+    /// Whether a line between the first and the last of the traceback is of it: lines of others may stand there too. In a launcher's table
+    /// no line has a rank of its own.
+    pub fn beside(&self, line: &Origin) -> bool {
+        let rank = line.rank == self.origin.rank || (self.in_table && line.rank.is_none());
+        let node = line.node.is_none() || self.origin.node.is_none() || line.node == self.origin.node;
+        rank && node
+    }
+
     /// Whether it only passes on what a worker raised, whose own traceback follows.
     pub fn passes_on(&self) -> bool {
         self.message.starts_with("Caught ") && self.message.contains(" in ")
@@ -160,6 +170,7 @@ pub fn raised(
         read,
         began: found.number,
         number: 0,
+        last: 0,
         text: String::new(),
         origin: origin.clone(),
         name: String::new(),
@@ -176,6 +187,9 @@ pub fn raised(
         if by.rank != origin.rank || (by.node.is_some() && origin.node.is_some() && by.node != origin.node) {
             continue;
         }
+        if number == found.number + 1 && *line == found.text {
+            continue;
+        }
         let trimmed = rest.trim();
         if !raised.name.is_empty() {
             if trimmed.starts_with("During handling of the above exception")
@@ -183,6 +197,11 @@ pub fn raised(
             {
                 raised.handled = true;
                 break;
+            }
+            // A log that has every line twice.
+            if *line == raised.text {
+                raised.last = number;
+                continue;
             }
             if trimmed.is_empty() {
                 continue;
@@ -196,6 +215,7 @@ pub fn raised(
             raised.name = exception[1].to_owned();
             raised.message = exception.get(2).map_or(String::new(), |text| text.as_str().to_owned());
             raised.number = number;
+            raised.last = number;
             line.clone_into(&mut raised.text);
         }
     }
@@ -246,4 +266,55 @@ fn like_exception(name: &str) -> bool {
 
 fn indent(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnose::weigh::text;
+
+    fn causes(log: &str) -> Vec<String> {
+        text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+    }
+
+    fn twice(log: &str) -> String {
+        log.lines().map(|line| format!("{line}\n{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_launchers_line_inside_of_a_ranks_traceback_explains_nothing_of_it() {
+        let log = r#"[rank1]: Traceback (most recent call last):
+[rank1]:   File "/opt/train/train.py", line 118, in <module>
+[rank1]:     main()
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+[rank1]:   File "/opt/train/train.py", line 85, in main
+[rank1]:     raise RuntimeError(f"loss is not finite at step {step}")
+[rank1]: RuntimeError: loss is not finite at step 130
+"#;
+        assert_eq!(causes(log), ["script-exception"]);
+    }
+
+    #[test]
+    fn a_table_tells_what_a_rank_raised_whose_own_lines_are_missing() {
+        let own = |rank: u32, line: u32| {
+            format!(
+                "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/opt/train/train.py\", line {line}, in main\n[rank{rank}]: RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 15000ms for recv operation to complete\n"
+            )
+        };
+        let table = "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 18170)\n  traceback : Traceback (most recent call last):\n    File \"/opt/train/train.py\", line 109, in main\n      loss.backward()\n  RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:18832.\n";
+        let waiting = format!("{}{}{}", own(1, 109), own(2, 109), own(3, 109));
+        let world = "2026-11-21 21:51:26,891 [rank 0] INFO train: world size 4\n";
+        assert_eq!(causes(&format!("{world}{waiting}")), ["torch-rank-stalled"]);
+        // Rank 0 did tell of a failure.
+        assert!(!causes(&format!("{world}{waiting}{table}")).contains(&"torch-rank-stalled".to_owned()));
+    }
+
+    #[test]
+    fn lines_that_stand_twice() {
+        let chained = "Traceback (most recent call last):\n  File \"/a.py\", line 3, in read\nbinascii.Error: Incorrect padding\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  File \"/a.py\", line 9, in <module>\nValueError: 3\n";
+        assert_eq!(causes(chained), ["script-exception"]);
+        assert_eq!(causes(&twice(chained)), ["script-exception"]);
+        let ignored = "Exception ignored in: <function Group.__del__ at 0x7f4d8c3212d0>\nTraceback (most recent call last):\n  File \"/a.py\", line 3, in __del__\nAttributeError: 'Group' object has no attribute 'comm'\n";
+        assert!(causes(ignored).is_empty());
+        assert!(causes(&twice(ignored)).is_empty());
+    }
 }
