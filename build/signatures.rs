@@ -13,6 +13,7 @@ const SIGNATURE: &[(&str, Field)] = &[
     ("captures", Field::MaybeTexts),
     ("says", Field::Text),
     ("meaning", Field::Text),
+    ("around", Field::MaybeFlag),
     ("causes", Field::Rows("Cause", CAUSE)),
     ("leads_to", Field::MaybeTexts),
     ("since", Field::MaybeText),
@@ -31,6 +32,8 @@ const CAUSE: &[(&str, Field)] =
 enum Field {
     Text,
     MaybeText,
+    /// `true` where it is there.
+    MaybeFlag,
     Texts,
     MaybeTexts,
     /// A variant of this enumeration, by its name in kebab case.
@@ -72,9 +75,14 @@ fn value(field: Field, value: Option<&serde_yaml::Value>) -> Result<String, Stri
     };
     match (field, value) {
         (Field::MaybeText, None) => Ok("None".into()),
+        (Field::MaybeFlag, None) => Ok("false".into()),
         (Field::MaybeTexts, None) => Ok("&[]".into()),
         (_, None) => Err("is missing".into()),
         (Field::Text, Some(value)) => text(value),
+        (Field::MaybeFlag, Some(value)) => match value.as_bool() {
+            Some(flag) => Ok(flag.to_string()),
+            None => Err(format!("true or false is wanted, not {value:?}")),
+        },
         (Field::MaybeText, Some(value)) => Ok(format!("Some({})", text(value)?)),
         (Field::Texts | Field::MaybeTexts, Some(value)) => list(value, &text),
         (Field::Variant(of), Some(value)) => {

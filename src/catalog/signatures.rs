@@ -196,6 +196,8 @@ pub struct Signature {
     pub says: &'static str,
     /// What it means.
     pub meaning: &'static str,
+    /// Whether its line tells little without those beside it.
+    pub around: bool,
     /// What may be behind it, the likely first.
     pub causes: &'static [Cause],
     /// Ids of the signatures that follow from it.

@@ -4,9 +4,9 @@ use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
 use super::Read;
 use super::clean::Cleaner;
-use super::keep::Keeper;
+use super::keep::{Around, Keeper};
 use super::known::Known;
-use super::lines::{Partial, Tail, Taking, whole};
+use super::lines::{Partial, Tail, Taking, shown, whole};
 use crate::diagnose::literals::Literals;
 
 /// Sizes in bytes.
@@ -26,6 +26,9 @@ pub const LIMITS: Limits = Limits { block: 1 << 20, text: 4096, before: 1024 };
 /// Lines kept at the start of a stream, and after a line that starts a block.
 const HEAD: usize = 40;
 const AFTER: usize = 60;
+
+/// Lines kept beside a found one, before it and after it.
+const BESIDE: usize = 4;
 
 /// So many blocks of lines may be open at once.
 const OPEN: usize = 64;
@@ -52,6 +55,8 @@ pub struct Blocks {
     partial: Partial,
     /// Whether there is such a line.
     unended: bool,
+    /// Whether the stream has ended: the last line is whole.
+    ended: bool,
     cleaner: Cleaner,
     keeper: Keeper,
     known: Known,
@@ -74,6 +79,7 @@ impl Blocks {
             number: 1,
             partial: Partial::default(),
             unended: false,
+            ended: false,
             cleaner: Cleaner::default(),
             keeper: Keeper::default(),
             known: Known::default(),
@@ -126,6 +132,7 @@ impl Blocks {
 
     /// The stream has ended: what was found in it.
     pub fn end(mut self) -> Read {
+        self.ended = true;
         self.search(true);
         self.read.lines = self.number - 1;
         if self.unended {
@@ -313,10 +320,40 @@ impl Blocks {
         }
         let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
         let owner = self.keeper.add(number, bytes, line, seen.kinds(bytes));
+        if self.keeper.has_much_room() {
+            self.keeper.around(owner, self.around(start, next));
+        }
         if opens {
             let at = next.unwrap_or(0);
             self.taking.push(Taking { owner, wanted: AFTER, lines: Vec::new(), at, inside: next.is_none() });
         }
+    }
+
+    /// The lines beside a text that starts at a place, as far as the block has them whole.
+    fn around(&self, start: usize, next: Option<usize>) -> Around {
+        let mut first = memrchr(b'\n', &self.block[..start]).map_or(0, |at| at + 1);
+        let mut before = Vec::new();
+        while before.len() < BESIDE && first > 0 {
+            let end = first - 1;
+            first = memrchr(b'\n', &self.block[..end]).map_or(0, |at| at + 1);
+            if first == 0 && self.cut {
+                break;
+            }
+            before.push(shown(&self.block[first..end]));
+        }
+        before.reverse();
+        let mut rest = &self.block[next.unwrap_or(self.length)..self.length];
+        let mut after = Vec::new();
+        while after.len() < BESIDE && !rest.is_empty() {
+            let end = match memchr::memchr(b'\n', rest) {
+                Some(end) => end,
+                None if self.ended => rest.len(),
+                None => break,
+            };
+            after.push(shown(&rest[..end]));
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        Around { before, next: after }
     }
 }
 

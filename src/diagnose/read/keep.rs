@@ -49,11 +49,21 @@ struct Kept {
     number: u64,
     text: Vec<u8>,
     line: Arc<Line>,
+    around: Around,
     after: Vec<String>,
     /// How many kinds want it.
     wanted: usize,
     /// About how much memory it takes, in bytes, with what its signatures will say of it.
     size: usize,
+}
+
+/// Lines beside one that is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// Those before it.
+    pub before: Vec<String>,
+    /// Those after it.
+    pub next: Vec<String>,
 }
 
 /// What is kept of one source.
@@ -86,8 +96,15 @@ impl Keeper {
         let full = self.bytes > ENOUGH;
         let wanted = kinds.len();
         let size = 2 * text.len() + 256 * (1 + wanted);
-        let kept =
-            Kept { number, text: text.to_vec(), line: Arc::clone(line), after: Vec::new(), wanted, size };
+        let kept = Kept {
+            number,
+            text: text.to_vec(),
+            line: Arc::clone(line),
+            around: Around::default(),
+            after: Vec::new(),
+            wanted,
+            size,
+        };
         self.bytes += size;
         self.kept.insert(place, kept);
         let mut signatures = line.signatures();
@@ -150,6 +167,17 @@ impl Keeper {
         last
     }
 
+    /// The lines beside the one at a place, if that is still kept.
+    pub fn around(&mut self, place: u64, around: Around) {
+        if let Some(kept) = self.kept.get_mut(&place) {
+            let lines = around.before.iter().chain(&around.next);
+            let size = lines.map(|line| line.len() + 24).sum::<usize>();
+            self.bytes += size;
+            kept.size += size;
+            kept.around = around;
+        }
+    }
+
     /// The lines that follow the one at a place, if that is still kept.
     pub fn after(&mut self, place: u64, lines: Vec<String>) {
         if let Some(kept) = self.kept.get_mut(&place) {
@@ -158,6 +186,11 @@ impl Keeper {
             kept.size += size;
             kept.after = lines;
         }
+    }
+
+    /// Whether there is so much room that lines beside others are kept too.
+    pub fn has_much_room(&self) -> bool {
+        self.bytes <= ENOUGH / 2
     }
 
     /// Whether lines after another one still fit.
@@ -177,7 +210,8 @@ impl Keeper {
                 Some(hits) => hits.clone(),
                 None => hits.entry(text.clone()).or_insert(kept.line.hits(&text)).clone(),
             };
-            Found { number: kept.number, text, hits, error_like, after: kept.after }
+            let Around { before, next } = kept.around;
+            Found { number: kept.number, text, hits, error_like, before, next, after: kept.after }
         };
         let mut kept: Vec<(u64, Kept)> = self.kept.into_iter().collect();
         kept.sort_unstable_by_key(|(place, kept)| (kept.number, *place));

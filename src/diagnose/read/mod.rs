@@ -64,6 +64,10 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature matches it.
     pub error_like: bool,
+    /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where much had been found before.
+    pub before: Vec<String>,
+    /// Up to 4 lines after it, likewise.
+    pub next: Vec<String>,
     /// Up to 60 lines that follow, where this one starts a block: a traceback, elastic's table of errors.
     pub after: Vec<String>,
 }

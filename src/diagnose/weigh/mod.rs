@@ -5,6 +5,7 @@
 //! without one, an exception that the program raised of its own; then the signal that ended a rank; then the rank that was silent or
 //! elsewhere while the others waited; and only then what a line is known to be a symptom of, as a candidate and never as the cause.
 
+mod around;
 mod choose;
 pub mod looked;
 pub mod overcome;
@@ -72,6 +73,8 @@ pub struct Cause {
     pub meaning: String,
     /// The lines that it rests on, the most telling first.
     pub evidence: Vec<Evidence>,
+    /// What the log says around the first of them, where that line alone tells little.
+    pub around: Vec<Evidence>,
     /// What may be behind it, what tells these apart, and what to do.
     pub choices: &'static [Choice],
     /// What the checks that the choices point to said of the machine.
@@ -106,6 +109,8 @@ pub struct Diagnosis {
     pub unmatched_errors: Vec<Evidence>,
     /// Lines that only look like errors.
     pub suspicious: Vec<Evidence>,
+    /// Where nothing failed that is known: the last lines of the sources, if these are few.
+    pub last: Vec<Evidence>,
     /// Ranks that said nothing while others failed.
     pub silent: Vec<u32>,
     /// What happened, in order.
@@ -134,6 +139,11 @@ pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
     let chosen = choose::causes(&story);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
     let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&story, &names)).collect();
+    if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
+        && (cause.confidence == Confidence::Candidate || one.needs_more())
+    {
+        cause.around = around::around(reads, &cause.evidence);
+    }
     if let Some(facts) = facts {
         causes.iter_mut().for_each(|cause| cause.looked = looked::look(cause.choices, facts));
         looked::order(&mut causes);
@@ -144,6 +154,7 @@ pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
     Diagnosis {
         // Only where others waited is silence telling.
         silent: if failed && !waited.is_empty() { ranks::silent(&story, &waited) } else { Vec::new() },
+        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { around::last(reads) },
         causes,
         unmatched_errors,
         suspicious,

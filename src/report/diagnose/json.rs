@@ -23,6 +23,8 @@ pub struct DiagnoseReport {
     pub unmatched_errors: Vec<Line>,
     /// Lines that look like errors and need not be.
     pub suspicious: Vec<Line>,
+    /// Where nothing failed that is known: the last lines of the sources, if these are few.
+    pub last: Vec<Line>,
     /// Ranks that said nothing while others failed.
     pub silent_ranks: Vec<u32>,
     /// What happened, in order.
@@ -52,6 +54,8 @@ pub struct CauseEntry {
     pub whose: Option<String>,
     /// The lines that it rests on, the most telling first.
     pub evidence: Vec<Line>,
+    /// What the log says around the first of them, where that line alone tells little.
+    pub around: Vec<Line>,
     /// What to do against the likeliest of what may be behind it.
     pub fix: String,
     /// What may be behind it.
@@ -122,6 +126,7 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
         causes: diagnosis.causes.iter().map(cause).collect(),
         unmatched_errors: diagnosis.unmatched_errors.iter().map(line).collect(),
         suspicious: diagnosis.suspicious.iter().map(line).collect(),
+        last: diagnosis.last.iter().map(line).collect(),
         silent_ranks: diagnosis.silent.clone(),
         timeline: diagnosis.timeline.iter().map(moment).collect(),
         remarks: diagnosis.remarks.clone(),
@@ -150,6 +155,7 @@ fn cause(one: &weigh::Cause) -> CauseEntry {
         confidence: one.confidence,
         whose: one.whose.clone(),
         evidence: one.evidence.iter().map(line).collect(),
+        around: one.around.iter().map(line).collect(),
         fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
         choices: one.choices.iter().map(choice).collect(),
         looked: one.looked.iter().map(looked).collect(),

@@ -21,6 +21,7 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
         let _ = writeln!(text, "Ranks that said nothing of a failure: {}\n", ranks.join(", "));
     }
     block(&mut text, "## Errors that nothing explains", &diagnosis.unmatched_errors);
+    block(&mut text, "## The log ends with", &diagnosis.last);
     if timeline {
         text.push_str("## Timeline\n\n| seconds | whose | what | first line |\n|---|---|---|---|\n");
         for moment in &diagnosis.timeline {
@@ -54,6 +55,9 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
 fn one(text: &mut String, place: usize, cause: &Cause) {
     let _ = writeln!(text, "## {}: `{}`\n\n{}\n", title(place, cause), cause.id, escape(&sentences(cause)));
     block(text, "", &cause.evidence);
+    if place == 0 {
+        block(text, "The log around it:", &cause.around);
+    }
     for looked in &cause.looked {
         let _ = writeln!(text, "- `{}`: {:?}: {}", looked.check, looked.outcome, escape(&looked.says));
     }

@@ -46,6 +46,10 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     if layout.verbose || !diagnosis.failed() {
         lines(&mut text, "Lines that only look like errors:", &diagnosis.suspicious, layout);
     }
+    if !diagnosis.last.is_empty() {
+        text.push_str("\nThe log ends with:\n");
+        diagnosis.last.iter().for_each(|line| evidence(&mut text, line, layout));
+    }
     if timeline {
         moments(&mut text, diagnosis, layout);
     } else {
@@ -73,6 +77,10 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
     paragraph(text, &sentences(cause), "  ", layout);
     text.push('\n');
     cause.evidence.iter().for_each(|line| evidence(text, line, layout));
+    if !cause.around.is_empty() {
+        text.push_str("\n  The log around it:\n");
+        cause.around.iter().for_each(|line| evidence(text, line, layout));
+    }
     for looked in &cause.looked {
         let word = match looked.outcome {
             Outcome::Confirmed => "confirmed",

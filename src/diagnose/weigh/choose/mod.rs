@@ -83,6 +83,11 @@ impl Chosen {
         }
     }
 
+    /// Whether the line that it rests on tells little without those beside it.
+    pub fn needs_more(&self) -> bool {
+        self.signature.around
+    }
+
     /// As it is told.
     pub fn cause(&self, story: &Story, names: &[&str]) -> Cause {
         let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
@@ -102,6 +107,7 @@ impl Chosen {
             says: self.says.clone(),
             meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.to_owned()),
             evidence: lines,
+            around: Vec::new(),
             choices: self.signature.causes,
             looked: Vec::new(),
         }
