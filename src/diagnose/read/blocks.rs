@@ -319,8 +319,8 @@ impl Blocks {
             Some(_) => line.signatures().for_each(|one| self.keeper.count(Some(one), number, None)),
         }
         let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
-        let owner = self.keeper.add(number, bytes, line, seen.kinds(bytes));
-        if self.keeper.has_much_room() {
+        let (owner, beside) = self.keeper.add(number, bytes, line, seen.kinds(bytes));
+        if beside {
             self.keeper.around(owner, self.around(start, next));
         }
         if opens {

@@ -13,6 +13,9 @@ use crate::diagnose::scan::{self, Hit, Line};
 const FIRST: usize = 32;
 const LAST: usize = 4;
 
+/// Of so many first ones the lines beside them are kept too.
+const BESIDE: usize = 2;
+
 /// The same of lines that only look like an error, where lines are alike that differ in digits alone.
 const FIRST_ALIKE: usize = 8;
 const LAST_ALIKE: usize = 2;
@@ -85,15 +88,17 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which lines after it can be added.
-    pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> u64 {
+    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which lines after it can be added, and
+    /// whether those beside it are to be added too: they are taken of the first lines of a kind alone, as long as there is much room.
+    pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> (u64, bool) {
         let place = self.next;
         self.next += 1;
         let (first, last, most) = match line.is_known() {
             true => (FIRST, LAST, KINDS),
             false => (FIRST_ALIKE, LAST_ALIKE, SHAPES),
         };
-        let full = self.bytes > ENOUGH;
+        let (full, much_room) = (self.bytes > ENOUGH, self.bytes <= ENOUGH / 2);
+        let mut is_new = false;
         let wanted = kinds.len();
         let size = 2 * text.len() + 256 * (1 + wanted);
         let kept = Kept {
@@ -113,6 +118,7 @@ impl Keeper {
             let kind = self.kinds.entry(kind).or_default();
             if kind.first < first && !full {
                 kind.first += 1;
+                is_new |= kind.first <= BESIDE;
                 continue;
             }
             kind.last.push_back(place);
@@ -122,7 +128,7 @@ impl Keeper {
                 self.release(oldest);
             }
         }
-        place
+        (place, is_new && much_room)
     }
 
     /// Whether there were so many lines of a signature (or of lines without one) that more of them are only counted.
@@ -186,11 +192,6 @@ impl Keeper {
             kept.size += size;
             kept.after = lines;
         }
-    }
-
-    /// Whether there is so much room that lines beside others are kept too.
-    pub fn has_much_room(&self) -> bool {
-        self.bytes <= ENOUGH / 2
     }
 
     /// Whether lines after another one still fit.
