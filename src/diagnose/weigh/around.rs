@@ -30,7 +30,8 @@ pub fn around(reads: &[Read], told: &[Evidence]) -> Vec<Evidence> {
             && !of_other(text)
             && !told.iter().any(|line| line.file == first.file && line.line == *number)
     };
-    let before = numbered(&start.before, start.number - start.before.len() as u64).filter(tells);
+    let before =
+        numbered(&start.before, start.number.saturating_sub(start.before.len() as u64)).filter(tells);
     let rest = match (block, exact) {
         (Some(block), _) => numbered(&block.after, block.number + 1),
         (None, Some(exact)) => numbered(&exact.next, exact.number + 1),
@@ -44,7 +45,7 @@ pub fn around(reads: &[Read], told: &[Evidence]) -> Vec<Evidence> {
 const SOURCES: usize = 3;
 const LAST: usize = 5;
 
-/// The last lines of the sources that are not empty; none of many sources.
+/// The last lines of the sources that are not empty; none of many sources, and none of what is no text.
 pub fn last(reads: &[Read]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
@@ -58,7 +59,8 @@ pub fn last(reads: &[Read]) -> Vec<Evidence> {
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };
-    reads.iter().enumerate().flat_map(of).collect()
+    let text = |(_, read): &(usize, &Read)| !read.remarks.iter().any(|remark| remark.starts_with("binary"));
+    reads.iter().enumerate().filter(text).flat_map(of).collect()
 }
 
 fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)> {
@@ -67,6 +69,7 @@ fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)
 
 #[cfg(test)]
 mod tests {
+    use crate::diagnose::read::{self, Read};
     use crate::diagnose::weigh::text;
 
     fn around(log: &str) -> Vec<(u64, String)> {
@@ -109,6 +112,11 @@ bye
         assert!(last("").is_empty());
         assert!(last("OSError: [Errno 28] No space left on device\n").is_empty());
         assert!(last("Error: it does not\n").is_empty());
+        let binary = Read {
+            remarks: vec!["binary: only what is text in it was read".into()],
+            ..read::text("a", "b\n")
+        };
+        assert!(super::last(&[binary]).is_empty());
     }
 
     #[test]
