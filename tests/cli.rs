@@ -459,6 +459,30 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
 }
 
 #[test]
+fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_nothing_is_known() {
+    // It tells the value that is a text, in the line before the traceback alone.
+    let log = "tests/logs/failures/h18-da12-config.log";
+    let config = "'optim': {'lr': '3e-4'";
+    for format in ["text", "markdown"] {
+        let said = text(&envdoc(&["diagnose", log, "--format", format]).stdout);
+        assert!(
+            said.split_once("The log around it:").is_some_and(|(_, rest)| rest.contains(config)),
+            "{said}"
+        );
+    }
+    let report = json(&envdoc(&["diagnose", log, "--format", "json"]));
+    assert!(report["causes"][0]["around"].to_string().contains(config), "{report}");
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = folder.path().join("quiet.log");
+    std::fs::write(&quiet, "step 1\nall done\n").unwrap();
+    let said = text(&envdoc(&["diagnose", &quiet.to_string_lossy()]).stdout);
+    assert!(
+        said.split_once("The log ends with:").is_some_and(|(_, rest)| rest.contains("all done")),
+        "{said}"
+    );
+}
+
+#[test]
 fn diagnose_follows_what_another_program_writes() {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::process::Stdio;

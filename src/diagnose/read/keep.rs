@@ -13,12 +13,12 @@ use crate::diagnose::scan::{self, Hit, Line};
 const FIRST: usize = 32;
 const LAST: usize = 4;
 
-/// Of so many first ones the lines beside them are kept too.
-const BESIDE: usize = 2;
-
 /// The same of lines that only look like an error, where lines are alike that differ in digits alone.
 const FIRST_ALIKE: usize = 8;
 const LAST_ALIKE: usize = 2;
+
+/// Of so many first ones of a kind the lines beside them are kept too.
+const BESIDE: usize = 2;
 
 /// A signature may have so many different captures before the rest counts as one kind; lines without a signature so many shapes.
 const KINDS: usize = 64;

@@ -8,9 +8,8 @@ use crate::diagnose::read::{Found, Read};
 const LINES: usize = 4;
 
 /// The lines around the first evidence of a cause, in order and without the evidence.
-pub fn around(reads: &[Read], told: &[Evidence]) -> Vec<Evidence> {
+pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
     let Some(first) = told.first() else { return Vec::new() };
-    let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
     let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
     let found = &reads[read].found;
     let exact = found.iter().find(|found| found.number == first.line);
@@ -38,7 +37,7 @@ pub fn around(reads: &[Read], told: &[Evidence]) -> Vec<Evidence> {
         (None, None) => return Vec::new(),
     };
     let next = rest.filter(|(number, _)| *number > first.line).take(LINES).filter(tells);
-    before.chain(next).map(|(number, text)| evidence(&names, read, number, text)).collect()
+    before.chain(next).map(|(number, text)| evidence(names, read, number, text)).collect()
 }
 
 /// Of so many sources at most, so many last lines are told.
@@ -46,16 +45,15 @@ const SOURCES: usize = 3;
 const LAST: usize = 5;
 
 /// The last lines of the sources that are not empty; none of many sources, and none of what is no text.
-pub fn last(reads: &[Read]) -> Vec<Evidence> {
+pub fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
     }
-    let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
     let of = |(place, read): (usize, &Read)| {
         let first = read.lines + 1 - (read.tail.len() as u64).min(read.lines);
         let mut lines: Vec<Evidence> = numbered(&read.tail, first)
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(number, text)| evidence(&names, place, number, text))
+            .map(|(number, text)| evidence(names, place, number, text))
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };
@@ -116,7 +114,7 @@ bye
             remarks: vec!["binary: only what is text in it was read".into()],
             ..read::text("a", "b\n")
         };
-        assert!(super::last(&[binary]).is_empty());
+        assert!(super::last(&[binary], &["a"]).is_empty());
     }
 
     #[test]

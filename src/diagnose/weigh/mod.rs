@@ -142,7 +142,7 @@ pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
     if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
         && (cause.confidence == Confidence::Candidate || one.needs_more())
     {
-        cause.around = around::around(reads, &cause.evidence);
+        cause.around = around::around(reads, &names, &cause.evidence);
     }
     if let Some(facts) = facts {
         causes.iter_mut().for_each(|cause| cause.looked = looked::look(cause.choices, facts));
@@ -154,7 +154,7 @@ pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
     Diagnosis {
         // Only where others waited is silence telling.
         silent: if failed && !waited.is_empty() { ranks::silent(&story, &waited) } else { Vec::new() },
-        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { around::last(reads) },
+        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { around::last(reads, &names) },
         causes,
         unmatched_errors,
         suspicious,

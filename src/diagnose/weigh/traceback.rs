@@ -17,10 +17,10 @@ pub struct Raised {
     pub began: u64,
     /// The line with the exception.
     pub number: u64,
-    /// The last line that is of it: that one, or where it stands twice, its second.
-    pub last: u64,
     /// That line.
     pub text: String,
+    /// The number of the last line that is of it: that one, or where it stands twice, its second.
+    pub last: u64,
     /// Who raised it.
     pub origin: Origin,
     /// `ValueError`, `torch.OutOfMemoryError`.
