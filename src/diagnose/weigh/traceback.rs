@@ -183,11 +183,8 @@ pub fn raised(
     for line in &found.after {
         number += 1;
         let (by, rest) = from(line);
-        // Lines of other ranks stand between.
-        if by.rank != origin.rank || (by.node.is_some() && origin.node.is_some() && by.node != origin.node) {
-            continue;
-        }
-        if number == found.number + 1 && *line == found.text {
+        // Lines of other ranks stand between; in a log that has every line twice, its first again.
+        if !raised.beside(&by) || (number == found.number + 1 && *line == found.text) {
             continue;
         }
         let trimmed = rest.trim();
