@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use envdoc::image::plan::plan;
-use envdoc::image::request::ImageRequest;
-use envdoc::render;
-use envdoc::resolve::answer::Answer;
-use envdoc::resolve::request::Request;
-use envdoc::resolve::{parse, resolve, world::World};
+use image::plan::plan;
+use image::render;
+use image::request::ImageRequest;
+use resolve::answer::Answer;
+use resolve::request::Request;
+use resolve::{parse, resolve, world::World};
 
 const TIMES: u32 = 1000;
 

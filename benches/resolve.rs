@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use envdoc::resolve::request::{Request, Want, Wish};
-use envdoc::resolve::{resolve, search, world::World};
+use resolve::request::{Request, Want, Wish};
+use resolve::{resolve, search, world::World};
 
 fn request(number: usize) -> Request {
     let pick = |list: &[&'static str], place: usize| list[number / place % list.len()];
@@ -42,7 +42,7 @@ fn main() {
     let start = Instant::now();
     let found = (0..10_000)
         .filter(|number| {
-            matches!(resolve(World::get(), &request(*number)), envdoc::resolve::answer::Answer::Found(_))
+            matches!(resolve(World::get(), &request(*number)), resolve::answer::Answer::Found(_))
         })
         .count();
     let all = start.elapsed();

@@ -1,10 +1,9 @@
 //! The envdoc program: parse, run, print the error with its hints, choose the exit code.
 
+use diagnostic::terminal;
 use std::process::ExitCode;
 
 use envdoc::cli::Cli;
-use envdoc::host;
-use envdoc::report::screen;
 
 fn main() -> ExitCode {
     let result = Cli::of_this_program().run();
@@ -12,7 +11,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            screen::error(&error);
+            terminal::error(&error);
             ExitCode::from(error.kind.exit_code())
         }
     }

@@ -79,7 +79,7 @@ section "Formatting"
 cargo fmt --check || fail "cargo fmt --check: run cargo fmt"
 
 section "Clippy"
-cargo clippy --locked --all-targets -- -D warnings || fail "cargo clippy --all-targets -- -D warnings"
+cargo clippy --locked --workspace --all-targets -- -D warnings || fail "cargo clippy --all-targets -- -D warnings"
 
 section "Shell scripts"
 mapfile -t scripts < <(find tests .ci -type f \( -name '*.sh' -o -path '.ci/run' \) | sort)
@@ -129,7 +129,7 @@ fi
 section "Unit and integration tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-cargo test --locked --no-fail-fast 2>&1 | tee "$log"
+cargo test --locked --workspace --no-fail-fast 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 read -r good bad ignored < <(awk '/^test result: / {
     for (i = 2; i <= NF; i++) { if ($i == "passed;") p += $(i-1); if ($i == "failed;") f += $(i-1); if ($i == "ignored;") s += $(i-1) }

@@ -1,20 +1,23 @@
 //! `envdoc check`.
 
+use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::ValueEnum;
-
 use super::fail_on::FailOn;
-use crate::checks::{self, CHECKS, Check, CheckResult, Group};
-use crate::engine::live;
-use crate::error::{Error, Kind};
-use crate::facts::live::Live;
-use crate::facts::{self, Expected, Fact, Facts, gather};
-use crate::host::snapshot::Snapshot;
-use crate::report::text::Layout;
-use crate::report::{self, Summary, screen};
+use super::format::Format;
+use checks::report;
+use checks::{self, CHECKS, Check, CheckResult, Group};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::render::json;
+use diagnostic::report::Summary;
+use diagnostic::terminal;
+use docker::live;
+use facts::live::{Live, NotTried};
+use facts::{self, Expected, Fact, Facts, gather};
+use host::snapshot::Snapshot;
 
 /// Look at this machine and say what is wrong with it.
 ///
@@ -73,20 +76,6 @@ pub struct Args {
 /// The longest one step of `--live` may take; generous, because a machine without persistence mode initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For machines; stable keys, schema in docs/schemas/check.json.
-    Json,
-    /// JUnit XML for CI systems.
-    Junit,
-    /// GitHub Actions annotations.
-    Github,
-    /// For an issue or a wiki.
-    Markdown,
-}
-
 impl Args {
     /// Gathers, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
@@ -96,8 +85,8 @@ impl Args {
             facts.live = self.look_inside(&facts)?;
         }
         let results = checks::judge(&chosen, &facts);
-        screen::print(&self.report(&facts, &results)?)?;
-        Ok(self.fail_on.exit_code(&Summary::of(&results), self.strict))
+        terminal::print(&self.report(&facts, &results)?)?;
+        Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
     }
 
     fn facts(&self, expected: Expected) -> Result<Facts, Error> {
@@ -109,7 +98,7 @@ impl Args {
 
     fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
         if let Fact::Unknown(why) = &facts.docker.info {
-            return Ok(Fact::Unknown(format!("no container was started: the engine cannot be asked: {why}")));
+            return Ok(Fact::unknown(format!("no container was started: the engine cannot be asked: {why}")));
         }
         let Fact::Known(endpoint) = facts.docker.endpoint.as_ref() else {
             return Ok(Fact::Unknown("no container was started: there is no engine here".into()));
@@ -122,9 +111,9 @@ impl Args {
             step: LIVE_STEP,
         };
         super::LOOKING_INSIDE.store(true, Ordering::SeqCst);
-        screen::note("starting a container to look from inside (--live) ...");
+        terminal::note("starting a container to look from inside (--live) ...");
         match live::look(&request) {
-            Err(live::NotTried::Interrupted) => {
+            Err(NotTried::Interrupted) => {
                 Err(Error::new(Kind::Interrupted, "interrupted; the container was removed"))
             }
             answer => Ok(facts::live::of(answer, gpus)),
@@ -132,18 +121,12 @@ impl Args {
     }
 
     fn report(&self, facts: &Facts, results: &[CheckResult]) -> Result<String, Error> {
-        let machine = report::machine::lines(facts);
-        match self.format {
-            Format::Text => {
-                let layout =
-                    Layout { root: facts.system.uid == Fact::Known(0), ..Layout::of_screen(self.verbose) };
-                Ok(report::text::report(&machine, results, layout))
-            }
-            Format::Json => report::json::text(&report::json::report(results)),
-            Format::Junit => report::junit::report(results),
-            Format::Github => Ok(report::github::report(results)),
-            Format::Markdown => Ok(report::markdown::report(&machine, results)),
-        }
+        let whole = || report::report(facts, results);
+        let text = || {
+            let root = facts.system.uid == Fact::Known(0);
+            diagnostic::render::text::report(&whole(), Layout { root, ..Layout::of_screen(self.verbose) })
+        };
+        self.format.write(whole, text, || json::text(&report::json::report(facts, results)))
     }
 }
 
@@ -164,7 +147,7 @@ fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Check>, Err
         if !name.is_empty() && !CHECKS.iter().any(|check| names(name, check)) {
             let known = CHECKS.iter().map(|check| check.id).chain(Group::ALL.iter().map(|group| group.id()));
             let error = Error::new(Kind::Usage, format!("{option}: there is no check or group {name:?}"));
-            let error = match super::nearest(name, known) {
+            let error = match nearest(name, known) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
             };

@@ -2,8 +2,10 @@
 
 use clap::ValueEnum;
 
-use crate::error::Error;
-use crate::report::{explain, json, screen};
+use crate::cli::explain::text as explain;
+use diagnostic::error::Error;
+use diagnostic::render::json;
+use diagnostic::terminal;
 
 /// List every check.
 #[derive(Debug, clap::Args)]
@@ -25,9 +27,9 @@ impl Args {
     /// Prints the list.
     pub fn run(self) -> Result<u8, Error> {
         let text = match self.format {
-            Format::Text => explain::list(screen::width()),
+            Format::Text => explain::list(terminal::width()),
             Format::Json => json::text(&explain::data())?,
         };
-        screen::print(&text).map(|()| 0)
+        terminal::print(&text).map(|()| 0)
     }
 }

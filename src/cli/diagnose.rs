@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::logs::{Elsewhere, Followed, follow};
-use crate::diagnose::read::{self, Read, Source};
-use crate::diagnose::weigh::{self, Diagnosis};
-use crate::error::{Error, Kind};
-use crate::facts::{Expected, Facts, gather};
-use crate::host::snapshot::Snapshot;
-use crate::report::diagnose::{json, markdown, text};
-use crate::report::text::Layout;
-use crate::report::{self, screen};
+use diagnose::read::{self, Read, Source};
+use diagnose::report::{json, markdown, text};
+use diagnose::weigh::{self, Diagnosis};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::terminal;
+use facts::{Expected, Facts, gather};
+use host::snapshot::Snapshot;
 
 /// Read logs of a job that failed and say what failed first, on which rank and node, what it means, and what to type.
 ///
@@ -82,10 +82,10 @@ impl Args {
         let diagnosis = weigh::weigh(&reads, facts.as_ref());
         let text = match self.format {
             Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
-            Format::Json => report::json::text(&json::report(&diagnosis))?,
+            Format::Json => diagnostic::render::json::text(&json::report(&diagnosis))?,
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
         };
-        screen::print(&text)?;
+        terminal::print(&text)?;
         if !diagnosis.failed() {
             seen(&reads)?;
         }
@@ -105,7 +105,7 @@ impl Args {
         };
         let facts = self.facts()?;
         let tell = |diagnosis: &Diagnosis| {
-            screen::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
+            terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
         let mut told = Vec::new();
         let (mut last, mut lines) = (None, 0);

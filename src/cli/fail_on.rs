@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::report::Summary;
+use diagnostic::report::Summary;
 
 /// The least severe finding that does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,8 +5,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::image::host_mirrors::Found;
-use crate::image::request::ImageRequest;
+use ::image::host_mirrors::Found;
+use ::image::request::ImageRequest;
 
 /// pip's variables, then uv's, from the one that wins down.
 const VARIABLES: [&str; 7] = [

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::locking::Kept;
 use super::wishes::{Asked, Wishes};
-use crate::error::{Error, Kind};
-use crate::image::plan::{self, Plan};
-use crate::image::request::{Compile, Copy, ImageRequest, PythonFrom};
-use crate::report::text::Layout;
-use crate::report::{self, file};
-use crate::resolve;
-use crate::resolve::answer::{Answer, Resolution, Warning};
-use crate::resolve::lock::{Lock, LockError};
-use crate::resolve::parse::{self, Understood};
-use crate::resolve::request::{Request, Want};
-use crate::resolve::world::World;
+use ::image::plan::{self, Plan};
+use ::image::request::{Compile, Copy, ImageRequest, PythonFrom};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use host::file;
+use resolve;
+use resolve::answer::{Answer, Resolution, Warning};
+use resolve::lock::{Lock, LockError};
+use resolve::parse::{self, Understood};
+use resolve::request::{Request, Want};
+use resolve::world::World;
 
 /// What the image must be.
 #[derive(Debug, Clone, clap::Args)]
@@ -407,7 +407,7 @@ fn on_other_architectures(
 
 /// Why there is no stack, as `envdoc resolve` says it.
 fn no_stack(request: &Request, answer: &Answer, warnings: &[Warning], notes: &[String]) -> String {
-    let report = report::resolve::Report { wishes: &request.wishes, answer, warnings, notes };
+    let report = resolve::report::Report { wishes: &request.wishes, answer, warnings, notes };
     let layout = Layout::of_screen(false);
-    report::resolve::text::report(&report, layout)
+    resolve::report::text::report(&report, layout)
 }

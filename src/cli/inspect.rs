@@ -3,22 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-
+use super::format::Format;
 use super::registry;
-use crate::catalog::images::{self, Existence};
-use crate::engine::client;
-use crate::engine::remote_image::{self, Missing, Question};
-use crate::error::{Error, Kind};
-use crate::facts::{Expected, Facts, gather};
-use crate::host::live::Live;
-use crate::host::snapshot::Snapshot;
-use crate::host::{Host, Reading};
-use crate::inspect::image::{self, Image, processor};
-use crate::inspect::{Reference, judge};
-use crate::report::inspect::{self as report, Machine};
-use crate::report::text::Layout;
-use crate::report::{json, screen};
+use ::image::inspect::image::{self, Image, processor};
+use ::image::inspect::remote::{self, Missing, Question};
+use ::image::inspect::report::{self as report, Machine};
+use ::image::inspect::{Reference, judge};
+use catalog::images::{self, Existence};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::render::json;
+use diagnostic::terminal;
+use docker::client;
+use docker::road::Roads;
+use facts::{Expected, Facts, gather};
+use host::live::Live;
+use host::snapshot::Snapshot;
+use host::{Host, MissingKind, Reading};
+use std::sync::Arc;
 
 /// Tell what an image is, without pulling it, and whether it runs on a machine.
 ///
@@ -76,14 +78,6 @@ pub struct Args {
     verbose: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For machines; stable keys, schema in docs/schemas/inspect.json.
-    Json,
-}
-
 impl Args {
     /// Reads the image, judges it, reports.
     pub fn run(self) -> Result<u8, Error> {
@@ -92,7 +86,7 @@ impl Args {
         let image = match self.read(&reference, &machines)? {
             Ok(image) => image,
             Err(why) => {
-                screen::note(&why);
+                terminal::note(&why);
                 return Ok(1);
             }
         };
@@ -100,14 +94,10 @@ impl Args {
             .iter()
             .map(|(name, facts)| Machine { name: name.clone(), judged: judge(&image, facts) })
             .collect();
-        let text = match self.format {
-            Format::Json => json::text(&report::json(&image, &judged))?,
-            Format::Text => {
-                let layout = Layout::of_screen(self.verbose);
-                report::text(&image, &judged, layout)
-            }
-        };
-        screen::print(&text)?;
+        let text = || report::text(&image, &judged, Layout::of_screen(self.verbose));
+        let json = || json::text(&report::json(&image, &judged));
+        let text = self.format.write(|| report::report(&image, &judged), text, json)?;
+        terminal::print(&text)?;
         let summary = report::summary(&judged);
         Ok(match (summary.error, summary.unknown) {
             (1.., _) => 1,
@@ -142,7 +132,7 @@ impl Args {
             certificates: certificates.as_deref(),
             deadline: Instant::now() + self.timeout,
         };
-        match remote_image::read(&question) {
+        match remote::read(&question) {
             Ok(image) => Ok(Ok(image)),
             Err(Missing::NotThere(why)) => Ok(Err(why)),
             Err(Missing::Unknown(why)) => {
@@ -199,11 +189,11 @@ fn name(path: &Path) -> String {
 
 /// The image as the engine of this machine has it; `None` where there is no engine, or it does not have it.
 fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<Image>, Error> {
-    let host = Live::new(deadline);
+    let host = Live::new(deadline).with_engines(Arc::new(Roads::default()));
     let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
         Reading::Text(text) => text,
-        Reading::Failed(why) if !why.contains("HTTP status 404") && !why.contains(crate::engine::REFUSED) => {
-            screen::note(&format!("the engine was not asked: {why}"));
+        Reading::Failed(why) if !matches!(why.kind, MissingKind::Http(404) | MissingKind::Refused) => {
+            terminal::note(&format!("the engine was not asked: {why}"));
             return Ok(None);
         }
         _ => return Ok(None),

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::image::ImageArgs;
-use crate::error::{Error, Kind};
-use crate::host::{Reading, process};
-use crate::image::lock;
-use crate::image::plan::Plan;
-use crate::render;
-use crate::report::{file, json};
-use crate::resolve::install::torch_of_image;
-use crate::resolve::lock::{Lock, LockedPackage};
+use ::image::lock;
+use ::image::plan::Plan;
+use ::image::render;
+use diagnostic::error::{Error, Kind};
+use diagnostic::render::json;
+use host::file;
+use host::{Reading, process};
+use resolve::install::torch_of_image;
+use resolve::lock::{Lock, LockedPackage};
 
 /// How long uv may take to resolve.
 const DEADLINE: Duration = Duration::from_secs(600);

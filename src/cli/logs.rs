@@ -8,17 +8,17 @@ use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt, stream};
 
 use super::running::{interrupted, runtime};
-use crate::cluster::nodes::{self, Limits, Node, Place};
-use crate::cluster::plan::ClusterPlan;
-use crate::cluster::reach;
-use crate::diagnose::read::blocks::{Blocks, LIMITS};
-use crate::diagnose::read::{Read, container};
-use crate::engine::client;
-use crate::engine::docker::Engine;
-use crate::error::{Error, Kind};
-use crate::facts::{Fact, kernel_log};
-use crate::host::live::Live;
-use crate::host::snapshot::Snapshot;
+use ::cluster::nodes::{self, Limits, Node, Place};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::reach;
+use diagnose::read::blocks::{Blocks, LIMITS};
+use diagnose::read::{Read, container};
+use diagnostic::error::{Error, Kind};
+use docker::client;
+use docker::docker::Engine;
+use facts::{Fact, kernel_log};
+use host::live::Live;
+use host::snapshot::Snapshot;
 
 /// The kernel's log is there or not after so long.
 const KERNEL: Duration = Duration::from_secs(15);
@@ -135,7 +135,7 @@ fn there(log: Fact<String>) -> Result<String, String> {
     match log {
         Fact::Known(log) => Ok(log),
         Fact::Absent => Err("there is none".into()),
-        Fact::Unknown(why) => Err(why),
+        Fact::Unknown(why) => Err(why.detail),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use clap::ValueEnum;
 
-use crate::error::Error;
-use crate::report::{matrix, screen};
-use crate::resolve::parse::{self, Typed};
-use crate::resolve::request::Want;
-use crate::resolve::world::World;
+use diagnostic::error::Error;
+use diagnostic::terminal;
+use resolve::matrix;
+use resolve::parse::{self, Typed};
+use resolve::request::Want;
+use resolve::world::World;
 
 /// Show which CUDA builds every torch release has, for which Pythons and GPUs.
 #[derive(Debug, clap::Args)]
@@ -45,10 +46,10 @@ impl Args {
         });
         let matrix = matrix::Matrix::of(self.python.as_deref().map(str::trim), pythons.as_deref());
         let text = match self.format {
-            Format::Text => matrix::text::report(&matrix, screen::width()),
+            Format::Text => matrix::text::report(&matrix, terminal::width()),
             Format::Markdown => matrix::markdown::report(&matrix),
             Format::Html => matrix::html::report(&matrix),
         };
-        screen::print(&text).map(|()| 0)
+        terminal::print(&text).map(|()| 0)
     }
 }

@@ -6,8 +6,9 @@ mod check;
 mod checks;
 pub mod cluster;
 mod diagnose;
-mod explain;
+pub mod explain;
 mod fail_on;
+mod format;
 mod host_mirrors;
 pub mod image;
 mod inspect;
@@ -32,12 +33,13 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, Kind};
-use crate::facts::{Expected, Facts, gather};
-use crate::host;
-use crate::host::live::Live;
-use crate::host::record::Recorder;
-use crate::report::screen;
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::road::Roads;
+use facts::{Expected, Facts, gather};
+use host;
+use host::live::Live;
+use host::record::Recorder;
 
 /// Environment doctor and container image builder for GPU servers.
 ///
@@ -91,10 +93,10 @@ impl Cli {
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
         if let Some(dir) = catalog::directory() {
-            crate::catalog::cache::install(dir, screen::note);
+            ::catalog::cache::install(dir, terminal::note);
         }
         let Some(command) = self.command.filter(|_| !self.version) else {
-            return screen::print(&catalog::version(self.verbose)).map(|()| 0);
+            return terminal::print(&catalog::version(self.verbose)).map(|()| 0);
         };
         match command {
             Command::Check(args) => args.run(),
@@ -123,7 +125,7 @@ fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(R
     // not only as "too late".
     let early = deadline - timeout / 20;
     let host = match root {
-        None => Live::new(early),
+        None => Live::new(early).with_engines(Arc::new(Roads::default())),
         Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
             Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
                 .hint("--root wants a directory")
@@ -162,10 +164,4 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(duration) if !duration.is_zero() && seconds <= 3600.0 => Ok(duration),
         _ => Err("must be greater than 0 and at most 3600".into()),
     }
-}
-
-/// The nearest of some names to one that was typed wrong.
-fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let scored = names.map(|name| (strsim::jaro_winkler(typed, name), name));
-    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }

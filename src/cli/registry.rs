@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::engine::auth::Login;
-use crate::engine::client::{self, Client};
-use crate::engine::remote_image::{self, Missing, Question};
-use crate::error::{Error, Kind};
-use crate::inspect::Reference;
-use crate::report::file;
+use ::image::inspect::Reference;
+use ::image::inspect::remote::{self, Missing, Question};
+use diagnostic::error::{Error, Kind};
+use docker::auth::Login;
+use docker::client::{self, Client};
+use host::file;
 
 /// The longest that a registry may take to tell a digest.
 const ASKING: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
         certificates: certificates.as_deref(),
         deadline: Instant::now() + ASKING,
     };
-    remote_image::digest(&question).map_err(|missing| {
+    remote::digest(&question).map_err(|missing| {
         let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
         Error::new(Kind::Network, format!("--pin: the digest of {reference} is not known: {why}"))
             .hint("without --pin the image is taken by its tag; --base-digest names a digest that is known")

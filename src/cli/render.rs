@@ -6,11 +6,12 @@ use clap::ValueEnum;
 
 use super::image::{self, ImageArgs, Settled};
 use super::locking;
-use crate::error::{Error, Kind};
-use crate::image::plan::Plan;
-use crate::render::{self, Built, File, RENDERED_BY};
-use crate::report::{file, screen};
-use crate::resolve::lock::Lock;
+use ::image::plan::Plan;
+use ::image::render::{self, Built, File, RENDERED_BY};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use host::file;
+use resolve::lock::Lock;
 
 /// Write the files of an image without building it: a Dockerfile and what belongs to it.
 ///
@@ -82,22 +83,22 @@ impl Args {
         let (plan, notes) = match self.image.settle_on(None, self.what == What::Lock)? {
             Settled::Plan(plan, notes) => (plan, notes),
             Settled::None(report) => {
-                screen::note(report.trim_end());
+                terminal::note(report.trim_end());
                 return Ok(1);
             }
         };
         for note in &notes {
-            screen::note(note);
+            terminal::note(note);
         }
         for warning in &plan.warnings {
-            screen::note(&format!("warning: {}", warning.says));
+            terminal::note(&format!("warning: {}", warning.says));
         }
         if self.what == What::Lock {
             return self.lock(&plan);
         }
         let Some(output) = &self.output else {
             let text = self.texts(&plan, false)?.remove(0).text;
-            return screen::print(&text).map(|()| 0);
+            return terminal::print(&text).map(|()| 0);
         };
         let whole = file::is_directory(output);
         for one in self.texts(&plan, whole)? {
@@ -111,11 +112,11 @@ impl Args {
     fn lock(&self, plan: &Plan) -> Result<u8, Error> {
         let (text, note) = locking::text(plan, &plan.says)?;
         if let Some(note) = note {
-            screen::note(&format!("warning: {note}"));
+            terminal::note(&format!("warning: {note}"));
         }
         match self.output.clone().or_else(|| self.image.lock_path()) {
             Some(path) => self.write(&path, &text, |there| Lock::parse(there).is_ok()).map(|()| 0),
-            None => screen::print(&text).map(|()| 0),
+            None => terminal::print(&text).map(|()| 0),
         }
     }
 
@@ -133,7 +134,7 @@ impl Args {
         };
         match &self.output {
             Some(path) => self.write(path, &text, rendered).map(|()| 0),
-            None => screen::print(&text).map(|()| 0),
+            None => terminal::print(&text).map(|()| 0),
         }
     }
 
@@ -153,7 +154,7 @@ impl Args {
     fn write(&self, path: &Path, text: &str, ours: fn(&str) -> bool) -> Result<(), Error> {
         let there = file::read(path)?;
         if there.as_deref() == Some(text) {
-            screen::note(&format!("{} is up to date", path.display()));
+            terminal::note(&format!("{} is up to date", path.display()));
             return Ok(());
         }
         let own = there.as_deref().is_some_and(ours);
@@ -162,11 +163,11 @@ impl Args {
             return Err(Error::new(Kind::File, says).hint("use --force to replace it, or another --output"));
         }
         if self.dry_run {
-            screen::note(&format!("would write {}", path.display()));
+            terminal::note(&format!("would write {}", path.display()));
             return Ok(());
         }
         file::write(path, text, true)?;
-        screen::note(&format!("wrote {}", path.display()));
+        terminal::note(&format!("wrote {}", path.display()));
         Ok(())
     }
 }

@@ -1,20 +1,24 @@
 //! `envdoc resolve`.
 
+use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use super::wishes::{Asked, Wishes};
-use crate::error::{Error, Kind};
-use crate::report::resolve::Report;
-use crate::report::text::Layout;
-use crate::report::{self, explain, file, json, screen};
-use crate::resolve::answer::Answer;
-use crate::resolve::lock::{Lock, LockError};
-use crate::resolve::parse::{self, Typed};
-use crate::resolve::request::{Request, Wish};
-use crate::resolve::world::World;
-use crate::resolve::{self, exists};
+use crate::cli::explain::text as explain;
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::render::json;
+use diagnostic::terminal;
+use host::file;
+use resolve::answer::Answer;
+use resolve::lock::{Lock, LockError};
+use resolve::parse::{self, Typed};
+use resolve::report::Report;
+use resolve::request::{Request, Wish};
+use resolve::world::World;
+use resolve::{self, exists};
 
 /// Find versions of driver, CUDA, Python, torch and the packages around it that go together, and say why.
 ///
@@ -83,18 +87,18 @@ impl Args {
         let report = Report { wishes: &whole.wishes, answer: &answer, warnings: &warnings, notes: &notes };
         let Answer::Found(resolution) = &answer else {
             match self.format {
-                Format::Text | Format::Json => screen::print(&self.report(&report)?)?,
+                Format::Text | Format::Json => terminal::print(&self.report(&report)?)?,
                 // A file that others read gets no sentence.
-                Format::Requirements | Format::Toml => screen::note(self.text(&report).trim_end()),
+                Format::Requirements | Format::Toml => terminal::note(self.text(&report).trim_end()),
             }
             return Ok(1);
         };
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::of(&resolution.stack, &request.wishes))?;
             file::write(path, &text, self.force)?;
-            screen::note(&format!("the stack was written to {}", path.display()));
+            terminal::note(&format!("the stack was written to {}", path.display()));
         }
-        screen::print(&self.report(&report)?)?;
+        terminal::print(&self.report(&report)?)?;
         Ok(0)
     }
 
@@ -113,18 +117,18 @@ impl Args {
     fn report(&self, report: &Report) -> Result<String, Error> {
         match self.format {
             Format::Text => Ok(self.text(report)),
-            Format::Json => json::text(&report::resolve::json::report(report)),
+            Format::Json => json::text(&resolve::report::json::report(report)),
             Format::Requirements | Format::Toml => Ok(match (report.answer, self.format) {
                 (Answer::None(_), _) => String::new(),
-                (Answer::Found(found), Format::Toml) => report::resolve::project::file(report, &found.stack),
-                (Answer::Found(found), _) => report::resolve::requirements::file(report, &found.stack),
+                (Answer::Found(found), Format::Toml) => resolve::report::project::file(report, &found.stack),
+                (Answer::Found(found), _) => resolve::report::requirements::file(report, &found.stack),
             }),
         }
     }
 
     fn text(&self, report: &Report) -> String {
         let layout = Layout::of_screen(self.verbose);
-        report::resolve::text::report(report, layout)
+        resolve::report::text::report(report, layout)
     }
 }
 
@@ -137,12 +141,12 @@ fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
     };
     let Some(explanation) = exists::thing(world, &thing) else {
         let error = Error::new(Kind::Usage, format!("--why: nothing is known of {thing:?}"));
-        return Err(match super::nearest(&thing, exists::names(world)) {
+        return Err(match nearest(&thing, exists::names(world)) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error,
         });
     };
-    screen::print(&explain::thing(&explanation, screen::width()))?;
+    terminal::print(&explain::thing(&explanation, terminal::width()))?;
     let (name, version) = thing.split_once("==").map_or((thing.as_str(), ""), |parts| parts);
     let own = match name {
         "cuda" => Typed { cuda: Some(version.into()), ..Typed::default() },
@@ -162,11 +166,11 @@ fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
         Answer::Found(found) => {
             let place = exists::why(world, request, &thing)
                 .map_or(String::new(), |place| format!(". {}", place.says));
-            format!("yes, as {}{place}", report::resolve::text::headline(&found.stack))
+            format!("yes, as {}{place}", resolve::report::text::headline(&found.stack))
         }
         Answer::None(conflict) => format!("no: {}", conflict.says),
     };
     let text = format!("Together with {}: {words}", says.join(", "));
-    screen::print(&format!("\n{}\n", textwrap::fill(&text, screen::width())))?;
+    terminal::print(&format!("\n{}\n", textwrap::fill(&text, terminal::width())))?;
     Ok(u8::from(matches!(answer, Answer::None(_))))
 }

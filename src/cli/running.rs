@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::error::{Error, Kind};
+use diagnostic::error::{Error, Kind};
 
 /// A runtime of one thread.
 pub(super) fn runtime() -> Result<Runtime, Error> {

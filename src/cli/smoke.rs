@@ -6,21 +6,23 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::running::{interrupted, runtime};
-use crate::cluster::{crowd, reach};
-use crate::error::{Error, Kind};
-use crate::report::smoke::live::Live;
-use crate::report::smoke::{self as report, page, plot};
-use crate::report::text::Layout;
-use crate::report::{file, json, screen};
-use crate::smoke::ladder::{self, Options, When};
-use crate::smoke::local::Local;
-use crate::smoke::nccl::rungs;
-use crate::smoke::nccl::workers::Site;
-use crate::smoke::outcome::{Outcome, Verdict};
-use crate::smoke::tell::{Step, Tell};
-use crate::smoke::transport::Wish;
-use crate::smoke::{bandwidth, baseline, cluster};
-use crate::worker::bundle::Bundle;
+use ::cluster::smoke::ladder::{self, Options, When};
+use ::cluster::smoke::local::Local;
+use ::cluster::smoke::nccl::rungs;
+use ::cluster::smoke::nccl::workers::Site;
+use ::cluster::smoke::outcome::{Outcome, Verdict};
+use ::cluster::smoke::report::live::Live;
+use ::cluster::smoke::report::{self as report, page, plot};
+use ::cluster::smoke::tell::{Step, Tell};
+use ::cluster::smoke::transport::Wish;
+use ::cluster::smoke::{bandwidth, baseline, cluster};
+use ::cluster::worker::bundle::Bundle;
+use ::cluster::{crowd, reach};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::render::json;
+use diagnostic::terminal;
+use host::file;
 
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
@@ -275,7 +277,7 @@ impl Args {
                 file::write(path, &text, self.force)?;
             }
         }
-        screen::print(&match self.format {
+        terminal::print(&match self.format {
             Format::Json => json::text(&report::json(outcome))?,
             Format::Junit => report::junit(outcome)?,
             Format::Markdown => report::markdown(outcome),

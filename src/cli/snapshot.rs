@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::Error;
-use crate::facts::Expected;
-use crate::host::snapshot::Snapshot;
-use crate::report::{file, json, screen};
+use diagnostic::error::Error;
+use diagnostic::render::json;
+use diagnostic::terminal;
+use facts::Expected;
+use host::file;
+use host::snapshot::Snapshot;
 
 /// Record everything that `envdoc check` reads on this machine, for `--from` and for bug reports.
 ///
@@ -40,15 +42,15 @@ impl Args {
         let (recorder, _) = super::look(self.root.as_deref(), self.timeout, Expected::default())?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
-            snapshot = crate::host::redact::redact(snapshot);
+            snapshot = host::redact::redact(snapshot);
         }
         let text = json::text(&snapshot)?;
         match &self.output {
-            None => screen::print(&text)?,
+            None => terminal::print(&text)?,
             Some(path) => {
                 file::write(path, &text, self.force)?;
                 let kept = if self.no_redact { "as they are" } else { "replaced by stand-ins" };
-                screen::note(&format!(
+                terminal::note(&format!(
                     "{} readings written to {}; names, addresses and serial numbers are {kept}",
                     snapshot.readings.len(),
                     path.display()

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::error::{Error, Kind};
-use crate::facts::{Expected, gather};
-use crate::host::snapshot::Snapshot;
-use crate::resolve::answer::Warning;
-use crate::resolve::machine::{self, Machine, Questions};
-use crate::resolve::parse::{self, Mistake, Typed, Understood};
-use crate::resolve::request::{Base, Prefer, Request, Want, Wish};
-use crate::resolve::world::World;
+use checks::{CHECKS, Verdict, judge_one};
+use diagnostic::error::{Error, Kind};
+use facts::{Expected, Facts, gather};
+use host::snapshot::Snapshot;
+use resolve::answer::Warning;
+use resolve::machine::{self, Machine, Questions};
+use resolve::parse::{self, Typed, Understood};
+use resolve::request::{Base, Prefer, Request, Want, Wish};
+use resolve::world::World;
 
 /// What the stack must be.
 #[derive(Debug, Clone, clap::Args)]
@@ -92,12 +93,6 @@ pub enum Preference {
     Installed,
 }
 
-impl From<Mistake> for Error {
-    fn from(mistake: Mistake) -> Error {
-        Error { kind: Kind::Usage, message: mistake.says, hints: mistake.hints }
-    }
-}
-
 impl Wishes {
     /// The request in the options, of the machines that they name too.
     pub fn asked(&self, world: &World) -> Result<Asked, Error> {
@@ -146,11 +141,11 @@ impl Wishes {
         let mut machines = Vec::new();
         for file in &self.from {
             let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
-            machines.push(machine::of(&self.name(file), &facts, questions));
+            machines.push(asked_of(&self.name(file), &facts, questions));
         }
         if self.here {
             let (_, facts) = super::look(None, self.timeout, Expected::default())?;
-            machines.push(machine::of("this machine", &facts, questions));
+            machines.push(asked_of("this machine", &facts, questions));
         }
         Ok(machines)
     }
@@ -179,6 +174,21 @@ impl Wishes {
             compile: self.compile,
         }
     }
+}
+
+/// Findings of `envdoc check` that whoever makes an image for the machine should hear of.
+const CHECKED: &[&str] =
+    &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
+
+fn asked_of(name: &str, facts: &Facts, questions: Questions) -> Machine {
+    let mut machine = machine::of(name, facts, questions);
+    for check in CHECKS.iter().filter(|check| CHECKED.contains(&check.id)) {
+        if let Verdict::Found(found) = judge_one(check, facts) {
+            let says = format!("{name}: {}", found.message);
+            machine.warnings.push(Warning { id: check.id.into(), says });
+        }
+    }
+    machine
 }
 
 /// What the options and the machines ask for.

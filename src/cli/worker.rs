@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::Error;
-use crate::report::screen;
-use crate::worker::bundle::Bundle;
-use crate::worker::serve;
+use ::cluster::worker::bundle::Bundle;
+use ::cluster::worker::serve;
+use diagnostic::error::Error;
+use diagnostic::terminal;
 
 /// Do what envdoc on another machine asks, one JSON object a line, until standard input ends.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ impl Args {
     /// Works.
     pub fn run(self) -> Result<u8, Error> {
         if self.bundle {
-            return screen::bytes(&Bundle::make()?.tar).map(|()| 0);
+            return terminal::bytes(&Bundle::make()?.tar).map(|()| 0);
         }
         let served = serve::serve(self.silence);
         if let Some(folder) = self.and_remove {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::cli::image::{self, ImageArgs};
 use crate::cli::running::runtime;
-use crate::engine::client::Client;
-use crate::engine::docker::Engine;
-use crate::engine::run::{self, NotRan, Run};
-use crate::error::{Error, Kind};
-use crate::inspect::inside::{Inside, SCRIPT};
-use crate::resolve::parse;
+use ::image::inspect::inside::{Inside, SCRIPT};
+use diagnostic::error::{Error, Kind};
+use docker::client::Client;
+use docker::docker::Engine;
+use docker::run::{self, NotRan, Run};
+use resolve::parse;
 
 /// The longest that a container may take to say what is in it; its first start may have to unpack something.
 const LOOKING: Duration = Duration::from_secs(60);

@@ -14,13 +14,13 @@ use clap::ValueEnum;
 
 use crate::cli::image::ImageArgs;
 use crate::cli::running::runtime;
-use crate::engine::client;
-use crate::engine::docker::Engine;
-use crate::error::Error;
-use crate::prove::Status;
-use crate::report::build::{BuildReport, Progress, events, lines, text, tree};
-use crate::report::screen;
-use crate::report::text::Layout;
+use ::image::report::{BuildReport, Progress, events, lines, text, tree};
+use ::image::verify::Status;
+use diagnostic::error::Error;
+use diagnostic::layout::Layout;
+use diagnostic::terminal;
+use docker::client;
+use docker::docker::Engine;
 
 /// Resolve a stack, write its Dockerfile, build the image through the container engine, and prove it from inside.
 ///
@@ -157,7 +157,7 @@ impl Args {
         let client = client::find(self.host.as_deref())?;
         let Some(order) = self.order(&client)? else { return Ok(1) };
         if self.dry_run {
-            return screen::print(&order.shown()).map(|()| 0);
+            return terminal::print(&order.shown()).map(|()| 0);
         }
         // Looking at this machine (--here) has a thread that ends envdoc at once; a build is ended in order.
         crate::cli::LOOKING_INSIDE.store(true, std::sync::atomic::Ordering::SeqCst);
@@ -204,11 +204,11 @@ impl Args {
         let tree = match self.progress {
             Shown::Tree => true,
             Shown::Plain => false,
-            Shown::Auto => screen::redraws(),
+            Shown::Auto => terminal::redraws(),
         };
         match (self.format, tree) {
             (Format::Json, _) => Progress::Events,
-            (Format::Text, true) => Progress::Tree(tree::Tree::new(screen::unicode())),
+            (Format::Text, true) => Progress::Tree(tree::Tree::new(terminal::unicode())),
             (Format::Text, false) => Progress::Lines(lines::Lines::default()),
         }
     }
@@ -218,7 +218,7 @@ impl Args {
             return events::report(report);
         }
         let layout = Layout::of_screen(self.verbose);
-        screen::print(&text::report(report, layout))
+        terminal::print(&text::report(report, layout))
     }
 
     fn exit_code(&self, report: &BuildReport) -> u8 {

@@ -4,6 +4,7 @@
     reason = "the user's own files and variables are what is named by the options"
 )]
 
+use diagnostic::units::short_size;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,16 +13,16 @@ use super::cache::{self, Target};
 use super::source::{self, Source};
 use super::{Args, Which, base, platforms};
 use crate::cli::image::Settled;
-use crate::engine::build::{self, Build, Builder};
-use crate::engine::client::Client;
-use crate::engine::context::Context;
-use crate::engine::image;
-use crate::error::{Error, Kind};
-use crate::prove::{self, Proof};
-use crate::report::build::size;
-use crate::report::{file, screen};
-use crate::resolve::answer::Stack;
-use crate::resolve::parse::Typed;
+use ::image::verify::{self, Proof};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::build::{self, Build, Builder};
+use docker::client::Client;
+use docker::context::Context;
+use docker::image;
+use host::file;
+use resolve::answer::Stack;
+use resolve::parse::Typed;
 
 /// The secret under which certificates are given.
 const CA: &str = "ca";
@@ -56,7 +57,7 @@ impl Args {
         let Some(source) = self.source(client)? else { return Ok(None) };
         let mut proof = source.proof;
         for text in &self.expect {
-            prove::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
+            verify::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
         }
         let mut arguments = client.proxies.clone();
         arguments.extend(source.arguments);
@@ -148,7 +149,7 @@ impl Args {
                     source::of(&plan, told, self).map(Some)
                 }
                 Settled::None(report) => {
-                    screen::note(report.trim_end());
+                    terminal::note(report.trim_end());
                     Ok(None)
                 }
             };
@@ -277,7 +278,7 @@ impl Order {
         );
         row("dockerfile", build.context.dockerfile.clone());
         for (name, bytes) in &build.context.files {
-            row("adds", format!("{name} ({})", size(bytes.len() as u64)));
+            row("adds", format!("{name} ({})", short_size(bytes.len() as u64)));
         }
         row("platform", build.platform.clone().unwrap_or_else(|| self.platforms.join(", ")));
         row("target", build.target.clone().unwrap_or_default());

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::options::Order;
 use crate::cli::registry;
-use crate::engine::client::Client;
-use crate::engine::remote_image::{self, Member, Missing, Question};
-use crate::error::{Error, Kind};
-use crate::inspect::Reference;
-use crate::report::build::{BuildReport, PushedEntry};
+use ::image::inspect::Reference;
+use ::image::inspect::remote::{self, Member, Missing, Question};
+use ::image::report::{BuildReport, PushedEntry};
+use diagnostic::error::{Error, Kind};
+use docker::client::Client;
 
 /// The longest that a registry may take to write a list.
 const WRITING: Duration = Duration::from_secs(60);
@@ -37,7 +37,7 @@ pub(super) fn each(order: &Order) -> Vec<Order> {
     let of = |platform: &String| {
         let mut one = order.clone();
         one.build.platform = Some(platform.clone());
-        one.build.id = crate::engine::build::new_id();
+        one.build.id = docker::build::new_id();
         one.tags = order.tags.iter().map(|name| own_name(name, platform)).collect();
         one.cache_names = order.cache_names.iter().map(|name| own_name(name, platform)).collect();
         one
@@ -50,7 +50,7 @@ pub(super) fn each(order: &Order) -> Vec<Order> {
 
 /// `team/train:1.0-linux-arm64`.
 fn own_name(name: &str, platform: &str) -> String {
-    let (name, tag) = crate::inspect::reference::split(name);
+    let (name, tag) = docker::reference::split(name);
     format!("{name}:{tag}-{}", platform.replace('/', "-"))
 }
 
@@ -80,7 +80,7 @@ fn list(order: &Order, name: &str, reports: &[BuildReport], client: &Client) -> 
         certificates: None,
         deadline: Instant::now() + WRITING,
     };
-    let digest = remote_image::write_list(&question, &members).map_err(|missing| {
+    let digest = remote::write_list(&question, &members).map_err(|missing| {
         let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
         Error::new(Kind::Network, format!("the list {name} could not be written: {why}")).hint(format!(
             "its images are in the registry: {}",

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::Args;
-use crate::engine::context::Context;
-use crate::error::{Error, Kind};
-use crate::image::plan::{self, Plan};
-use crate::prove::Proof;
-use crate::render;
-use crate::resolve::answer::Stack;
+use ::image::plan::{self, Plan};
+use ::image::render;
+use ::image::verify::Proof;
+use diagnostic::error::{Error, Kind};
+use docker::context::Context;
+use resolve::answer::Stack;
 
 /// The part of an order that depends on what is built.
 #[derive(Debug, Default)]

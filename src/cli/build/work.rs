@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::options::Order;
 use crate::cli::running::interrupted;
-use crate::engine::auth::Logins;
-use crate::engine::build::{self, Built, Failure};
-use crate::engine::docker::Engine;
-use crate::engine::{image, push, run};
-use crate::error::{Error, Kind};
-use crate::prove::{self, Status};
-use crate::report::build::{BuildReport, FailureEntry, ImageEntry, Progress, PushedEntry, SCHEMA, time};
+use ::image::report::{BuildReport, FailureEntry, ImageEntry, Progress, PushedEntry, SCHEMA};
+use ::image::verify::{self, Status};
+use diagnostic::error::{Error, Kind};
+use diagnostic::units::time;
+use docker::auth::Logins;
+use docker::build::{self, Built, Failure};
+use docker::docker::Engine;
+use docker::{image, push, run};
 
 /// What is being done, for the case of an interruption.
 #[derive(Debug, Clone, Default)]
@@ -155,13 +156,13 @@ async fn proved(
     report: &mut BuildReport,
 ) -> bool {
     let proved = match &order.proof {
-        None => prove::skipped("not proved (--no-prove)"),
+        None => verify::skipped("not proved (--no-prove)"),
         Some(proof) => {
             if !proof.is_empty() {
                 progress.say("proving the image from inside ...");
             }
             let started = std::time::Instant::now();
-            let proved = prove::prove(engine, &built.image, container, proof).await;
+            let proved = verify::prove(engine, &built.image, container, proof).await;
             if !proof.is_empty() {
                 progress.say(&format!("{} ({})", proved.says, time(started.elapsed().as_secs_f64())));
             }

@@ -1,19 +1,22 @@
 //! `envdoc catalog`.
 
 mod refresh;
+mod report;
 
+use diagnostic::suggest::nearest;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
-use crate::catalog::browse::{self, InUse, Shown};
-use crate::catalog::cache;
-use crate::catalog::embedded::{self, File};
-use crate::catalog::rules::{self, Broken};
-use crate::error::{Error, Kind};
-use crate::report::{self, json, screen};
+use catalog::browse::{self, InUse, Shown};
+use catalog::cache;
+use catalog::embedded::{self, File};
+use catalog::rules::{self, Broken};
+use diagnostic::error::{Error, Kind};
+use diagnostic::render::json;
+use diagnostic::terminal;
 
 /// What envdoc knows of the world: show it with its sources, hold it to its rules, bring it up to date.
 #[derive(Debug, clap::Args)]
@@ -106,8 +109,8 @@ impl Show {
     fn run(self) -> Result<(), Error> {
         let Some(name) = &self.file else {
             let files = browse::files();
-            return screen::print(&match self.format {
-                Format::Text => report::catalog::files(&files),
+            return terminal::print(&match self.format {
+                Format::Text => report::files(&files),
                 format => format.machine(&Files { schema: 1, files })?,
             });
         };
@@ -117,10 +120,10 @@ impl Show {
             None => rows,
             Some(key) => self.find(&file, &rows, key)?,
         };
-        screen::print(&match (self.format, &self.row) {
-            (Format::Text, None) => report::catalog::rows(&about, &found, screen::width()),
+        terminal::print(&match (self.format, &self.row) {
+            (Format::Text, None) => report::rows(&about, &found, terminal::width()),
             (Format::Text, Some(_)) => {
-                let rows = found.iter().map(|row| report::catalog::row(&about, row, screen::width()));
+                let rows = found.iter().map(|row| report::row(&about, row, terminal::width()));
                 rows.collect::<Vec<_>>().join("\n")
             }
             (format, _) => format.machine(&Rows { schema: 1, file: about, found })?,
@@ -134,7 +137,7 @@ impl Show {
         }
         let names: Vec<String> = rows.iter().flat_map(browse::names).collect();
         let error = Error::new(Kind::Usage, format!("{} has no row {key:?}", file.name));
-        let error = match super::nearest(key, names.iter().map(String::as_str)) {
+        let error = match nearest(key, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error,
         };
@@ -149,7 +152,7 @@ fn named(name: &str) -> Result<File, Error> {
         let error = Error::new(Kind::Usage, format!("the catalog has no file {name:?}"));
         let names: Vec<String> =
             embedded::all().map(|file| file.name.trim_end_matches(".yaml").to_owned()).collect();
-        let error = match super::nearest(name, names.iter().map(String::as_str)) {
+        let error = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error,
         };
@@ -171,8 +174,8 @@ impl Verify {
             Some(dir) => folder(dir)?,
             None => in_use()?,
         };
-        screen::print(&match self.format {
-            Format::Text => report::catalog::verified(verified.files, verified.rows, &verified.broken),
+        terminal::print(&match self.format {
+            Format::Text => report::verified(verified.files, verified.rows, &verified.broken),
             format => format.machine(&verified)?,
         })?;
         Ok(u8::from(!verified.broken.is_empty()))

@@ -1,16 +1,18 @@
 //! `envdoc catalog refresh`.
 
+use facts::IntoFact;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::catalog::refresh::{self, Outcome, Request, WHEEL_INDEX, address};
-use crate::catalog::{browse, cache, embedded};
-use crate::engine::registry::{Client, shown};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::live::Live;
-use crate::report::{self, file, screen};
+use catalog::{browse, cache, embedded};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::registry::{Client, shown};
+use host::Host;
+use host::file;
+use host::live::Live;
+use refresh::{self, Outcome, Request, WHEEL_INDEX, address};
 
 /// Ask the package index, the PyTorch wheel index and Docker Hub what is new, and keep it for later commands.
 ///
@@ -61,14 +63,14 @@ impl Refresh {
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
         let client = Client::new(certificates.as_deref(), Instant::now() + self.timeout)
             .map_err(|why| Error::new(Kind::Network, why))?;
-        screen::note(&format!("asking {} ({})", shown(&address.urls[0]), address.from));
+        terminal::note(&format!("asking {} ({})", shown(&address.urls[0]), address.from));
         let outcome = refresh::refresh(&Request {
             urls: address.urls,
             client: &client,
             only,
             today: today(&host)?,
             texts: self.texts()?,
-            progress: |file| screen::note(&format!("  {}", file.trim_end_matches(".yaml"))),
+            progress: |file| terminal::note(&format!("  {}", file.trim_end_matches(".yaml"))),
             wheel_index: self.wheel_index.clone(),
             registries: ["nvidia/cuda", "pytorch/pytorch"]
                 .map(|repository| (repository.to_owned(), self.registry.trim_end_matches('/').to_owned()))
@@ -81,7 +83,7 @@ impl Refresh {
             write(&target, &outcome)?;
         }
         let target = (!self.dry_run).then_some(target.as_path());
-        screen::print(&report::catalog::refreshed(&outcome, target)).map(|()| 0)
+        terminal::print(&super::report::refreshed(&outcome, target)).map(|()| 0)
     }
 
     /// The folder that is written to.

@@ -4,21 +4,21 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
-
 use super::Reaching;
-use crate::checks::{self, CHECKS, fleet};
 use crate::cli::fail_on::FailOn;
+use crate::cli::format::Format;
 use crate::cli::running::runtime;
-use crate::cluster::check::{self, Looked, Missing, NodeResults, Options};
-use crate::cluster::plan::ClusterPlan;
-use crate::error::{Error, Kind};
-use crate::facts::fleet::{Fleet, Member};
-use crate::facts::{Expected, Fact, gather};
-use crate::host::snapshot::Snapshot;
-use crate::report::cluster::check as report;
-use crate::report::text::Layout;
-use crate::report::{self as reports, json, screen};
+use ::cluster::check::{self, Looked, Missing, NodeResults, Options};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::report::check as report;
+use checks::{self, CHECKS, fleet};
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::render::json;
+use diagnostic::terminal;
+use facts::fleet::{Fleet, Member};
+use facts::{Expected, Fact, gather};
+use host::snapshot::Snapshot;
 
 /// Look at every machine of a cluster, and at what lies between them.
 ///
@@ -69,14 +69,6 @@ pub struct Args {
     verbose: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For machines; stable keys, schema in docs/schemas/cluster-check.json.
-    Json,
-}
-
 impl Args {
     /// Looks, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
@@ -85,14 +77,13 @@ impl Args {
             true => self.look(&super::read(&self.file)?.1)?,
         };
         let results = fleet::judge(&looked.fleet);
-        let text = match self.format {
-            Format::Json => json::text(&report::json(&looked, &results))?,
-            Format::Text => {
-                let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
-                report::text(&looked, &results, layout)
-            }
+        let text = || {
+            let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
+            report::text(&looked, &results, layout)
         };
-        screen::print(&text)?;
+        let json = || json::text(&report::json(&looked, &results));
+        let text = self.format.write(|| report::report(&looked, &results), text, json)?;
+        terminal::print(&text)?;
         Ok(self.fail_on.exit_code(&report::summary(&looked, &results), self.strict))
     }
 
@@ -117,10 +108,10 @@ pub(super) fn asked(missing: &Missing) -> bool {
         return false;
     }
     let bytes = u64::try_from(missing.bytes).unwrap_or(u64::MAX);
-    screen::note(&format!(
+    terminal::note(&format!(
         "envdoc is missing on {}. Copy it there, {} each, into ~/.cache/envdoc? [y/N]",
         missing.nodes.join(", "),
-        reports::size(bytes, 2)
+        diagnostic::units::short_size(bytes)
     ));
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
@@ -148,10 +139,10 @@ fn recorded(files: &[PathBuf]) -> Result<Looked, Error> {
             address: name.clone(),
             name,
             facts,
-            identity: Fact::Unknown(unknown()),
-            skew: Fact::Unknown(unknown()),
+            identity: Fact::unknown(unknown()),
+            skew: Fact::unknown(unknown()),
             contents: Default::default(),
-            image: Fact::Unknown(unknown()),
+            image: Fact::unknown(unknown()),
         });
     }
     let fleet = Fleet {

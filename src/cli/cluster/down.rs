@@ -2,11 +2,11 @@
 
 use super::Source;
 use super::work::{Format, json, layout, until_interrupted};
-use crate::cluster::{down, reach};
-use crate::error::{Error, Kind};
-use crate::report::cluster::progress::Progress;
-use crate::report::cluster::up::{SCHEMA, WorkReport, rest};
-use crate::report::screen;
+use ::cluster::report::progress::Progress;
+use ::cluster::report::up::{SCHEMA, WorkReport, rest};
+use ::cluster::{down, reach};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
 
 /// Take a cluster down: its containers, its settings and its network. Images and the users' files stay.
 ///
@@ -61,7 +61,7 @@ impl Args {
                 } else {
                     String::new()
                 };
-                screen::print(&(rest(&report, layout()) + &ending))?;
+                terminal::print(&(rest(&report, layout()) + &ending))?;
             }
         }
         Ok(u8::from(report.status == "failed"))

@@ -4,14 +4,14 @@ use tokio::sync::Notify;
 
 use super::{Reaching, Source};
 use crate::cli::running::{interrupted, runtime};
-use crate::cluster::crowd::{self, Ended, Job};
-use crate::cluster::plan::ClusterPlan;
-use crate::cluster::reach;
-use crate::engine::docker::Engine;
-use crate::engine::exec::Command;
-use crate::error::{Error, Kind};
-use crate::report::cluster::crowd::{Prefixed, table};
-use crate::report::screen;
+use ::cluster::crowd::{self, Ended, Job};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::reach;
+use ::cluster::report::crowd::{Prefixed, table};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::docker::Engine;
+use docker::exec::Command;
 
 /// Run a program in the container of one node, or of all at once, with the node's name before each line.
 ///
@@ -49,7 +49,7 @@ pub(super) fn chosen(plan: &ClusterPlan, names: &str) -> Result<Vec<usize>, Erro
 
 /// The engines of some nodes; those that cannot be used are told.
 pub(super) fn engines<'r>(
-    reached: &'r [(&crate::cluster::plan::Node, Result<Engine, crate::cluster::problem::Problem>)],
+    reached: &'r [(&cluster::plan::Node, Result<Engine, cluster::problem::Problem>)],
     places: &[usize],
 ) -> (Vec<(String, &'r Engine)>, Vec<Ended>) {
     let (mut engines, mut gone) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ impl Args {
         let runtime = runtime()?;
         let ended = runtime.block_on(self.on_all(&plan, &places))?;
         if ended.len() > 1 || ended.iter().any(|end| end.status.is_err()) {
-            screen::note(table(&ended).trim_end());
+            terminal::note(table(&ended).trim_end());
         }
         Ok(crowd::exit_code(&ended))
     }
@@ -89,7 +89,7 @@ impl Args {
         for fix in
             reached.iter().filter_map(|(_, engine)| engine.as_ref().err()).flat_map(|problem| &problem.fix)
         {
-            screen::note(&format!("hint: {fix}"));
+            terminal::note(&format!("hint: {fix}"));
         }
         let mark = crowd::mark();
         let command = Command { argv: self.command.clone(), ..Command::default() };

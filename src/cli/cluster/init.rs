@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::running::{interrupted, runtime};
-use crate::cluster::check::{self, Options};
-use crate::cluster::init::{self, Found};
-use crate::cluster::nodes::Limits;
-use crate::cluster::plan::ClusterPlan;
-use crate::error::{Error, Kind};
-use crate::facts::Expected;
-use crate::report::{file, screen};
+use ::cluster::check::{self, Options};
+use ::cluster::init::{self, Found};
+use ::cluster::nodes::Limits;
+use ::cluster::plan::ClusterPlan;
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use facts::Expected;
+use host::file;
 
 /// Write a first cluster.yaml, filled from what is found on the machines.
 ///
@@ -59,10 +60,10 @@ impl Args {
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
-            return screen::print(&text).map(|()| 0);
+            return terminal::print(&text).map(|()| 0);
         }
         file::write(&self.output, &text, self.force)?;
-        screen::note(&format!("wrote {}", self.output.display()));
+        terminal::note(&format!("wrote {}", self.output.display()));
         Ok(0)
     }
 }
@@ -103,7 +104,7 @@ impl Args {
             }
         });
         runtime.shutdown_background();
-        let found = |(node, member): (check::NodeResults, crate::facts::fleet::Member)| match node.closed {
+        let found = |(node, member): (check::NodeResults, facts::fleet::Member)| match node.closed {
             Some(why) => Found::unseen(&member.address, false, &why),
             None => Found::of(&member.address, false, &member.facts),
         };
@@ -112,13 +113,13 @@ impl Args {
 
     /// A plan that holds nothing but the way to the machines.
     fn road(&self, addresses: &[&str]) -> Result<ClusterPlan, Error> {
-        let nodes = addresses.iter().map(|address| crate::cluster::request::NodeRequest {
+        let nodes = addresses.iter().map(|address| cluster::request::NodeRequest {
             address: (*address).to_owned(),
             engine: Some(init::endpoint(address, self.user.as_deref())),
-            gpus: Some(crate::cluster::request::GpusRequest::Count(0)),
+            gpus: Some(cluster::request::GpusRequest::Count(0)),
             ..Default::default()
         });
-        crate::cluster::plan::settle(&crate::cluster::request::ClusterRequest {
+        cluster::plan::settle(&cluster::request::ClusterRequest {
             name: Some("init".into()),
             image: Some("none".into()),
             nodes: nodes.collect(),

@@ -6,15 +6,15 @@ use super::Source;
 use super::exec::engines;
 use super::work::stopped;
 use crate::cli::running::{interrupted, runtime};
-use crate::cluster::crowd;
-use crate::cluster::launch::{self, FirstFailure};
-use crate::cluster::plan::ClusterPlan;
-use crate::cluster::reach;
-use crate::cluster::request::Launcher;
-use crate::engine::docker::Engine;
-use crate::error::{Error, Kind};
-use crate::report::cluster::crowd::{Prefixed, table};
-use crate::report::screen;
+use ::cluster::crowd;
+use ::cluster::launch::{self, FirstFailure};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::reach;
+use ::cluster::report::crowd::{Prefixed, table};
+use ::cluster::request::Launcher;
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::docker::Engine;
 
 /// Start a training script on all nodes, with the launcher of cluster.yaml, and show the output of all ranks.
 ///
@@ -89,19 +89,19 @@ impl Args {
             launch::unmark_ranks(engine, node, &mark).await;
         }
         let Some(ended) = ended else { return Err(stopped(&left)) };
-        screen::note(table(&ended).trim_end());
+        terminal::note(table(&ended).trim_end());
         match launch::verdict(&ended, &first) {
-            None => screen::note("the job ended well on every node"),
-            Some(says) => screen::note(&format!("the job failed: {says}")),
+            None => terminal::note("the job ended well on every node"),
+            Some(says) => terminal::note(&format!("the job failed: {says}")),
         }
         for (node, left) in &left {
             match left {
                 Ok(0) => {}
                 Ok(count) => {
-                    screen::note(&format!("{node}: {count} of its processes are left, and cannot be ended"))
+                    terminal::note(&format!("{node}: {count} of its processes are left, and cannot be ended"))
                 }
                 Err(why) => {
-                    screen::note(&format!("{node}: whether processes of it are left is unknown: {why}"))
+                    terminal::note(&format!("{node}: whether processes of it are left is unknown: {why}"))
                 }
             }
         }

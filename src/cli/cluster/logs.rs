@@ -6,12 +6,12 @@ use futures_util::future::join_all;
 use super::Source;
 use super::exec::{chosen, engines};
 use super::work::until_interrupted;
-use crate::cluster::crowd::Lines;
-use crate::cluster::reach;
-use crate::engine::container;
-use crate::error::{Error, Kind};
-use crate::report::cluster::crowd::{Prefixed, table};
-use crate::report::screen;
+use ::cluster::crowd::Lines;
+use ::cluster::reach;
+use ::cluster::report::crowd::{Prefixed, table};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::container;
 
 /// Show what the containers printed, with the node's name before each line.
 #[derive(Debug, clap::Args)]
@@ -47,12 +47,7 @@ impl Args {
             }));
             for (node, result) in all.await {
                 if let Err(why) = result {
-                    gone.push(crate::cluster::crowd::Ended {
-                        node,
-                        status: Err(why),
-                        seconds: 0.0,
-                        stopped: false,
-                    });
+                    gone.push(cluster::crowd::Ended { node, status: Err(why), seconds: 0.0, stopped: false });
                 }
             }
             gone
@@ -60,7 +55,7 @@ impl Args {
         match shown {
             Some(gone) if gone.is_empty() => Ok(0),
             Some(gone) => {
-                screen::note(table(&gone).trim_end());
+                terminal::note(table(&gone).trim_end());
                 Ok(1)
             }
             None if self.follow => Ok(0),
@@ -70,7 +65,7 @@ impl Args {
 
     async fn of(
         &self,
-        engine: &crate::engine::docker::Engine,
+        engine: &docker::docker::Engine,
         node: &str,
         prefixed: &Prefixed,
     ) -> Result<(), String> {

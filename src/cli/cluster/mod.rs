@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::cluster::nodes::Limits;
-use crate::cluster::plan::{ClusterPlan, settle};
-use crate::cluster::request::ClusterRequest;
-use crate::error::{Error, Kind};
-use crate::report::{file, screen};
+use ::cluster::nodes::Limits;
+use ::cluster::plan::{ClusterPlan, settle};
+use ::cluster::request::ClusterRequest;
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use host::file;
 
 /// Several machines as one training cluster, described in cluster.yaml.
 #[derive(Debug, clap::Args)]
@@ -95,7 +96,7 @@ impl Source {
     pub fn plan(&self) -> Result<ClusterPlan, Error> {
         let (_, plan) = read(&self.file)?;
         for warning in &plan.warnings {
-            screen::note(&format!("warning: {warning}"));
+            terminal::note(&format!("warning: {warning}"));
         }
         Ok(plan)
     }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Source;
-use crate::cluster::render::{self, File};
-use crate::cluster::{keys, secrets};
-use crate::error::{Error, Kind};
-use crate::render::RENDERED_BY;
-use crate::report::{file, screen};
+use ::cluster::render::{self, File};
+use ::cluster::{keys, secrets};
+use ::image::render::RENDERED_BY;
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use host::file;
 
 /// Write the files of a cluster for those who type the steps themselves: a compose file and settings for every node, launch scripts, a README.
 ///
@@ -55,18 +56,18 @@ impl Args {
         for one in &files {
             match self.needed(one)? {
                 true => todo.push(one),
-                false => screen::note(&format!("{} is up to date", self.output.join(&one.path).display())),
+                false => terminal::note(&format!("{} is up to date", self.output.join(&one.path).display())),
             }
         }
         for one in todo {
             let path = self.output.join(&one.path);
             if self.dry_run {
-                screen::note(&format!("would write {}", path.display()));
+                terminal::note(&format!("would write {}", path.display()));
                 continue;
             }
             file::directory(path.parent().unwrap_or(Path::new("")))?;
             file::write_with_mode(&path, &one.bytes, one.mode)?;
-            screen::note(&format!("wrote {}", path.display()));
+            terminal::note(&format!("wrote {}", path.display()));
         }
         Ok(0)
     }

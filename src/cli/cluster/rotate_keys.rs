@@ -1,9 +1,9 @@
 //! `envdoc cluster rotate-keys`.
 
 use super::Source;
-use crate::cluster::keys;
-use crate::error::Error;
-use crate::report::screen;
+use ::cluster::keys;
+use diagnostic::error::Error;
+use diagnostic::terminal;
 
 /// Make new SSH keys for a cluster: the clients' and every node's.
 ///
@@ -19,13 +19,13 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         if plan.ssh.is_none() {
-            screen::note(&format!("{} has no SSH server, and so no keys", plan.name));
+            terminal::note(&format!("{} has no SSH server, and so no keys", plan.name));
             return Ok(0);
         }
         let directory = keys::directory(plan.origin.as_deref());
         keys::rotate(&directory, &plan)?;
-        screen::note(&format!("new keys of {} are in {}", plan.name, directory.display()));
-        screen::note("the nodes get them with `envdoc cluster up`; until then the old ones open them");
+        terminal::note(&format!("new keys of {} are in {}", plan.name, directory.display()));
+        terminal::note("the nodes get them with `envdoc cluster up`; until then the old ones open them");
         Ok(0)
     }
 }

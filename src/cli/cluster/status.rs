@@ -2,10 +2,10 @@
 
 use super::Source;
 use super::work::{Format, layout, until_interrupted};
-use crate::cluster::{reach, status};
-use crate::error::{Error, Kind};
-use crate::report::cluster::status::{StatusReport, text};
-use crate::report::screen;
+use ::cluster::report::status::{StatusReport, text};
+use ::cluster::{reach, status};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
 
 /// Say what is there of a cluster, node by node, and what differs from its file.
 ///
@@ -32,10 +32,10 @@ impl Args {
         let found = found.ok_or_else(|| Error::new(Kind::Interrupted, "interrupted"))?;
         let report = StatusReport::new(&plan.name, found);
         match self.format {
-            Format::Text => screen::print(&text(&report, layout()))?,
+            Format::Text => terminal::print(&text(&report, layout()))?,
             Format::Json => {
                 let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-                screen::print(&(text + "\n"))?;
+                terminal::print(&(text + "\n"))?;
             }
         }
         Ok(u8::from(report.status != "up"))

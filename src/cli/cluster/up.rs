@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::Source;
 use super::work::{Format, json, layout, until_interrupted};
-use crate::cluster::keys::{self, Keys};
-use crate::cluster::plan::ClusterPlan;
-use crate::cluster::problem::Problem;
-use crate::cluster::reach;
-use crate::cluster::secrets::{self, Value};
-use crate::cluster::up::{self, Work};
-use crate::engine::auth::Logins;
-use crate::engine::client;
-use crate::error::{Error, Kind};
-use crate::report::cluster::progress::{Outcome, Progress};
-use crate::report::cluster::up::{SCHEMA, WorkReport, planned, rest};
-use crate::report::screen;
+use ::cluster::keys::{self, Keys};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::problem::Problem;
+use ::cluster::reach;
+use ::cluster::report::progress::{Outcome, Progress};
+use ::cluster::report::up::{SCHEMA, WorkReport, planned, rest};
+use ::cluster::secrets::{self, Value};
+use ::cluster::up::{self, Work};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+use docker::auth::Logins;
+use docker::client;
 
 /// Make a cluster: one swarm, one network, one image, a container on every node, each reaching the others by name and SSH.
 ///
@@ -64,14 +64,14 @@ impl Args {
             return json(report);
         }
         if report.status == "planned" {
-            return screen::print(&planned(report, layout()));
+            return terminal::print(&planned(report, layout()));
         }
         let ending = match report.status.as_str() {
             "up" => format!("{} is up\n", report.cluster),
             "unchanged" => format!("{} is up already: nothing was changed\n", report.cluster),
             _ => "\nNot up. `envdoc cluster status` says what is there; `up` goes on with it, `down` removes it.\n".to_owned(),
         };
-        screen::print(&(rest(report, layout()) + &ending))
+        terminal::print(&(rest(report, layout()) + &ending))
     }
 }
 

@@ -3,9 +3,9 @@
 use clap::ValueEnum;
 
 use crate::cli::running::{interrupted, runtime};
-use crate::error::{Error, Kind};
-use crate::report::screen;
-use crate::report::text::Layout;
+use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
+use diagnostic::terminal;
 
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,7 +41,7 @@ pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
     if let Some(object) = value.as_object_mut() {
         object.insert("event".into(), "report".into());
     }
-    screen::print(&format!("{value}\n"))
+    terminal::print(&format!("{value}\n"))
 }
 
 /// The error of an interruption, after what was started has been ended: for each container how many processes are left.

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lint::{self, File, Kind, Over};
-use crate::report::file;
+use host::file;
+use lint::{self, File, Kind, Over};
 
 /// How far above a Dockerfile its context is looked for.
 const UP: usize = 3;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::Error;
-use crate::facts::{Fact, Facts};
-use crate::host::live::Live;
-use crate::host::{Ask, Host, Reading};
-use crate::lint::file::{HERE, kind_of_name};
-use crate::lint::read::hostfile::Hostfile;
-use crate::lint::{File, Kind};
-use crate::report::file;
+use diagnostic::error::Error;
+use facts::{Fact, Facts};
+use host::file;
+use host::live::Live;
+use host::{Ask, Host, Reading};
+use lint::file::{HERE, kind_of_name};
+use lint::read::hostfile::Hostfile;
+use lint::{File, Kind};
 
 /// How long all the names of hostfiles may take.
 const NAMES: Duration = Duration::from_secs(4);

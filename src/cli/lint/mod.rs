@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::error::{Error, Kind as ErrorKind};
-use crate::facts::{Expected, Facts, gather};
-use crate::host::snapshot::Snapshot;
-use crate::lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
-use crate::lint::read::config::World;
-use crate::lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
-use crate::report::lint::{Counts, github, json, rules, sarif, text};
-use crate::report::text::Layout;
-use crate::report::{self, file, screen};
+use crate::cli::format::Format;
+use diagnostic::error::{Error, Kind as ErrorKind};
+use diagnostic::layout::Layout;
+use diagnostic::terminal;
+use facts::{Expected, Facts, gather};
+use host::file;
+use host::snapshot::Snapshot;
+use lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
+use lint::read::config::World;
+use lint::report::{self, Counts, json, rules};
+use lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 
 /// Name what will fail in Dockerfiles, compose or stack files, and the settings of training, before anything is built or started.
 ///
@@ -108,23 +110,11 @@ enum FailOn {
     Never,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// For machines; stable keys, schema in docs/schemas/lint.json.
-    Json,
-    /// SARIF 2.1.0.
-    Sarif,
-    /// GitHub Actions annotations.
-    Github,
-}
-
 impl Args {
     /// Reads, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
         if self.rules {
-            return screen::print(&rules::list(screen::width())).map(|()| 0);
+            return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
         let chosen = choose(&self.only, &self.ignore)?;
         let mut files = Vec::new();
@@ -140,7 +130,7 @@ impl Args {
                 self.world_size.map(|size| World { size, from: "--world-size".to_owned(), said: true });
         }
         let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
-        screen::print(&self.report(&findings, &files)?)?;
+        terminal::print(&self.report(&findings, &files)?)?;
         Ok(self.exit_code(Counts::of(&findings)))
     }
 
@@ -162,7 +152,7 @@ impl Args {
     fn read(&self, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
-            return self.named(name, screen::input()?, files);
+            return self.named(name, terminal::input()?, files);
         }
         if let Some(names) = file::below(path)? {
             let before = files.len();
@@ -228,21 +218,15 @@ impl Args {
     }
 
     fn report(&self, findings: &[Finding], files: &[File]) -> Result<String, Error> {
-        match self.format {
-            Format::Text => {
-                let layout = Layout::of_screen(false);
-                Ok(text::report(findings, files.len(), layout))
-            }
-            Format::Json => {
-                let names = files.iter().flat_map(|file| {
-                    std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
-                });
-                let names: Vec<String> = names.collect();
-                report::json::text(&json::report(findings, &names))
-            }
-            Format::Sarif => report::json::text(&sarif::report(findings)),
-            Format::Github => Ok(github::report(findings)),
-        }
+        let json = || {
+            let names = files.iter().flat_map(|file| {
+                std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
+            });
+            let names: Vec<String> = names.collect();
+            diagnostic::render::json::text(&json::report(findings, &names))
+        };
+        let text = || report::text(findings, files.len(), Layout::of_screen(false));
+        self.format.write(|| report::report(findings), text, json)
     }
 
     fn exit_code(&self, counts: Counts) -> u8 {
@@ -289,7 +273,7 @@ fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Erro
     for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
         if !name.is_empty() && !RULES.iter().any(|rule| rule.id == name) {
             let error = Error::new(ErrorKind::Usage, format!("{option}: there is no rule {name:?}"));
-            let error = match crate::cli::nearest(name, RULES.iter().map(|rule| rule.id)) {
+            let error = match diagnostic::suggest::nearest(name, RULES.iter().map(|rule| rule.id)) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
             };

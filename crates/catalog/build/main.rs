@@ -1,0 +1,57 @@
+//! Writes the files of `catalog/` as JSON: people read and review YAML, and the program reads the same rows several times
+//! faster as JSON. Signatures, which are many, become constants.
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a build script")]
+
+mod signatures;
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const CATALOG: &str = "../../catalog";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed={CATALOG}");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let (mut files, mut constants) = (String::from("&[\n"), String::from("&[\n"));
+    // For the build script of `diagnose`, which makes its search table of them.
+    let mut literals = Vec::new();
+    for name in names(Path::new(CATALOG))? {
+        let text = fs::read_to_string(Path::new(CATALOG).join(&name))?;
+        let rows: serde_yaml::Value =
+            serde_yaml::from_str(&text).map_err(|error| format!("catalog/{name}: {error}"))?;
+        if name.starts_with("signatures/") {
+            let text = signatures::signature(&rows).map_err(|error| format!("catalog/{name}: {error}"))?;
+            constants.push_str(&text);
+            literals.push(rows["literals"].clone());
+            continue;
+        }
+        writeln!(files, "    ({name:?}, {:?}),", serde_json::to_string(&rows)?)?;
+    }
+    fs::write(out.join("catalog.rs"), files + "]\n")?;
+    fs::write(out.join("signatures.rs"), constants + "]\n")?;
+    let path = out.join("literals.json");
+    fs::write(&path, serde_json::to_string(&literals)?)?;
+    println!("cargo::metadata=literals={}", path.display());
+    Ok(())
+}
+
+/// The YAML files below a folder, named relative to it, sorted.
+fn names(catalog: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let (mut names, mut folders) = (Vec::new(), vec![String::new()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(catalog.join(&folder))? {
+            let entry = entry?;
+            let name = format!("{folder}{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                folders.push(format!("{name}/"));
+            } else if name.ends_with(".yaml") {
+                names.push(name);
+            }
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}

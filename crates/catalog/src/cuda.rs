@@ -1,0 +1,243 @@
+//! CUDA toolkits, the drivers they need, and the GPU architectures they know.
+
+use std::cmp::Ordering;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+use super::version::{self, Version, compare};
+
+/// One toolkit release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `12.4.1`.
+    pub toolkit: String,
+    /// The driver that comes with it and that its full features need (Linux, x86_64).
+    pub driver_min: Option<String>,
+    /// The driver that minor-version compatibility needs at least: the same for every release of the major.
+    pub driver_min_minor_compat: Option<String>,
+    /// The version of PyPI's cuda-toolkit that stands for this release: `13.0.3.0`; `None` where PyPI has none.
+    pub metapackage: Option<String>,
+    /// The nvidia-cuda-runtime that belongs to it: `13.0.96`. Releases may share one.
+    pub runtime: Option<String>,
+    /// The nvcc that belongs to it: `13.0.88`.
+    pub nvcc: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// What holds for all releases of a major version.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Major {
+    /// 11, 12, 13.
+    pub major: u32,
+    /// The oldest driver on which programs of this major run (without PTX of a newer minor).
+    pub driver_min: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// One compute capability.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Architecture {
+    /// `Hopper`.
+    pub architecture: String,
+    /// `9.0`.
+    pub compute_capability: String,
+    /// The first toolkit that compiles for it.
+    pub first_toolkit: Option<String>,
+    /// The last toolkit that compiles for it; `None` where none is known to be the last.
+    pub last_toolkit: Option<String>,
+    /// The last driver branch that drives it; `None` where none is known to be the last.
+    pub last_driver_branch: Option<u32>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// On which older driver branches a toolkit's `cuda-compat` package works (data-centre cards).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForwardCompatibility {
+    /// `12.4`.
+    pub toolkit: String,
+    /// The branches that the label of the `nvidia/cuda` images accepts for data-centre cards.
+    pub driver_branches: Vec<u32>,
+    /// Those of them that the label accepts with GeForce and Titan cards too, where the package does not work.
+    #[serde(default)]
+    pub geforce_branches: Vec<u32>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, Major, Architecture, ForwardCompatibility);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    checked: String,
+    sources: Sources,
+    rows: Vec<Release>,
+    majors: Vec<Major>,
+    architectures: Vec<Architecture>,
+    forward_compatibility: Vec<ForwardCompatibility>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("cuda.yaml", include_str!("../../../catalog/cuda.yaml"));
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        for row in file.rows.iter_mut().filter(|row| row.runtime.is_some()) {
+            row.metapackage.get_or_insert_with(|| row.toolkit.clone());
+        }
+        file::complete(&mut file.majors, &file.checked, &file.sources);
+        file::complete(&mut file.architectures, &file.checked, &file.sources);
+        file::complete(&mut file.forward_compatibility, &file.checked, &file.sources);
+        file
+    })
+}
+
+/// All toolkit releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// All major versions.
+pub fn majors() -> &'static [Major] {
+    &file().majors
+}
+
+/// All architectures, oldest first.
+pub fn architectures() -> &'static [Architecture] {
+    &file().architectures
+}
+
+/// All rows on forward compatibility.
+pub fn forward_compatibilities() -> &'static [ForwardCompatibility] {
+    &file().forward_compatibility
+}
+
+/// The toolkit release with this full version (`12.4.1`).
+pub fn release(toolkit: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.toolkit == toolkit)
+}
+
+/// The first release of a minor version (`12.4`); a full version is taken by its first two numbers.
+pub fn minor(toolkit: &str) -> Option<&'static Release> {
+    let wanted = Version::parse(toolkit)?;
+    if wanted.numbers().len() < 2 {
+        return None;
+    }
+    all()
+        .iter()
+        .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
+}
+
+/// The release for which this version of PyPI's cuda-toolkit stands (`13.0.3` and `13.0.3.0` alike).
+pub fn of_metapackage(version: &str) -> Option<&'static Release> {
+    let same = |known: &String| compare(known, version) == Some(Ordering::Equal);
+    all().iter().find(|row| row.metapackage.as_ref().is_some_and(same))
+}
+
+/// The oldest driver on which programs of this CUDA major run by minor-version compatibility.
+pub fn major_driver_min(major: u32) -> Option<&'static str> {
+    majors().iter().find(|row| row.major == major).map(|row| row.driver_min.as_str())
+}
+
+/// What is known of a compute capability.
+pub fn architecture(capability: (u32, u32)) -> Option<&'static Architecture> {
+    architectures().iter().find(|row| version::minor(&row.compute_capability) == Some(capability))
+}
+
+/// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not known.
+pub fn forward(toolkit: &str) -> Option<&'static ForwardCompatibility> {
+    let wanted = version::minor(toolkit)?;
+    forward_compatibilities().iter().find(|row| version::minor(&row.toolkit) == Some(wanted))
+}
+
+/// A compute capability (`9.0`) as the compiler writes it: `sm_90`.
+pub fn sm(capability: &str) -> String {
+    format!("sm_{}", capability.replace('.', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("12.4.1").unwrap().driver_min.as_deref(), Some("550.54.15"));
+        assert_eq!(release("12.3.2").unwrap().driver_min, None);
+        assert!(release("12.4.2").is_none());
+        assert!(release("12.4").is_none());
+    }
+
+    #[test]
+    fn packages_on_pypi() {
+        // torch 2.13 requires cuda-toolkit 13.0.3, which PyPI has as 13.0.3.0.
+        assert_eq!(of_metapackage("13.0.3").unwrap().toolkit, "13.0.3");
+        assert_eq!(of_metapackage("13.0.3.0").unwrap().runtime.as_deref(), Some("13.0.96"));
+        assert_eq!(of_metapackage("12.4.1").unwrap().nvcc.as_deref(), Some("12.4.131"));
+        assert!(of_metapackage("11.7.1").is_none(), "not on PyPI");
+    }
+
+    #[test]
+    fn minors() {
+        assert_eq!(minor("12.4").unwrap().toolkit, "12.4.0");
+        assert_eq!(minor("12.4.99").unwrap().toolkit, "12.4.0");
+        assert_eq!(minor("13.4").unwrap().toolkit, "13.4.1");
+        assert!(minor("12.7").is_none(), "no such toolkit, though drivers report it");
+        assert!(minor("12").is_none());
+        assert!(minor("release").is_none());
+    }
+
+    #[test]
+    fn floors_of_majors() {
+        assert_eq!(major_driver_min(11), Some("450.80.02"));
+        assert_eq!(major_driver_min(12), Some("525.60.13"));
+        assert_eq!(major_driver_min(13), Some("580"));
+        assert_eq!(major_driver_min(14), None);
+    }
+
+    #[test]
+    fn capabilities() {
+        let volta = architecture((7, 0)).unwrap();
+        assert_eq!((volta.last_toolkit.as_deref(), volta.last_driver_branch), (Some("12.9"), Some(580)));
+        let hopper = architecture((9, 0)).unwrap();
+        assert_eq!((hopper.architecture.as_str(), &hopper.last_toolkit), ("Hopper", &None));
+        assert_eq!(architecture((12, 0)).unwrap().first_toolkit.as_deref(), Some("12.8"));
+        assert!(architecture((9, 9)).is_none());
+    }
+
+    #[test]
+    fn forward_compatibility() {
+        assert_eq!(forward("12.4").unwrap().driver_branches, [470, 525, 535]);
+        assert_eq!(forward("12.4.1").unwrap().toolkit, "12.4");
+        assert_eq!(forward("12.1").unwrap().geforce_branches, [470, 525]);
+        for row in forward_compatibilities() {
+            assert!(row.geforce_branches.iter().all(|one| row.driver_branches.contains(one)), "{row:?}");
+        }
+        assert!(!forward("13.2").unwrap().driver_branches.contains(&575));
+        assert!(forward("13.3").is_none(), "not known is not an empty list");
+    }
+}

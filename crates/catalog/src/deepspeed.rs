@@ -1,0 +1,274 @@
+//! DeepSpeed releases.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+
+/// One DeepSpeed release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `0.16.4`.
+    pub version: String,
+    /// The day of its release.
+    pub released: Option<String>,
+    /// What it requires of torch: a PEP 440 specifier; `None`: any version will do.
+    pub torch: Option<String>,
+    /// What it requires of pydantic: a PEP 440 specifier; `None`: any version will do.
+    pub pydantic: Option<String>,
+    /// Whether `import deepspeed` works with torch 2.4 or newer.
+    pub imports_with_torch_2_4: Option<bool>,
+    /// Whether `import deepspeed` works with numpy 2.
+    pub imports_with_numpy_2: Option<bool>,
+    /// Whether it needs setuptools at import on Python 3.12 and newer.
+    pub needs_setuptools: Option<bool>,
+    /// Key into the lists of CUDA minors among which nvcc and torch may differ; `None` where nobody looked.
+    pub cuda_minors: Option<String>,
+    /// Whether `DS_SKIP_CUDA_CHECK` skips the comparison of nvcc with torch.
+    pub skip_cuda_check: Option<bool>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// The CUDA minors, by major, among which nvcc and torch may differ; releases share these lists.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CudaMinors {
+    /// The first release with this list.
+    pub since: String,
+    /// CUDA 10.
+    #[serde(default)]
+    pub cuda_10: Vec<String>,
+    /// CUDA 11.
+    #[serde(default)]
+    pub cuda_11: Vec<String>,
+    /// CUDA 12.
+    #[serde(default)]
+    pub cuda_12: Vec<String>,
+    /// CUDA 13: in no release so far.
+    #[serde(default)]
+    pub cuda_13: Vec<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// Releases that do not work with something.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Incompatibility {
+    /// A name.
+    pub id: String,
+    /// The releases in question: a PEP 440 specifier.
+    pub deepspeed: String,
+    /// The package that they do not work with: `torch`, `numpy`, `pydantic`, `transformers`, `python`, or `cuda`. `None` where
+    /// versions alone do not tell: see `with`.
+    pub with_package: Option<String>,
+    /// The versions of that package: a PEP 440 specifier; `None` where the version does not matter.
+    pub with_versions: Option<String>,
+    /// The Pythons to which the row is limited: a PEP 440 specifier; `None`: all.
+    pub python: Option<String>,
+    /// The package beside which nothing happens.
+    pub unless_package: Option<String>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What they do not work with, in words.
+    pub with: String,
+    /// What happens.
+    pub effect: String,
+    /// What helps.
+    pub fix: String,
+    /// Whether it was tried, not only read.
+    pub measured: bool,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// What happens to releases beside something that they do not work with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// `import deepspeed` fails.
+    ImportError,
+    /// Building an operator fails, or installing DeepSpeed does; `with` says on what condition.
+    BuildError,
+    /// It may work: `effect` says what to look after.
+    Warning,
+}
+
+/// One operator, and what building it for NVIDIA GPUs needs besides a C++ compiler, ninja and Python's headers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operator {
+    /// `fused_adam`.
+    pub name: String,
+    /// The variable that has it built at installation: `DS_BUILD_FUSED_ADAM`.
+    pub variable: String,
+    /// The module that it becomes when it is built at installation: `deepspeed.ops.adam.fused_adam_op`; `None`: not known.
+    pub module: Option<String>,
+    /// The first release that has it; `None`: since 0.9.0 or longer.
+    pub since: Option<String>,
+    /// The last release that has it; `None`: the newest still does.
+    pub until: Option<String>,
+    /// Whether it has CUDA sources: nvcc must be there, and of a CUDA that goes with torch's.
+    pub needs_nvcc: bool,
+    /// Whether it is compiled against the headers of the CUDA toolkit: true for all that need nvcc, and for some others.
+    pub needs_toolkit: bool,
+    /// Libraries and packages beyond those: `libaio`, `cutlass`, `curand`, `cufile`, `deepspeed-kernels`, `triton`.
+    #[serde(default)]
+    pub libraries: Vec<String>,
+    /// The oldest compute capability for which it is built.
+    pub compute_capability_min: Option<String>,
+    /// The oldest CUDA that it takes, nvcc's and torch's.
+    pub cuda_min: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, CudaMinors, Incompatibility, Operator);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    checked: String,
+    sources: Sources,
+    cuda_minors: Vec<CudaMinors>,
+    rows: Vec<Release>,
+    incompatibilities: Vec<Incompatibility>,
+    operators: Vec<Operator>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("deepspeed.yaml", include_str!("../../../catalog/deepspeed.yaml"));
+        file::complete(&mut file.cuda_minors, &file.checked, &file.sources);
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        file::complete(&mut file.incompatibilities, &file.checked, &file.sources);
+        file::complete(&mut file.operators, &file.checked, &file.sources);
+        file
+    })
+}
+
+impl Release {
+    /// The CUDA minors of a major among which this release lets nvcc and torch differ; empty where the major is not listed:
+    /// then both must be the same. `None`: not known.
+    pub fn cuda_minor_allowed(&self, major: u32) -> Option<&'static [String]> {
+        let since = self.cuda_minors.as_ref()?;
+        cuda_minors().iter().find(|list| list.since == *since).map(|list| list.of(major))
+    }
+}
+
+impl CudaMinors {
+    fn of(&self, major: u32) -> &[String] {
+        match major {
+            10 => &self.cuda_10,
+            11 => &self.cuda_11,
+            12 => &self.cuda_12,
+            13 => &self.cuda_13,
+            _ => &[],
+        }
+    }
+}
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// The lists of CUDA minors, oldest first.
+pub fn cuda_minors() -> &'static [CudaMinors] {
+    &file().cuda_minors
+}
+
+/// What releases do not work with.
+pub fn incompatibilities() -> &'static [Incompatibility] {
+    &file().incompatibilities
+}
+
+/// The operators, in the order of the alphabet.
+pub fn operators() -> &'static [Operator] {
+    &file().operators
+}
+
+/// The operator with this name (`fused_adam`) or variable (`DS_BUILD_FUSED_ADAM`).
+pub fn operator(name: &str) -> Option<&'static Operator> {
+    operators().iter().find(|row| row.name == name || row.variable == name)
+}
+
+/// The release with this version.
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}
+
+/// The CUDA minors of a major among which the newest release lets nvcc and torch differ; empty where the major is not
+/// listed. For a certain release see [`Release::cuda_minor_allowed`].
+pub fn cuda_minor_allowed(major: u32) -> &'static [String] {
+    cuda_minors().last().map_or(&[], |list| list.of(major))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuda_minors_of_releases() {
+        assert_eq!(
+            release("0.12.1").unwrap().cuda_minor_allowed(12).unwrap(),
+            ["12.0", "12.1", "12.2", "12.3"]
+        );
+        assert!(release("0.9.0").unwrap().cuda_minor_allowed(12).unwrap().is_empty());
+        let newest = cuda_minor_allowed(12);
+        assert!(newest.contains(&"12.9".to_owned()) && !newest.contains(&"12.7".to_owned()));
+        assert!(cuda_minor_allowed(13).is_empty());
+        assert_eq!(all().last().unwrap().cuda_minor_allowed(12).unwrap(), newest);
+    }
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("0.14.0").unwrap().imports_with_torch_2_4, Some(false));
+        assert_eq!(release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
+        assert_eq!(release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
+        assert!(release("0.16.10").is_none());
+        assert_eq!(all().last().unwrap().torch.as_deref(), Some(">=2.0.0"));
+    }
+
+    #[test]
+    fn incompatibilities_can_be_applied() {
+        let row = |id| incompatibilities().iter().find(|row| row.id == id).unwrap();
+        let torch = row("torch24-log");
+        assert_eq!(
+            (torch.deepspeed.as_str(), torch.with_package.as_deref(), torch.with_versions.as_deref()),
+            (">=0.10.1,<=0.14.0", Some("torch"), Some(">=2.4"))
+        );
+        assert_eq!(torch.severity, Severity::ImportError);
+        assert_eq!(row("py312-distutils").unless_package.as_deref(), Some("setuptools"));
+        assert_eq!(row("cuda-version-check").with_package, None, "a rule, not a pair of versions");
+    }
+
+    #[test]
+    fn needs_of_operators() {
+        let aio = operator("async_io").unwrap();
+        assert_eq!((aio.needs_nvcc, aio.libraries.as_slice()), (false, &["libaio".to_owned()][..]));
+        assert!(operator("DS_BUILD_FUSED_ADAM").unwrap().needs_nvcc);
+        let quantizer = operator("fp_quantizer").unwrap();
+        assert_eq!(quantizer.compute_capability_min.as_deref(), Some("8.0"));
+        assert!(!operator("cpu_adam").unwrap().needs_toolkit);
+        assert!(operator("ccl_comm").is_none(), "for CPUs only");
+    }
+}

@@ -1,0 +1,258 @@
+//! Every file of `catalog/`, as the program carries it: one list.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, file,
+    flash_attn, gpus, images, mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables,
+    xids,
+};
+
+/// One file of the catalog.
+#[derive(Clone)]
+pub struct File {
+    /// Its name below `catalog/`: `torch.yaml`, `packages/numpy.yaml`.
+    pub name: Cow<'static, str>,
+    /// The text that the program was built with.
+    pub text: &'static str,
+    /// Its tables, in the order in which they are shown.
+    pub tables: &'static [Table],
+    /// Whether a text is what the program reads from this file; if not, why.
+    pub fits: fn(&str) -> Result<(), String>,
+}
+
+/// One list of rows in a file.
+#[derive(Debug)]
+pub struct Table {
+    /// Its key in the file: `rows`.
+    pub name: &'static str,
+    /// The fields that together name a row.
+    pub key: &'static [&'static str],
+    /// How rows follow each other.
+    pub order: Order,
+}
+
+/// How the rows of a table follow each other; no two have the same key in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By dotted version, oldest first.
+    Versions,
+    /// By number.
+    Numbers,
+    /// By the alphabet.
+    Alphabet,
+    /// By hand.
+    Free,
+}
+
+const fn by(key: &'static [&'static str], order: Order) -> Table {
+    Table { name: "rows", key, order }
+}
+
+const fn named(name: &'static str, key: &'static [&'static str], order: Order) -> Table {
+    Table { name, key, order }
+}
+
+const fn file<T: DeserializeOwned>(name: &'static str, text: &'static str, tables: &'static [Table]) -> File {
+    File { name: Cow::Borrowed(name), text, tables, fits: fits::<T> }
+}
+
+fn fits<T: DeserializeOwned>(text: &str) -> Result<(), String> {
+    serde_yaml::from_str::<T>(text).map(drop).map_err(|error| error.to_string())
+}
+
+use Order::{Alphabet, Free, Numbers, Versions};
+
+/// Every file besides those of packages, in the order of the alphabet.
+static FILES: &[File] = &[
+    file::<cuda::File>(
+        "cuda.yaml",
+        include_str!("../../../catalog/cuda.yaml"),
+        &[
+            by(&["toolkit"], Versions),
+            named("majors", &["major"], Numbers),
+            named("architectures", &["compute_capability"], Versions),
+            named("forward_compatibility", &["toolkit"], Versions),
+        ],
+    ),
+    file::<file::Table<cuda_errors::CudaError>>(
+        "cuda_errors.yaml",
+        include_str!("../../../catalog/cuda_errors.yaml"),
+        &[by(&["number"], Numbers)],
+    ),
+    file::<deepspeed::File>(
+        "deepspeed.yaml",
+        include_str!("../../../catalog/deepspeed.yaml"),
+        &[
+            by(&["version"], Versions),
+            named("cuda_minors", &["since"], Versions),
+            named("incompatibilities", &["id"], Free),
+            named("operators", &["name"], Free),
+        ],
+    ),
+    file::<file::Table<deepspeed_keys::Section>>(
+        "deepspeed_keys.yaml",
+        include_str!("../../../catalog/deepspeed_keys.yaml"),
+        &[by(&["section"], Alphabet)],
+    ),
+    file::<docker_daemon::File>(
+        "docker_daemon.yaml",
+        include_str!("../../../catalog/docker_daemon.yaml"),
+        &[by(&["key"], Alphabet)],
+    ),
+    file::<file::Table<drivers::Branch>>(
+        "drivers.yaml",
+        include_str!("../../../catalog/drivers.yaml"),
+        &[by(&["branch"], Numbers)],
+    ),
+    file::<expected_bandwidth::File>(
+        "expected_bandwidth.yaml",
+        include_str!("../../../catalog/expected_bandwidth.yaml"),
+        &[named("gpus", &["gpu", "count"], Free), named("links", &["kind", "rate"], Free)],
+    ),
+    file::<file::Table<flash_attn::Release>>(
+        "flash_attn.yaml",
+        include_str!("../../../catalog/flash_attn.yaml"),
+        &[by(&["version"], Free)],
+    ),
+    file::<file::Table<gpus::Gpu>>(
+        "gpus.yaml",
+        include_str!("../../../catalog/gpus.yaml"),
+        &[by(&["name"], Free)],
+    ),
+    file::<images::cuda::File>(
+        "images/cuda.yaml",
+        include_str!("../../../catalog/images/cuda.yaml"),
+        &[by(&["cuda", "systems", "flavours"], Free), named("absent", &["reference"], Free)],
+    ),
+    file::<images::ngc::File>(
+        "images/ngc.yaml",
+        include_str!("../../../catalog/images/ngc.yaml"),
+        &[by(&["release"], Versions)],
+    ),
+    file::<images::python::File>(
+        "images/python.yaml",
+        include_str!("../../../catalog/images/python.yaml"),
+        &[by(&["python", "suite"], Free)],
+    ),
+    file::<images::pytorch::File>(
+        "images/pytorch.yaml",
+        include_str!("../../../catalog/images/pytorch.yaml"),
+        &[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)],
+    ),
+    file::<file::Table<mirrors::Mirror>>(
+        "mirrors.yaml",
+        include_str!("../../../catalog/mirrors.yaml"),
+        &[by(&["name"], Alphabet)],
+    ),
+    file::<file::Table<nccl::Release>>(
+        "nccl.yaml",
+        include_str!("../../../catalog/nccl.yaml"),
+        &[by(&["version"], Versions)],
+    ),
+    file::<file::Table<presets::Preset>>(
+        "presets.yaml",
+        include_str!("../../../catalog/presets.yaml"),
+        &[by(&["name"], Alphabet)],
+    ),
+    file::<file::Table<sxids::Sxid>>(
+        "sxids.yaml",
+        include_str!("../../../catalog/sxids.yaml"),
+        &[by(&["number"], Numbers)],
+    ),
+    file::<systems::File>(
+        "systems.yaml",
+        include_str!("../../../catalog/systems.yaml"),
+        &[
+            named("systems", &["id"], Free),
+            named("pythons", &["python"], Versions),
+            named("python_sources", &["system"], Free),
+            named("dnf_pythons", &["system", "python"], Free),
+            named("compilers", &["cuda_from", "cuda_to"], Free),
+        ],
+    ),
+    file::<toolkit::File>(
+        "toolkit.yaml",
+        include_str!("../../../catalog/toolkit.yaml"),
+        &[by(&["version"], Versions), named("cves", &["id"], Free), named("engine", &["series"], Versions)],
+    ),
+    file::<torch::File>(
+        "torch.yaml",
+        include_str!("../../../catalog/torch.yaml"),
+        &[by(&["version"], Versions)],
+    ),
+    file::<file::Table<variables::Variable>>(
+        "variables.yaml",
+        include_str!("../../../catalog/variables.yaml"),
+        &[by(&["name"], Alphabet)],
+    ),
+    file::<file::Table<xids::Xid>>(
+        "xids.yaml",
+        include_str!("../../../catalog/xids.yaml"),
+        &[by(&["number"], Numbers)],
+    ),
+];
+
+/// A row of a package names several releases; see [`super::packages`].
+const PACKAGE: &[Table] =
+    &[by(&["releases"], Free), named("incompatible", &["releases", "with", "versions"], Free)];
+
+/// Every file of the catalog, packages last.
+pub fn all() -> impl Iterator<Item = File> {
+    let packages = packages::FILES.iter().map(|(name, text)| File {
+        name: Cow::Owned(format!("packages/{name}.yaml")),
+        text,
+        tables: PACKAGE,
+        fits: fits::<packages::Package>,
+    });
+    FILES.iter().cloned().chain(packages)
+}
+
+/// The file with this name below `catalog/`.
+pub fn file_named(name: &str) -> Option<File> {
+    all().find(|file| file.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_in_the_list() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
+        let mut on_disk = Vec::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            #[expect(clippy::disallowed_methods, reason = "a test reads the source tree")]
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                match entry.file_type().unwrap().is_dir() {
+                    true => folders.push(entry.path()),
+                    false => {
+                        on_disk.push(entry.path().strip_prefix(&root).unwrap().to_str().unwrap().to_owned())
+                    }
+                }
+            }
+        }
+        on_disk.sort();
+        let signatures = super::super::signatures::all().iter();
+        let signatures = signatures.map(|one| format!("signatures/{}/{}.yaml", one.component.id(), one.id));
+        let mut listed: Vec<String> = all().map(|file| file.name.into_owned()).chain(signatures).collect();
+        listed.sort();
+        assert_eq!(listed, on_disk, "catalog/ and the lists in embedded.rs and packages.rs");
+    }
+
+    #[test]
+    fn every_list_of_rows_is_a_table() {
+        for file in all() {
+            let value: serde_yaml::Value = serde_yaml::from_str(file.text).unwrap();
+            for (name, rows) in value.as_mapping().unwrap() {
+                let name = name.as_str().unwrap();
+                let listed = file.tables.iter().any(|table| table.name == name);
+                assert_eq!(rows.is_sequence(), listed, "{}: {name}", file.name);
+            }
+        }
+    }
+}

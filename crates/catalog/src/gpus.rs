@@ -1,0 +1,262 @@
+//! GPU models.
+
+use std::cmp::Reverse;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// One GPU model.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gpu {
+    /// `H100 SXM5 80GB`.
+    pub name: String,
+    /// Short names that people type, lower-case with dashes: `h100`, `gtx-1080-ti`. One that stands for several boards
+    /// (`a100`) is given to one of those with the same compute capability.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// Product names as `nvidia-smi` prints them, or the beginning of them.
+    #[serde(default)]
+    pub patterns: Vec<String>,
+    /// PCI device ids (vendor 10de); empty where none is known.
+    #[serde(default)]
+    pub pci_ids: Vec<u16>,
+    /// `9.0`.
+    pub compute_capability: String,
+    /// `Hopper`.
+    pub architecture: String,
+    /// Whether NVIDIA sells it as a data-centre card: on these forward compatibility works.
+    pub data_centre: bool,
+    /// Whether it has NVLink or takes a bridge; `None` where it is not known or differs by board.
+    pub nvlink: Option<bool>,
+    /// The generation of its NVLink (4 on Hopper); `None` where it has none or it is not known.
+    pub nvlink_generation: Option<u8>,
+    /// Memory of one GPU in GiB as the product is sold (80 for "80GB"); what the driver reports is up to 2 % less. `None` where
+    /// boards of the same name differ, or where it is not known.
+    pub memory_gib: Option<f32>,
+    /// Whether only NVIDIA's open kernel module drives it; `None` where it is not known.
+    pub open_module_only: Option<bool>,
+    /// Whether NVIDIA's open kernel module can drive it at all.
+    pub open_module: Option<bool>,
+    /// The oldest driver branch whose open kernel module lists it, where that record begins before the card. Single releases
+    /// of an older branch may know it all the same.
+    pub driver_branch_min: Option<u32>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Gpu);
+
+/// All models.
+pub fn all() -> &'static [Gpu] {
+    static ROWS: OnceLock<Vec<Gpu>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("gpus.yaml", include_str!("../../../catalog/gpus.yaml")))
+}
+
+/// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins with, at the end of
+/// a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
+pub fn by_name(name: &str) -> Option<&'static Gpu> {
+    let name = bare(name);
+    let begins = |pattern: &&String| {
+        let pattern = bare(pattern);
+        name.len() >= pattern.len()
+            && name.is_char_boundary(pattern.len())
+            && name[..pattern.len()].eq_ignore_ascii_case(pattern)
+            && !name[pattern.len()..].starts_with(|next: char| next.is_alphanumeric())
+    };
+    all()
+        .iter()
+        .filter_map(|gpu| Some((gpu, gpu.patterns.iter().filter(begins).map(|text| bare(text).len()).max()?)))
+        .max_by_key(|(_, length)| *length)
+        .map(|(gpu, _)| gpu)
+}
+
+/// A product name without the words that some drivers print and others do not.
+fn bare(name: &str) -> &str {
+    let mut name = name.trim();
+    for word in ["NVIDIA ", "Tesla ", "GeForce ", "Quadro "] {
+        name = name.strip_prefix(word).unwrap_or(name);
+    }
+    name
+}
+
+/// The model with this PCI device id of vendor 10de (`0x2330`).
+pub fn by_pci(device: u16) -> Option<&'static Gpu> {
+    all().iter().find(|gpu| gpu.pci_ids.contains(&device))
+}
+
+/// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product name. Case, spaces
+/// and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
+pub fn by_alias(text: &str) -> Option<&'static Gpu> {
+    let wanted = squeezed(text);
+    let one_of = |names: &[String]| names.iter().any(|name| squeezed(name) == wanted);
+    all().iter().find(|gpu| one_of(&gpu.aliases)).or_else(|| all().iter().find(|gpu| one_of(&gpu.patterns)))
+}
+
+/// The short name that is nearest to one that no model has, by letters changed, where one is near; of several, the one
+/// that begins like it (`h1000` means `h100` rather than `p1000`).
+pub fn nearest_alias(text: &str) -> Option<&'static str> {
+    let wanted = squeezed(text);
+    let limit = wanted.len().div_ceil(4);
+    all()
+        .iter()
+        .flat_map(|gpu| &gpu.aliases)
+        .map(|alias| {
+            let name = squeezed(alias);
+            let alike = name.bytes().zip(wanted.bytes()).take_while(|(one, other)| one == other).count();
+            (strsim::damerau_levenshtein(&wanted, &name), Reverse(alike), alias)
+        })
+        .filter(|(distance, ..)| *distance <= limit)
+        .min_by_key(|(distance, alike, _)| (*distance, *alike))
+        .map(|(.., alias)| alias.as_str())
+}
+
+/// Letters and digits of a name, lower-case, without the maker's and the product line's name in front.
+fn squeezed(name: &str) -> String {
+    let kept = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    let mut name: String = kept.collect();
+    for word in ["nvidia", "tesla", "geforce"] {
+        if let Some(rest) = name.strip_prefix(word) {
+            name = rest.to_owned();
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str) -> Option<&'static str> {
+        by_name(name).map(|gpu| gpu.name.as_str())
+    }
+
+    #[test]
+    fn names_as_nvidia_smi_prints_them() {
+        for (name, capability, data_centre) in [
+            ("NVIDIA H100 80GB HBM3", "9.0", true),
+            ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "9.0", true),
+            ("NVIDIA A100-SXM4-80GB", "8.0", true),
+            ("NVIDIA A100 80GB PCIe", "8.0", true),
+            ("NVIDIA B300 SXM6 AC", "10.3", true),
+            ("NVIDIA GB200", "10.0", true),
+            ("NVIDIA H200", "9.0", true),
+            ("NVIDIA L40S", "8.9", true),
+            ("NVIDIA A10G", "8.6", true),
+            ("Tesla T4", "7.5", true),
+            ("Tesla V100-DGXS-16GB", "7.0", true),
+            ("Tesla V100-PCIE-16GB", "7.0", true),
+            ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "12.0", false),
+            ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "12.0", true),
+            ("NVIDIA RTX 4000 SFF Ada Generation", "8.9", false),
+            ("NVIDIA RTX A6000", "8.6", false),
+            ("NVIDIA GeForce RTX 2080 SUPER", "7.5", false),
+            ("GeForce GTX 1070 Ti", "6.1", false),
+            ("Quadro P2000", "6.1", false),
+            ("Quadro P400", "6.1", false),
+            ("NVIDIA GeForce GT 1030", "6.1", false),
+            ("NVIDIA GB10", "12.1", false),
+        ] {
+            let gpu = by_name(name).unwrap();
+            assert_eq!(
+                (gpu.compute_capability.as_str(), gpu.data_centre),
+                (capability, data_centre),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_longest_name_wins() {
+        assert_eq!(found("NVIDIA GeForce RTX 3080 Ti"), Some("RTX 3080 Ti"));
+        assert_eq!(found("NVIDIA GeForce RTX 3080"), Some("RTX 3080"));
+        assert_eq!(found("NVIDIA L4"), Some("L4"));
+        assert_eq!(by_name("Quadro RTX 6000").unwrap().architecture, "Turing");
+        assert_eq!(by_name("NVIDIA RTX 6000 Ada Generation").unwrap().architecture, "Ada");
+        assert_eq!(
+            by_name("NVIDIA GeForce RTX 4090 Laptop GPU").unwrap().name,
+            "Ada laptop and embedded GPUs"
+        );
+    }
+
+    #[test]
+    fn names_as_people_type_them() {
+        for (text, name) in [
+            ("h100", "H100 80GB HBM3"),
+            ("H100 NVL", "H100 NVL"),
+            ("A100", "A100-SXM4-80GB or PG509-210"),
+            ("rtx4090", "RTX 4090"),
+            ("4090", "RTX 4090"),
+            ("RTX 4090", "RTX 4090"),
+            ("gtx 1080 ti", "GTX 1080 Ti"),
+            ("GTX1080Ti", "GTX 1080 Ti"),
+            ("rtx6000-ada", "RTX 6000 Ada Generation"),
+            ("Tesla T4", "Tesla T4"),
+            ("K80", "Tesla K80"),
+            ("NVIDIA GeForce RTX 5090 D v2", "RTX 5090 D v2"),
+            ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
+            ("gb200", "GB200"),
+        ] {
+            assert_eq!(by_alias(text).map(|gpu| gpu.name.as_str()), Some(name), "{text}");
+        }
+        // RTX 6000 is a Turing card, an Ada card, and short for a Blackwell card.
+        for text in ["", "nvidia", "rtx 6000", "h10", "sm_90", "9.0", "RTX"] {
+            assert!(by_alias(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_were_misspelt() {
+        for (text, alias) in
+            [("h1000", "h100"), ("rtx4091", "rtx-4090"), ("gb20", "gb200"), ("gtx 1080 it", "gtx-1080-ti")]
+        {
+            assert_eq!(nearest_alias(text), Some(alias), "{text}");
+        }
+        for text in ["", "mi300x", "radeon", "sm_90"] {
+            assert_eq!(nearest_alias(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known() {
+        for name in ["Graphics Device", "NVIDIA", "", "NVIDIA H1000", "NVIDIA GeForce ...", "NVIDIA Rubin"] {
+            assert!(by_name(name).is_none(), "{name}");
+        }
+        assert!(by_pci(0x0000).is_none());
+        assert!(by_pci(0x22a3).is_none(), "an NVSwitch is no GPU");
+    }
+
+    #[test]
+    fn pci_ids_of_real_machines() {
+        assert_eq!(by_pci(0x2330).unwrap().name, "H100 80GB HBM3");
+        assert!(by_pci(0x20b2).unwrap().name.starts_with("A100-SXM4-80GB"));
+        assert_eq!(by_pci(0x2bb4).unwrap().name, "RTX PRO 6000 Blackwell Max-Q Workstation Edition");
+        assert_eq!(by_pci(0x1eb8).unwrap().name, "Tesla T4");
+        assert_eq!(by_pci(0x1b06).unwrap().name, "GTX 1080 Ti");
+    }
+
+    #[test]
+    fn memory_and_links() {
+        let of = |alias: &str| by_alias(alias).map(|gpu| (gpu.memory_gib, gpu.nvlink_generation)).unwrap();
+        assert_eq!(of("h100"), (Some(80.0), Some(4)));
+        assert_eq!(of("b200"), (Some(180.0), Some(5)));
+        assert_eq!(of("rtx 4090"), (Some(24.0), None));
+        assert_eq!(of("v100").1, Some(2));
+        assert_eq!(of("gtx 1060").0, None, "3, 5 and 6 GB boards share the name");
+    }
+
+    #[test]
+    fn kernel_modules() {
+        assert_eq!(by_name("NVIDIA B200").unwrap().open_module_only, Some(true));
+        assert_eq!(by_name("NVIDIA GH200 480GB").unwrap().open_module_only, Some(true));
+        assert_eq!(by_name("NVIDIA H100 PCIe").unwrap().open_module_only, Some(false));
+        assert_eq!(by_name("Tesla V100-SXM2-32GB").unwrap().open_module, Some(false));
+    }
+}

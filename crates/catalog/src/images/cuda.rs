@@ -1,0 +1,240 @@
+//! nvidia/cuda: the rows of `catalog/images/cuda.yaml`, and what their lists prove.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::super::file::{self, Sources};
+use super::super::version::Version;
+use super::existence::Existence;
+use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
+
+/// Some flavours of one CUDA release on some systems.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    cuda: String,
+    systems: String,
+    flavours: Option<String>,
+    cudnn_name: Option<String>,
+    cudnn: Option<String>,
+    nccl: Option<String>,
+    aarch64: Option<Aarch64>,
+    #[serde(default)]
+    seen: String,
+    hub: Option<String>,
+    source: String,
+    #[serde(default)]
+    checked: String,
+    /// Left out where a list has it.
+    #[serde(default = "listed_evidence")]
+    evidence: Evidence,
+    /// True where NVIDIA's lists have the release.
+    #[serde(skip)]
+    listed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum Aarch64 {
+    #[serde(rename = "all")]
+    All,
+    #[serde(rename = "without cudnn")]
+    WithoutCudnn,
+    #[serde(rename = "none")]
+    None,
+}
+
+file::rows!(Row);
+
+fn listed_evidence() -> Evidence {
+    Evidence::Listed
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    checked: String,
+    sources: Sources,
+    repository: Repository,
+    absent: Vec<AbsentTag>,
+    rows: Vec<Row>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File =
+            file::parse("images/cuda.yaml", include_str!("../../../../catalog/images/cuda.yaml"));
+        for row in &mut file.rows {
+            row.listed = row.source.split("; ").any(|key| key == "list");
+        }
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        file::complete(&mut file.absent, &file.checked, &file.sources);
+        file::complete(std::slice::from_mut(&mut file.repository), &file.checked, &file.sources);
+        file
+    })
+}
+
+/// Every tag, oldest CUDA first.
+pub(super) fn all() -> &'static [Image] {
+    static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
+    IMAGES.get_or_init(|| {
+        // Some 1,200 today.
+        let mut images = Vec::with_capacity(1500);
+        for row in &file().rows {
+            expand(row, &mut images);
+        }
+        images
+    })
+}
+
+pub(super) fn repository() -> &'static Repository {
+    &file().repository
+}
+
+pub(super) fn absent() -> &'static [AbsentTag] {
+    &file().absent
+}
+
+/// A flavour as rows write it, and what it means: with cuDNN, and how large.
+const FLAVOURS: &[(&str, bool, Flavour)] = &[
+    ("base", false, Flavour::Base),
+    ("runtime", false, Flavour::Runtime),
+    ("devel", false, Flavour::Devel),
+    ("cudnn-runtime", true, Flavour::Runtime),
+    ("cudnn-devel", true, Flavour::Devel),
+];
+
+fn expand(row: &'static Row, images: &mut Vec<Image>) {
+    for system in row.systems.split(' ') {
+        for &(name, with_cudnn, flavour) in FLAVOURS {
+            let present = match &row.flavours {
+                Some(list) => list.split(' ').any(|word| word == name),
+                None => !with_cudnn || row.cudnn_name.is_some(),
+            };
+            if present {
+                images.push(image(row, system, with_cudnn, flavour));
+            }
+        }
+    }
+}
+
+fn image(row: &'static Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
+    let size = match flavour {
+        Flavour::Base => "base",
+        Flavour::Runtime => "runtime",
+        _ => "devel",
+    };
+    let name = row.cudnn_name.as_deref().unwrap_or_default();
+    let tag = match with_cudnn {
+        true => format!("{}-{name}-{size}-{system}", row.cuda),
+        false => format!("{}-{size}-{system}", row.cuda),
+    };
+    // The name gives the major of cuDNN up to 9 (`cudnn8`); later names are plain `cudnn`.
+    let major = name.strip_prefix("cudnn").filter(|major| !major.is_empty());
+    let cudnn = with_cudnn.then(|| row.cudnn.as_deref().or(major)).flatten();
+    let on_hub = with_cudnn && flavour == Flavour::Devel && system.starts_with("ubuntu");
+    let seen = row.hub.as_ref().filter(|_| on_hub).unwrap_or(&row.seen);
+    let aarch64 = row.aarch64.map(|aarch64| match aarch64 {
+        Aarch64::All => true,
+        Aarch64::WithoutCudnn => !with_cudnn,
+        Aarch64::None => false,
+    });
+    Image {
+        system: Some(system.to_owned()),
+        cuda: Some(row.cuda.clone()),
+        has_cudnn: Some(with_cudnn),
+        cudnn: cudnn.map(str::to_owned),
+        cudnn_known: !with_cudnn || cudnn.is_some(),
+        nccl: row.nccl.clone().filter(|_| flavour != Flavour::Base),
+        architectures: aarch64.map(|aarch64| match aarch64 {
+            true => &["x86_64", "aarch64"][..],
+            false => &["x86_64"],
+        }),
+        evidence: row.evidence,
+        seen: seen.clone(),
+        ..Image::new("nvidia/cuda", tag, flavour, &row.source)
+    }
+}
+
+/// What the lists say of a tag that is not in them.
+pub(super) fn missing(tag: &str) -> Existence {
+    let repository = repository();
+    let release = tag.split('-').next().unwrap_or_default();
+    let Some(version) = Version::parse(release) else {
+        return unknown(format!("tags of nvidia/cuda are written {}", repository.scheme));
+    };
+    if let Some(word) = tag.split('-').find(|word| repository.left_out.split(' ').any(|left| left == *word)) {
+        return unknown(format!("the catalog leaves out the images with {word}"));
+    }
+    let (from, until) = (complete_from(), repository.complete_until.as_deref().unwrap_or_default());
+    let without_system =
+        tag.rsplit('-').next().is_some_and(|word| ["base", "runtime", "devel"].contains(&word));
+    if version.numbers().len() != 3 || without_system {
+        return match from.as_ref().is_some_and(|from| version >= *from) {
+            true if without_system && version.numbers().len() == 3 => {
+                no("a tag names the system at its end (ubuntu22.04, rockylinux9, ubi9)".to_owned())
+            }
+            true => no(format!("a tag names the CUDA release with three numbers{}", patches(&version))),
+            false => unknown(format!("what tags CUDA {release} had is not known in full")),
+        };
+    }
+    if listed(&version) {
+        return no(format!("NVIDIA's lists up to {until} have CUDA {release}, but not this tag of it"));
+    }
+    match passed_over(&version) {
+        true => no(format!("NVIDIA's lists up to {until} have later CUDA releases, but no CUDA {release}")),
+        false => unknown(format!("NVIDIA's lists that were read end on {until}; it was not seen in use")),
+    }
+}
+
+fn unknown(why: String) -> Existence {
+    Existence::Unknown { why }
+}
+
+fn no(why: String) -> Existence {
+    Existence::No { why, source: repository().source.clone() }
+}
+
+fn complete_from() -> Option<Version> {
+    repository().complete_from.as_deref().and_then(Version::parse)
+}
+
+/// The releases of which the lists have every tag.
+fn complete() -> impl Iterator<Item = Version> {
+    let to = repository().complete_to.as_deref().and_then(Version::parse);
+    let listed = file().rows.iter().filter(|row| row.listed).filter_map(|row| Version::parse(&row.cuda));
+    listed.filter(move |row| row.numbers().len() == 3 && to.as_ref().is_some_and(|to| row <= to))
+}
+
+fn listed(version: &Version) -> bool {
+    complete().any(|row| row == *version)
+}
+
+/// True where the lists went on without this release: they have a later one of its minor, or none of its minor and a later minor.
+/// (A minor can get a patch after the next minor came out.)
+fn passed_over(version: &Version) -> bool {
+    let seen = file().rows.iter().filter_map(|row| Version::parse(&row.cuda)).any(|row| row == *version);
+    let same_minor = complete().any(|row| row.minor() == version.minor());
+    let later = complete().any(|row| {
+        row > *version
+            && row.number(0) == version.number(0)
+            && (row.minor() == version.minor() || !same_minor)
+    });
+    !seen && later && complete_from().is_some_and(|from| *version >= from)
+}
+
+/// `: 12.1.0, 12.1.1`, the releases that begin with these numbers.
+fn patches(version: &Version) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for row in &file().rows {
+        let same = Version::parse(&row.cuda).is_some_and(|row| row.numbers().starts_with(version.numbers()));
+        if same && !found.contains(&row.cuda.as_str()) {
+            found.push(&row.cuda);
+        }
+    }
+    match found.is_empty() {
+        true => String::new(),
+        false => format!(": {}", found.join(", ")),
+    }
+}

@@ -1,0 +1,70 @@
+//! NCCL releases.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// One NCCL release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `2.21.5`.
+    pub version: String,
+    /// The day of its tag.
+    pub released: Option<String>,
+    /// What changed that matters here.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// A documented fault of this release that a later one mends.
+    pub known_bad: Option<String>,
+    /// The fault is in builds for this CUDA major alone.
+    pub known_bad_cuda_major: Option<u32>,
+    /// The fault concerns GPUs of this compute capability alone.
+    pub known_bad_capability: Option<String>,
+    /// The fault costs speed only.
+    #[serde(default)]
+    pub known_bad_speed_only: bool,
+    /// The release that mends it.
+    pub fixed_in: Option<String>,
+    /// Whether ranks of different versions stop at init with a message; before, they may hang.
+    pub checks_versions: Option<bool>,
+    /// Compute capabilities that its makefile names, over all CUDA versions.
+    pub architectures: Option<Vec<String>>,
+    /// CUDA majors for which PyPI has wheels (`nvidia-nccl-cu12`).
+    #[serde(default)]
+    pub pypi_cuda_majors: Vec<u32>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release);
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("nccl.yaml", include_str!("../../../catalog/nccl.yaml")))
+}
+
+/// The release with this version.
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        assert_eq!(release("2.21.5").unwrap().checks_versions, Some(false));
+        assert_eq!(release("2.23.4").unwrap().checks_versions, Some(true));
+        assert_eq!(release("2.28.3").unwrap().fixed_in.as_deref(), Some("2.28.7"));
+        assert_eq!(release("2.32.3").unwrap().architectures, None);
+        assert!(release("2.25.0").is_none());
+    }
+}

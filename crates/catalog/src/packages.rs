@@ -1,0 +1,259 @@
+//! Python packages of the deep-learning stack besides torch and DeepSpeed: their releases and what each requires.
+//!
+//! One file a package, `catalog/packages/<name>.yaml`, parsed when first asked for. Releases with the same requirements share a
+//! row. Only requirements between packages of the catalog (torch, deepspeed and these) are kept: the rest is pip's business.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{self, Sources};
+
+/// Releases of one package that differ in nothing but their version and day.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Version → day of its upload; an empty text where the day is not known. Not ordered: PEP 440 orders them.
+    pub releases: BTreeMap<String, String>,
+    /// `Requires-Python`; `None`: it declares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+    /// The Pythons (`3.12`, `3.13t`) for which there are wheels for Linux x86_64; `None`: one wheel serves every Python.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pythons: Option<Vec<String>>,
+    /// The glibc that its Linux x86_64 wheels ask for by their tag (`2.28`); `None` for wheels without compiled code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub glibc: Option<String>,
+    /// True where PyPI has a source distribution only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub source_only: bool,
+    /// Whether there is a wheel for Linux aarch64 (or for any machine); `None` where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aarch64: Option<bool>,
+    /// Package → specifier; an empty text is "any version". Requirements behind an extra are left out; those behind a marker
+    /// count where the marker holds on Linux with CPython.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires: BTreeMap<String, String>,
+    /// True where the index marks it as yanked: never chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub yanked: bool,
+    /// What else is to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checked: String,
+}
+
+/// Releases that do not go together with another package although no requirement says so.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Incompatible {
+    /// The releases of this package, as a specifier.
+    pub releases: String,
+    /// The other package.
+    pub with: String,
+    /// Its releases, as a specifier.
+    pub versions: String,
+    /// What happens, or what says that they do not go together.
+    pub effect: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checked: String,
+}
+
+file::rows!(Row, Incompatible);
+
+/// One package.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Package {
+    /// Its normalised name: `flash-attn`.
+    pub name: String,
+    /// What it is, in a few words.
+    pub summary: String,
+    /// The day on which the rows were held against their sources.
+    pub checked: String,
+    /// True where releases between those listed are left out; false where every final release since the oldest row is here.
+    pub sample: bool,
+    /// Sources that many rows share.
+    #[serde(default)]
+    pub sources: Sources,
+    /// What it does not go together with, beyond the requirements of the rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incompatible: Vec<Incompatible>,
+    /// Its releases.
+    pub rows: Vec<Row>,
+}
+
+/// Name and file of every package.
+pub(super) const FILES: &[(&str, &str)] = &[
+    ("accelerate", include_str!("../../../catalog/packages/accelerate.yaml")),
+    ("bitsandbytes", include_str!("../../../catalog/packages/bitsandbytes.yaml")),
+    ("datasets", include_str!("../../../catalog/packages/datasets.yaml")),
+    ("flash-attn", include_str!("../../../catalog/packages/flash-attn.yaml")),
+    ("gymnasium", include_str!("../../../catalog/packages/gymnasium.yaml")),
+    ("huggingface-hub", include_str!("../../../catalog/packages/huggingface-hub.yaml")),
+    ("numba", include_str!("../../../catalog/packages/numba.yaml")),
+    ("numpy", include_str!("../../../catalog/packages/numpy.yaml")),
+    ("peft", include_str!("../../../catalog/packages/peft.yaml")),
+    ("pydantic", include_str!("../../../catalog/packages/pydantic.yaml")),
+    ("setuptools", include_str!("../../../catalog/packages/setuptools.yaml")),
+    ("stable-baselines3", include_str!("../../../catalog/packages/stable-baselines3.yaml")),
+    ("tokenizers", include_str!("../../../catalog/packages/tokenizers.yaml")),
+    ("transformers", include_str!("../../../catalog/packages/transformers.yaml")),
+    ("triton", include_str!("../../../catalog/packages/triton.yaml")),
+    ("trl", include_str!("../../../catalog/packages/trl.yaml")),
+    ("vllm", include_str!("../../../catalog/packages/vllm.yaml")),
+    ("xformers", include_str!("../../../catalog/packages/xformers.yaml")),
+];
+
+/// The names of all packages, in the order of the alphabet.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
+/// The package with this normalised name.
+pub fn package(name: &str) -> Option<&'static Package> {
+    static PACKAGES: [OnceLock<Package>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    let place = FILES.iter().position(|(known, _)| *known == name)?;
+    Some(PACKAGES[place].get_or_init(|| {
+        let (name, text) = FILES[place];
+        let mut package: Package = file::parse(&format!("packages/{name}.yaml"), text);
+        file::complete(&mut package.rows, &package.checked, &package.sources);
+        file::complete(&mut package.incompatible, &package.checked, &package.sources);
+        package
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::str::FromStr;
+
+    use pep440_rs::{Version, VersionSpecifiers};
+
+    use super::*;
+
+    /// Packages with a table of their own.
+    const ELSEWHERE: &[&str] = &["torch", "torchvision", "torchaudio", "deepspeed"];
+
+    fn specifier(package: &str, text: &str) -> VersionSpecifiers {
+        VersionSpecifiers::from_str(text).unwrap_or_else(|error| panic!("{package}: {text:?}: {error}"))
+    }
+
+    fn date(text: &str) -> bool {
+        text.parse::<jiff::civil::Date>().is_ok()
+    }
+
+    fn known(name: &str) -> bool {
+        ELSEWHERE.contains(&name) || names().any(|known| known == name)
+    }
+
+    #[test]
+    fn every_file_is_a_package() {
+        let names: Vec<&str> = names().collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for name in names {
+            let package = package(name).unwrap();
+            assert_eq!(package.name, name);
+            assert!(
+                !package.rows.is_empty() && !package.summary.is_empty() && date(&package.checked),
+                "{name}"
+            );
+        }
+        assert!(package("no-such-package").is_none());
+    }
+
+    #[test]
+    fn every_release_stands_once_and_is_a_version() {
+        for name in names() {
+            let mut seen = BTreeSet::new();
+            for (version, day) in package(name).unwrap().rows.iter().flat_map(|row| &row.releases) {
+                let parsed =
+                    Version::from_str(version).unwrap_or_else(|error| panic!("{name} {version}: {error}"));
+                assert!(!parsed.any_prerelease() && !parsed.is_local(), "{name} {version}");
+                assert!(seen.insert(parsed), "{name} {version} stands twice");
+                assert!(day.is_empty() || date(day), "{name} {version}: {day:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_row_with_the_newest_release_is_last() {
+        for name in names() {
+            let newest: Vec<Version> = package(name).unwrap().rows.iter().map(newest).collect();
+            assert!(newest.is_sorted(), "{name}: {newest:?}");
+        }
+    }
+
+    fn newest(row: &Row) -> Version {
+        row.releases.keys().map(|version| Version::from_str(version).unwrap()).max().unwrap()
+    }
+
+    #[test]
+    fn equal_releases_share_a_row() {
+        for name in names() {
+            let rows = &package(name).unwrap().rows;
+            let bodies: BTreeSet<String> = rows
+                .iter()
+                .map(|row| serde_json::to_string(&Row { releases: BTreeMap::new(), ..row.clone() }).unwrap())
+                .collect();
+            assert_eq!(bodies.len(), rows.len(), "{name}");
+        }
+    }
+
+    #[test]
+    fn rows_keep_their_rules() {
+        for name in names() {
+            for row in &package(name).unwrap().rows {
+                let place = format!("{name} {}", newest(row));
+                assert!(row.source.len() > 6 && date(&row.checked), "{place}");
+                let python = row.python.as_deref().map(|text| specifier(&place, text));
+                for one in row.pythons.iter().flatten() {
+                    let version = Version::from_str(one.trim_end_matches('t')).unwrap();
+                    // `>3.12.0` admits 3.12.1: ask for a late patch release, too.
+                    let late = Version::from_str(&format!("{}.30", one.trim_end_matches('t'))).unwrap();
+                    let admitted = python
+                        .as_ref()
+                        .is_none_or(|python| python.contains(&version) || python.contains(&late));
+                    assert!(admitted, "{place}: a wheel for Python {one}");
+                }
+                assert!(row.pythons.as_ref().is_none_or(|list| !list.is_empty()), "{place}");
+                assert!(!(row.source_only && (row.pythons.is_some() || row.glibc.is_some())), "{place}");
+                for (other, wanted) in &row.requires {
+                    assert!(known(other) && other != name, "{place} requires {other}");
+                    specifier(&place, wanted);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn incompatibilities_speak_of_known_packages() {
+        for name in names() {
+            let package = package(name).unwrap();
+            for one in &package.incompatible {
+                assert!(known(&one.with) && one.with != name, "{name}: {}", one.with);
+                let releases = specifier(name, &one.releases);
+                specifier(name, &one.versions);
+                assert!(
+                    one.effect.len() > 10 && one.source.len() > 6 && date(&one.checked),
+                    "{name}: {one:?}"
+                );
+                let concerned = package.rows.iter().flat_map(|row| row.releases.keys());
+                assert!(
+                    concerned
+                        .map(|version| Version::from_str(version).unwrap())
+                        .any(|it| releases.contains(&it)),
+                    "{name}: no release is {releases}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its causes apart.
+//!
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that nothing is read when the program
+//! starts; see [`diagnose`] for how lines are matched.
+
+/// Whose failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Component {
+    /// Docker's engine, client and builder.
+    Docker,
+    /// Swarm and its overlay networks.
+    Swarm,
+    /// NVIDIA's container toolkit.
+    Toolkit,
+    /// NVIDIA's driver.
+    Driver,
+    /// The Linux kernel and the machine's buses.
+    Kernel,
+    /// CUDA's runtime and libraries.
+    Cuda,
+    /// NCCL.
+    Nccl,
+    /// PyTorch.
+    Torch,
+    /// DeepSpeed.
+    Deepspeed,
+    /// ssh and pdsh.
+    Ssh,
+    /// Names, routes, proxies and certificates.
+    Network,
+    /// Python and its packages.
+    Python,
+    /// File systems.
+    Disk,
+    /// The machine's memory, shared memory too.
+    Memory,
+}
+
+impl Component {
+    /// Every component, from the container down to the machine and back up to the job.
+    pub const ALL: &[Component] = &[
+        Component::Docker,
+        Component::Swarm,
+        Component::Toolkit,
+        Component::Driver,
+        Component::Kernel,
+        Component::Cuda,
+        Component::Nccl,
+        Component::Torch,
+        Component::Deepspeed,
+        Component::Ssh,
+        Component::Network,
+        Component::Python,
+        Component::Disk,
+        Component::Memory,
+    ];
+
+    /// Its folder below `catalog/signatures/`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Component::Docker => "docker",
+            Component::Swarm => "swarm",
+            Component::Toolkit => "toolkit",
+            Component::Driver => "driver",
+            Component::Kernel => "kernel",
+            Component::Cuda => "cuda",
+            Component::Nccl => "nccl",
+            Component::Torch => "torch",
+            Component::Deepspeed => "deepspeed",
+            Component::Ssh => "ssh",
+            Component::Network => "network",
+            Component::Python => "python",
+            Component::Disk => "disk",
+            Component::Memory => "memory",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Component::Docker => "Docker",
+            Component::Swarm => "Docker Swarm",
+            Component::Toolkit => "NVIDIA container toolkit",
+            Component::Driver => "NVIDIA driver",
+            Component::Kernel => "Kernel and buses",
+            Component::Cuda => "CUDA",
+            Component::Nccl => "NCCL",
+            Component::Torch => "PyTorch",
+            Component::Deepspeed => "DeepSpeed",
+            Component::Ssh => "ssh and pdsh",
+            Component::Network => "Network",
+            Component::Python => "Python packages",
+            Component::Disk => "Disks",
+            Component::Memory => "Memory",
+        }
+    }
+}
+
+/// What a line with this wording is in the story of a failure. Ordered by how much it explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Where it began.
+    Root,
+    /// What follows from something else.
+    Symptom,
+    /// No failure by itself: it helps to understand one.
+    Context,
+}
+
+impl Role {
+    /// In words.
+    pub fn says(self) -> &'static str {
+        match self {
+            Role::Root => "a root cause",
+            Role::Symptom => "a symptom of something else",
+            Role::Context => "no failure by itself",
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// A notice.
+    Info,
+    /// It may become worse.
+    Warning,
+    /// Something did not work.
+    Error,
+    /// The job or the machine cannot go on.
+    Fatal,
+}
+
+impl Severity {
+    /// The word.
+    pub fn id(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+            Severity::Fatal => "fatal",
+        }
+    }
+}
+
+/// How it is known that programs really say this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verified {
+    /// Read in the program's source or in its strings.
+    SourceCode,
+    /// Read in the log of a real failure.
+    RealLog,
+}
+
+impl Verified {
+    /// In words.
+    pub fn says(self) -> &'static str {
+        match self {
+            Verified::SourceCode => "the program's source",
+            Verified::RealLog => "a real log",
+        }
+    }
+}
+
+/// One of the causes that end in the same words.
+#[derive(Debug, Clone)]
+pub struct Cause {
+    /// The cause in a few words.
+    pub cause: &'static str,
+    /// What tells it from the others: the id of a check, or a command.
+    pub check: &'static str,
+    /// What to do.
+    pub fix: &'static str,
+    /// What to type; words in capitals are to be replaced.
+    pub commands: &'static [&'static str],
+}
+
+/// One wording of a failure.
+#[derive(Debug, Clone)]
+pub struct Signature {
+    /// Its id, which is the name of its file.
+    pub id: &'static str,
+    /// Whose failure it is.
+    pub component: Component,
+    /// What it is in the story of a failure.
+    pub role: Role,
+    /// How bad it is.
+    pub severity: Severity,
+    /// A regular expression for one line; empty where several lines together say it.
+    pub pattern: &'static str,
+    /// Texts of which every matching line has at least one; none where several lines together say it.
+    pub literals: &'static [&'static str],
+    /// The named groups of the pattern.
+    pub captures: &'static [&'static str],
+    /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
+    pub says: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Whether its line tells little without those beside it.
+    pub around: bool,
+    /// What may be behind it, the likely first.
+    pub causes: &'static [Cause],
+    /// Ids of the signatures that follow from it.
+    pub leads_to: &'static [&'static str],
+    /// The first version of the component with these words; `None`: not known.
+    pub since: Option<&'static str>,
+    /// The last version of the component with these words; `None`: not known, or it has them still.
+    pub until: Option<&'static str>,
+    /// Lines that match.
+    pub matches: &'static [&'static str],
+    /// Lines that look alike and do not match.
+    pub not_matches: &'static [&'static str],
+    /// Where this was read.
+    pub source: &'static str,
+    /// How it is known that programs really say this.
+    pub verified: Verified,
+}
+
+impl Signature {
+    /// Whether no single line says it: it is read from several together ([`diagnose::weigh`]).
+    pub fn is_derived(&self) -> bool {
+        self.literals.is_empty()
+    }
+}
+
+/// All signatures, by component's folder and id.
+pub fn all() -> &'static [Signature] {
+    // Not a constant: a signature is known again by where it stands.
+    static ALL: &[Signature] = include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
+    ALL
+}
+
+/// The signature with this id.
+pub fn signature(id: &str) -> Option<&'static Signature> {
+    all().iter().find(|one| one.id == id)
+}

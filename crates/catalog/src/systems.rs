@@ -1,0 +1,294 @@
+//! Linux distributions as base systems, where each gets its Pythons from, and which compilers nvcc accepts.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+use super::version;
+
+/// A release of a distribution.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// As image tags write it: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`.
+    pub id: String,
+    /// `Ubuntu 22.04`.
+    pub name: String,
+    /// `jammy`.
+    pub codename: Option<String>,
+    /// The image of the bare system: `ubuntu:22.04`.
+    pub image: Option<String>,
+    /// Other tags of that image, parted by spaces: `jammy`.
+    #[serde(default)]
+    pub aliases: String,
+    /// The last day on which a list named the image; empty where none is known.
+    #[serde(default)]
+    pub image_seen: String,
+    /// Its default gcc.
+    pub gcc: Option<String>,
+    /// Its default Python: `3.10`.
+    pub python: Option<String>,
+    /// Its glibc.
+    pub glibc: Option<String>,
+    /// The day of its release.
+    pub released: Option<String>,
+    /// The day on which standard support ends.
+    pub end_of_life: Option<String>,
+    /// True where pip refuses to install into the system's Python (PEP 668).
+    pub externally_managed: Option<bool>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// Where a system gets a Python from; what is not known is `None`.
+#[derive(Debug, Clone)]
+pub struct PythonSource {
+    /// `ubuntu22.04`.
+    pub system: String,
+    /// `3.12`.
+    pub python: String,
+    /// The distribution's own package of a final release.
+    pub distribution: Option<bool>,
+    /// The deadsnakes archive.
+    pub deadsnakes: Option<bool>,
+    /// `uv python install`.
+    pub uv: Option<bool>,
+    /// What else is to know of the system's Pythons.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    pub checked: String,
+}
+
+/// The Pythons of one system: lists parted by spaces, `all` for every series; what is in no list is not known.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PythonLists {
+    system: String,
+    #[serde(default)]
+    distribution: String,
+    #[serde(default)]
+    not_distribution: String,
+    #[serde(default)]
+    deadsnakes: String,
+    #[serde(default)]
+    not_deadsnakes: String,
+    note: Option<String>,
+    source: String,
+    #[serde(default)]
+    checked: String,
+}
+
+/// The Pythons that `uv python install` brings: builds of python-build-standalone for Linux with glibc (x86_64 and aarch64).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Uv {
+    /// The series, parted by spaces.
+    pub pythons: String,
+    /// The newest release of each.
+    pub newest: String,
+    /// The oldest glibc on which they run.
+    pub glibc: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// A Python series.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Python {
+    /// `3.12`.
+    pub python: String,
+    /// The day of its release.
+    pub released: Option<String>,
+    /// The day of its end.
+    pub end_of_life: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// The gcc versions that the nvcc of some CUDA releases accepts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compilers {
+    /// The first CUDA release of the range: `12.4`.
+    pub cuda_from: String,
+    /// The last one, included: `12.6.3`.
+    pub cuda_to: String,
+    /// The oldest gcc.
+    pub gcc_min: Option<String>,
+    /// The newest gcc, included: `13`, or `11.1` where the minor matters.
+    pub gcc_max: Option<String>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// The deadsnakes archive: Pythons for Ubuntu, in packages `python3.X`, `python3.X-venv` and `python3.X-dev`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deadsnakes {
+    /// The archive, as apt takes it.
+    pub address: String,
+    /// The fingerprint of the key that signs it.
+    pub key: String,
+    /// The server that has the key.
+    pub keyserver: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// The packages of a Python on a system whose packages come through dnf.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DnfPython {
+    /// `rockylinux9`.
+    pub system: String,
+    /// `3.12`.
+    pub python: String,
+    /// The interpreter, which brings venv: `python3.12`.
+    pub package: String,
+    /// pip: `python3.12-pip`.
+    pub pip: String,
+    /// Its headers: `python3.12-devel`.
+    pub headers: String,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    checked: String,
+    sources: Sources,
+    systems: Vec<System>,
+    pythons: Vec<Python>,
+    uv: Uv,
+    python_sources: Vec<PythonLists>,
+    deadsnakes: Deadsnakes,
+    dnf_pythons: Vec<DnfPython>,
+    compilers: Vec<Compilers>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("systems.yaml", include_str!("../../../catalog/systems.yaml"));
+        file::complete(&mut file.systems, &file.checked, &file.sources);
+        file::complete(&mut file.pythons, &file.checked, &file.sources);
+        file::complete(std::slice::from_mut(&mut file.uv), &file.checked, &file.sources);
+        file::complete(&mut file.python_sources, &file.checked, &file.sources);
+        file::complete(std::slice::from_mut(&mut file.deadsnakes), &file.checked, &file.sources);
+        file::complete(&mut file.dnf_pythons, &file.checked, &file.sources);
+        file::complete(&mut file.compilers, &file.checked, &file.sources);
+        file
+    })
+}
+
+fn has(list: &str, word: &str) -> bool {
+    list == "all" || list.split(' ').any(|one| one == word)
+}
+
+fn expand(lists: &PythonLists) -> impl Iterator<Item = PythonSource> + '_ {
+    let told = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let glibc = system(&lists.system).and_then(|system| system.glibc.as_deref());
+    let fits = glibc.and_then(|glibc| version::compare(glibc, &uv().glibc)).map(|order| order.is_ge());
+    pythons().iter().map(move |series| PythonSource {
+        system: lists.system.clone(),
+        python: series.python.clone(),
+        distribution: told(&series.python, &lists.distribution, &lists.not_distribution),
+        deadsnakes: told(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
+        uv: fits.filter(|fits| !fits || has(&uv().pythons, &series.python)),
+        note: lists.note.clone(),
+        source: format!("{}; {}", lists.source, uv().source),
+        checked: lists.checked.clone(),
+    })
+}
+
+/// All systems, by family, oldest first.
+pub fn all() -> &'static [System] {
+    &file().systems
+}
+
+/// All Python series, oldest first.
+pub fn pythons() -> &'static [Python] {
+    &file().pythons
+}
+
+/// Where systems get their Pythons from: every system with every Python.
+pub fn python_sources() -> &'static [PythonSource] {
+    static SOURCES: OnceLock<Vec<PythonSource>> = OnceLock::new();
+    SOURCES.get_or_init(|| file().python_sources.iter().flat_map(expand).collect())
+}
+
+/// What `uv python install` brings.
+pub fn uv() -> &'static Uv {
+    &file().uv
+}
+
+/// The deadsnakes archive.
+pub fn deadsnakes() -> &'static Deadsnakes {
+    &file().deadsnakes
+}
+
+/// The Pythons of a system whose packages come through dnf, newest first.
+pub fn dnf_pythons(system: &str) -> impl Iterator<Item = &'static DnfPython> {
+    file().dnf_pythons.iter().filter(move |row| row.system == system)
+}
+
+/// Which compilers nvcc accepts, oldest CUDA first.
+pub fn compilers() -> &'static [Compilers] {
+    &file().compilers
+}
+
+/// The system with this id (`ubuntu22.04`).
+pub fn system(id: &str) -> Option<&'static System> {
+    all().iter().find(|row| row.id == id)
+}
+
+/// The Python series with this number (`3.12`).
+pub fn python(series: &str) -> Option<&'static Python> {
+    pythons().iter().find(|row| row.python == series)
+}
+
+/// Where a system gets a Python from; `None` where it is not known.
+pub fn python_source(system: &str, python: &str) -> Option<&'static PythonSource> {
+    python_sources().iter().find(|row| row.system == system && row.python == python)
+}
+
+/// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None` where it is not known.
+pub fn gcc_range(cuda: &str) -> Option<&'static Compilers> {
+    compilers().iter().find(|row| {
+        let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());
+        from && version::compare(cuda, &row.cuda_to).is_some_and(|order| order.is_le())
+    })
+}

@@ -1,0 +1,267 @@
+//! The NVIDIA container toolkit, and the container software around it.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+use super::version::Version;
+
+/// The first Docker Engine with `docker run --gpus`. Source: Docker release notes 19.03.
+pub const ENGINE_WITH_GPUS_FLAG: &str = "19.03.0";
+/// The first Docker Engine that reads CDI specifications (behind a feature flag then). Source:
+/// NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8.
+pub const ENGINE_WITH_CDI: &str = "25.0.0";
+/// The first Docker Engine that reads CDI 0.7.0, which the toolkit writes from [`TOOLKIT_WRITES_CDI_0_7`] on. Source:
+/// NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8.
+pub const ENGINE_WITH_CDI_0_7: &str = "26.1.0";
+/// The first toolkit that writes CDI specifications in version 0.7.0. Source: the same.
+pub const TOOLKIT_WRITES_CDI_0_7: &str = "1.19.1";
+/// The first toolkit whose default mode is CDI made at start (`jit-cdi`). Source: the same.
+pub const TOOLKIT_DEFAULTS_TO_CDI: &str = "1.18.0";
+/// The first toolkit that honours `swarm-resource` in that mode. Source:
+/// NVIDIA/nvidia-container-toolkit:CHANGELOG.md@d34b3046.
+pub const TOOLKIT_CDI_WITH_SWARM: &str = "1.19.0";
+
+/// One toolkit release.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `1.17.8`.
+    pub version: String,
+    /// The day of its tag.
+    pub released: Option<String>,
+    /// What changed that matters here.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// A published vulnerability.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cve {
+    /// `CVE-2025-23266`.
+    pub id: String,
+    /// `nvidia-container-toolkit`, `runc`, `docker-engine`, `docker-compose`, `docker-desktop`.
+    pub component: String,
+    /// The first fixed release of each series that was mended.
+    pub fixed_in: Vec<String>,
+    /// The affected releases: ranges like `<1.1.12` or `>=28.2.0 <28.3.3`, several parted by `, `; `None` where only the fix
+    /// is known.
+    pub affected: Option<String>,
+    /// What it allows.
+    pub summary: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// A series of Docker Engine releases.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineSeries {
+    /// `28`, `26.1`, `20.10`.
+    pub series: String,
+    /// The day of its first release.
+    pub released: Option<String>,
+    /// The day on which support ended or ends; `None` while none is set.
+    pub end_of_life: Option<String>,
+    /// Newest release known.
+    pub latest: Option<String>,
+    /// The day on which it was the newest.
+    pub latest_as_of: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, Cve, EngineSeries);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    checked: String,
+    sources: Sources,
+    rows: Vec<Release>,
+    cves: Vec<Cve>,
+    engine: Vec<EngineSeries>,
+}
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("toolkit.yaml", include_str!("../../../catalog/toolkit.yaml"));
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        file::complete(&mut file.cves, &file.checked, &file.sources);
+        file::complete(&mut file.engine, &file.checked, &file.sources);
+        file
+    })
+}
+
+/// All toolkit releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// The toolkit release with this version.
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}
+
+/// All vulnerabilities.
+pub fn all_cves() -> &'static [Cve] {
+    &file().cves
+}
+
+/// The vulnerabilities of a component.
+pub fn cves(component: &str) -> impl Iterator<Item = &'static Cve> {
+    all_cves().iter().filter(move |cve| cve.component == component)
+}
+
+/// The vulnerabilities that a version is certain to have. Those of which it cannot be said are not among them
+/// (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that is certain: distributions
+/// mend without a new number.
+pub fn vulnerable(component: &str, version: &str) -> Vec<&'static Cve> {
+    cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
+}
+
+/// Whether a version has a vulnerability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// It has.
+    Vulnerable,
+    /// It has not.
+    Safe,
+    /// The known facts do not say.
+    Unknown,
+}
+
+impl Cve {
+    /// Whether a version has this vulnerability.
+    pub fn exposure(&self, version: &str) -> Exposure {
+        let Some(version) = Version::parse(version) else { return Exposure::Unknown };
+        match &self.affected {
+            Some(ranges) => within(ranges, &version),
+            None => self.by_fix(&version),
+        }
+    }
+
+    /// Judged by the fixed releases alone: only the series that has a fix is certain.
+    fn by_fix(&self, version: &Version) -> Exposure {
+        let fixes: Vec<Version> = self.fixed_in.iter().filter_map(|fix| Version::parse(fix)).collect();
+        if fixes.len() != self.fixed_in.len() {
+            return Exposure::Unknown;
+        }
+        if let Some(fix) = fixes.iter().find(|fix| fix.minor() == version.minor()) {
+            return if version >= fix { Exposure::Safe } else { Exposure::Vulnerable };
+        }
+        match fixes.iter().max() {
+            Some(newest) if version > newest => Exposure::Safe,
+            _ => Exposure::Unknown,
+        }
+    }
+}
+
+/// Whether a version is in one of the ranges.
+fn within(ranges: &str, version: &Version) -> Exposure {
+    let mut exposure = Exposure::Safe;
+    for range in ranges.split(", ") {
+        match range.split(' ').map(|bound| holds(bound, version)).collect::<Option<Vec<bool>>>() {
+            None => return Exposure::Unknown,
+            Some(bounds) if bounds.iter().all(|bound| *bound) => exposure = Exposure::Vulnerable,
+            Some(_) => {}
+        }
+    }
+    exposure
+}
+
+/// Whether a version keeps to one bound (`<=1.16.1`); `None` when the bound is none.
+fn holds(bound: &str, version: &Version) -> Option<bool> {
+    let number = bound.trim_start_matches(['<', '>', '=']);
+    let limit = Version::parse(number)?;
+    match &bound[..bound.len() - number.len()] {
+        "<" => Some(*version < limit),
+        "<=" => Some(*version <= limit),
+        ">" => Some(*version > limit),
+        ">=" => Some(*version >= limit),
+        "=" => Some(*version == limit),
+        _ => None,
+    }
+}
+
+/// All series of Docker Engine, oldest first.
+pub fn all_engine_series() -> &'static [EngineSeries] {
+    &file().engine
+}
+
+/// The series of a Docker Engine version or series: `20.10`, `28.5.2`, `26.1.4`.
+pub fn engine_series(version: &str) -> Option<&'static EngineSeries> {
+    let version = Version::parse(version)?;
+    all_engine_series().iter().find(|row| {
+        Version::parse(&row.series).is_some_and(|series| {
+            let length = series.numbers().len();
+            version.numbers().len() >= length && series.numbers() == &version.numbers()[..length]
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(component: &str, version: &str) -> Vec<&'static str> {
+        vulnerable(component, version).into_iter().map(|cve| cve.id.as_str()).collect()
+    }
+
+    #[test]
+    fn toolkits() {
+        assert!(release("1.17.8").is_some() && release("1.17.10").is_none());
+        assert_eq!(ids("nvidia-container-toolkit", "1.17.7"), ["CVE-2025-23266", "CVE-2025-23267"]);
+        assert!(ids("nvidia-container-toolkit", "1.17.8").is_empty());
+        assert!(ids("nvidia-container-toolkit", "1.16.1").contains(&"CVE-2024-0132"));
+        assert_eq!(cves("nvidia-container-toolkit").count(), 9);
+    }
+
+    #[test]
+    fn series_are_judged_for_themselves() {
+        let runc = |version| ids("runc", version).contains(&"CVE-2025-31133");
+        assert!(runc("1.1.12") && runc("1.2.7") && runc("1.3.2") && runc("1.4.0-rc.2"));
+        assert!(!runc("1.2.8") && !runc("1.3.3") && !runc("1.4.0-rc.3") && !runc("1.5.0"));
+        let docker = |version| ids("docker-engine", version).contains(&"CVE-2024-41110");
+        assert!(docker("26.1.4") && docker("27.1.0") && docker("25.0.5"));
+        assert!(!docker("26.1.5") && !docker("27.5.1"));
+    }
+
+    #[test]
+    fn what_cannot_be_said() {
+        let cve = cves("docker-engine").find(|cve| cve.id == "CVE-2026-34040").unwrap();
+        assert_eq!(cve.exposure("29.3.0"), Exposure::Vulnerable);
+        assert_eq!(cve.exposure("29.4.0"), Exposure::Safe);
+        assert_eq!(cve.exposure("28.5.2"), Exposure::Unknown, "only the fix in 29 is known");
+        // Ubuntu mends without a new upstream number.
+        assert!(ids("runc", "1.1.7-0ubuntu1~22.04.7").is_empty());
+        assert_eq!(cves("runc").next().unwrap().exposure("1.1.7-0ubuntu1~22.04.7"), Exposure::Unknown);
+        assert_eq!(cves("podman").count(), 0);
+    }
+
+    #[test]
+    fn series_of_the_engine() {
+        assert_eq!(engine_series("20.10").unwrap().end_of_life.as_deref(), Some("2023-12-10"));
+        assert_eq!(engine_series("20.10.24").unwrap().series, "20.10");
+        assert_eq!(engine_series("28.5.2").unwrap().series, "28");
+        assert_eq!(engine_series("26.1.3").unwrap().series, "26.1");
+        assert_eq!(engine_series("29.1.0").unwrap().end_of_life, None);
+        assert!(engine_series("18.09.1").is_none());
+        assert!(engine_series("2").is_none());
+        assert!(engine_series("dev").is_none());
+    }
+}

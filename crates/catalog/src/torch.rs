@@ -1,0 +1,292 @@
+//! PyTorch releases and their CUDA builds (Linux; x86_64 where nothing else is said).
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file::{self, Sources};
+
+/// One torch release.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// `2.5.1`.
+    pub version: String,
+    /// The day of its release.
+    pub released: Option<String>,
+    /// The build that `pip install torch` gives: `cu124`.
+    pub pypi_build: Option<String>,
+    /// That build's CUDA: `12.4`.
+    pub pypi_cuda: Option<String>,
+    /// The torchvision of the same release.
+    pub torchvision: Option<String>,
+    /// The torchaudio of the same release.
+    pub torchaudio: Option<String>,
+    /// Pythons of `pythons` for which PyPI has no wheel of that torchvision.
+    #[serde(default)]
+    pub torchvision_lacks: Vec<String>,
+    /// What that torchvision declares (`Requires-Python`), where it leaves out patch releases: `!=3.14.1,>=3.10`.
+    pub torchvision_python: Option<String>,
+    /// Pythons of `pythons` for which PyPI has no wheel of that torchaudio.
+    #[serde(default)]
+    pub torchaudio_lacks: Vec<String>,
+    /// The triton that the PyPI build requires; may be a range such as `~=3.7.1`.
+    pub triton: Option<String>,
+    /// The Python from which on it no longer requires triton (`3.12`): there `torch.compile` has none. `None`: on every Python.
+    pub triton_python_below: Option<String>,
+    /// What it requires of setuptools; `None`: any version.
+    pub setuptools: Option<String>,
+    /// The NCCL that the PyPI build requires.
+    pub nccl: Option<String>,
+    /// The cuDNN that the PyPI build requires.
+    pub cudnn: Option<String>,
+    /// The Pythons that it declares: `>=3.9`.
+    pub requires_python: Option<String>,
+    /// The Pythons (`3.12`, `3.13t`) for which wheels exist on PyPI.
+    pub pythons: Option<Vec<String>>,
+    /// The Pythons for which the release matrix has every CUDA build; `None`: the same as `pythons`.
+    matrix_pythons: Option<Vec<String>>,
+    /// The Pythons for which PyPI has wheels for Linux on aarch64.
+    pub aarch64_pythons: Option<Vec<String>>,
+    /// What those aarch64 wheels are: `cpu`, or a CUDA build such as `cu130`.
+    pub aarch64_build: Option<String>,
+    /// The glibc that its wheels need.
+    pub glibc_min: Option<String>,
+    /// The glibc that the aarch64 wheels need, where it is another.
+    pub aarch64_glibc_min: Option<String>,
+    /// Whether the PyPI build uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
+    /// False where builds besides those listed may exist.
+    pub builds_complete: bool,
+    /// Its CUDA builds.
+    pub builds: Vec<Build>,
+    /// What else is to know.
+    pub note: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+/// One CUDA build of a release.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// `cu121`.
+    pub build: String,
+    /// `12.1`.
+    pub cuda: Option<String>,
+    /// The Pythons for which this build is known to exist; `None` where that is not known.
+    pub pythons: Option<Vec<String>>,
+    /// The nvidia-cuda-runtime that it requires.
+    pub cuda_runtime: Option<String>,
+    /// The triton that it requires, where another than the build on PyPI.
+    pub triton: Option<String>,
+    /// The glibc that it needs, where another than the release.
+    pub glibc_min: Option<String>,
+    /// True where the release matrix has this build for aarch64 too; `None` where it is not known.
+    pub aarch64: Option<bool>,
+    /// The compute capabilities that its aarch64 wheels have machine code for.
+    pub aarch64_architectures: Option<Vec<String>>,
+    /// The compute capabilities that it has machine code for; `None` where nobody looked.
+    pub architectures: Option<Vec<String>>,
+    /// The compute capabilities that it has PTX for; empty where it was looked for and is not there.
+    pub ptx: Option<Vec<String>>,
+    /// The NCCL that it requires or carries.
+    pub nccl: Option<String>,
+    /// The cuDNN that it requires or carries.
+    pub cudnn: Option<String>,
+    /// Whether it uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
+    /// True where the release matrix names it; false where it was only seen on the wheel index.
+    pub in_release_matrix: Option<bool>,
+    /// Where this was read, where not in the sources of the release.
+    pub source: Option<String>,
+}
+
+file::rows!(Release);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    checked: String,
+    index: String,
+    cpu_build: String,
+    index_source: String,
+    sources: Sources,
+    rows: Vec<Release>,
+}
+
+impl Release {
+    /// A torch that is no release, as an image brings it.
+    pub fn of_image(version: String, build: Build, source: &str) -> Release {
+        Release {
+            version,
+            builds_complete: true,
+            builds: vec![build],
+            source: source.to_owned(),
+            ..Release::default()
+        }
+    }
+
+    /// The build with this name (`cu121`); `None` where the release has none, or where it is not known
+    /// (see `builds_complete`).
+    pub fn build(&self, name: &str) -> Option<&Build> {
+        self.builds.iter().find(|build| build.build == name)
+    }
+
+    /// The torchaudio that goes with one of its builds.
+    ///
+    /// torchaudio ended with 2.11.0, which later releases of torch use. It was built for the CUDA builds of torch 2.11.0, and
+    /// refuses to be imported beside a torch of another CUDA, even of the same major (measured: PyPI's, of CUDA 13.0, beside
+    /// torch 2.15.0+cu132; see docs/measurements/resolve-installs.md).
+    pub fn torchaudio_of(&self, build: &str) -> Option<&String> {
+        let torchaudio = self.torchaudio.as_ref()?;
+        let ended = torchaudio == LAST_TORCHAUDIO && self.version != LAST_TORCHAUDIO;
+        let built = || release(LAST_TORCHAUDIO).is_some_and(|own| own.build(build).is_some());
+        (!ended || built()).then_some(torchaudio)
+    }
+}
+
+/// torchaudio's last release.
+pub const LAST_TORCHAUDIO: &str = "2.11.0";
+
+fn file() -> &'static File {
+    static FILE: OnceLock<File> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let mut file: File = file::parse("torch.yaml", include_str!("../../../catalog/torch.yaml"));
+        file::complete(&mut file.rows, &file.checked, &file.sources);
+        for release in &mut file.rows {
+            complete_builds(release, &file.sources);
+        }
+        file
+    })
+}
+
+/// Writes out what the builds of a release share.
+fn complete_builds(release: &mut Release, sources: &Sources) {
+    let matrix = release.matrix_pythons.as_ref().or(release.pythons.as_ref());
+    for build in &mut release.builds {
+        if let Some(source) = &mut build.source {
+            *source = file::in_full(source, sources);
+        }
+        if release.pypi_build.as_ref() == Some(&build.build) {
+            build.pythons.clone_from(&release.pythons);
+        } else if build.pythons.is_none() && build.in_release_matrix == Some(true) {
+            build.pythons = matrix.cloned();
+        }
+    }
+}
+
+/// All releases, oldest first.
+pub fn all() -> &'static [Release] {
+    &file().rows
+}
+
+/// The CUDA that the name of a build stands for: `13.2` of `cu132`. `None`: it is none of CUDA.
+pub fn cuda_of(build: &str) -> Option<String> {
+    let digits = build.strip_prefix("cu")?;
+    let (major, minor) = digits.split_at_checked(2)?;
+    (!minor.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| format!("{major}.{minor}"))
+}
+
+/// The index that has the wheels of a build: `https://download.pytorch.org/whl/cu121`.
+pub fn index_url(build: &Build) -> String {
+    file().index.replace("{build}", &build.build)
+}
+
+/// The index that has the wheels without CUDA.
+pub fn cpu_index_url() -> String {
+    file().index.replace("{build}", &file().cpu_build)
+}
+
+/// Where the addresses of the indexes were read.
+pub fn index_source() -> &'static str {
+    &file().index_source
+}
+
+/// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
+pub fn release(version: &str) -> Option<&'static Release> {
+    all().iter().find(|row| row.version == version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds() {
+        let torch = release("2.5.1").unwrap();
+        assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
+        let build = torch.build("cu121").unwrap();
+        assert_eq!(build.nccl.as_deref(), Some("2.21.5"));
+        assert!(build.source.as_ref().unwrap().contains("replicate/cog:"), "keys are written out");
+        assert!(build.architectures.as_ref().unwrap().contains(&"9.0".to_owned()));
+        let newer = release("2.12.0").unwrap().build("cu132").unwrap();
+        assert_eq!(newer.ptx, None, "nobody looked");
+        assert_eq!(torch.build("cu124").unwrap().ptx.as_deref(), Some(&[][..]), "looked for, not there");
+    }
+
+    #[test]
+    fn what_does_not_exist() {
+        let torch = release("2.6.0").unwrap();
+        assert!(torch.builds_complete && torch.build("cu121").is_none());
+        assert!(torch.build("cu126").is_some());
+        assert!(!release("2.15.0").unwrap().builds_complete);
+        assert!(release("2.5.2").is_none());
+        assert!(release("2.5.1+cu124").is_none());
+    }
+
+    #[test]
+    fn pairs() {
+        let torch = release("2.4.0").unwrap();
+        assert_eq!(
+            (torch.torchvision.as_deref(), torch.torchaudio.as_deref()),
+            (Some("0.19.0"), Some("2.4.0"))
+        );
+        assert_eq!(release("2.7.0").unwrap().glibc_min.as_deref(), Some("2.28"));
+        assert_eq!(release("1.13.1").unwrap().nccl, None);
+        // Wheels of torch for a Python that its partners were not built for.
+        assert_eq!(release("2.5.1").unwrap().torchvision_lacks, ["3.13"]);
+        assert_eq!(release("2.15.0").unwrap().torchaudio_lacks, ["3.15", "3.15t"]);
+        let torchaudio = |version, build| release(version).unwrap().torchaudio_of(build).map(String::as_str);
+        assert_eq!(torchaudio("2.15.0", "cu132"), None, "its last release has no build for CUDA 13.2");
+        assert_eq!(torchaudio("2.14.1", "cu132"), None);
+        assert_eq!(torchaudio("2.14.1", "cu130"), Some("2.11.0"));
+        assert_eq!(torchaudio("2.14.1", "cu126"), Some("2.11.0"));
+        assert_eq!(torchaudio("2.0.1", "cu118"), Some("2.0.2"));
+        assert!(release("2.15.0").unwrap().torchvision_lacks.is_empty(), "one wheel for every Python");
+    }
+
+    #[test]
+    fn pythons_of_builds() {
+        let pythons = |version: &str, build: &str| release(version)?.build(build)?.pythons.clone();
+        assert_eq!(pythons("2.5.1", "cu124").unwrap().last().unwrap(), "3.13", "PyPI has it");
+        assert_eq!(pythons("2.5.1", "cu121").unwrap().last().unwrap(), "3.12", "the matrix does not");
+        assert_eq!(pythons("2.7.0", "cu118"), release("2.7.0").unwrap().pythons);
+        assert_eq!(pythons("2.9.1", "cu129").unwrap(), ["3.10", "3.11", "3.12", "3.13", "3.14"]);
+        assert_eq!(pythons("2.13.0", "cu129"), None, "seen, but not for which Python");
+        assert_eq!(release("2.3.1").unwrap().triton_python_below.as_deref(), Some("3.12"));
+    }
+
+    #[test]
+    fn other_machines_and_other_indexes() {
+        let torch = release("2.10.0").unwrap();
+        assert_eq!(torch.aarch64_build.as_deref(), Some("cpu"));
+        assert_eq!(torch.build("cu130").unwrap().aarch64, Some(true));
+        assert_eq!(torch.build("cu129").unwrap().aarch64, None);
+        let torch = release("2.11.0").unwrap();
+        assert_eq!(torch.aarch64_build.as_deref(), Some("cu130"));
+        let thor = torch.build("cu130").unwrap().aarch64_architectures.as_ref().unwrap();
+        assert!(thor.contains(&"11.0".to_owned()));
+        assert_eq!(index_url(torch.build("cu126").unwrap()), "https://download.pytorch.org/whl/cu126");
+        assert_eq!(cpu_index_url(), "https://download.pytorch.org/whl/cpu");
+        assert!(index_source().contains('@'));
+        let torch = release("2.6.0").unwrap();
+        assert_eq!(torch.glibc_min.as_deref(), Some("2.17"));
+        assert_eq!(torch.build("cu126").unwrap().glibc_min.as_deref(), Some("2.28"));
+        assert_eq!(torch.aarch64_glibc_min.as_deref(), Some("2.28"));
+    }
+}

@@ -1,0 +1,200 @@
+//! Environment variables of the stack.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// Whether a variable is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// By the newest release known.
+    Current,
+    /// It is, and another one is to be used.
+    Deprecated,
+    /// Only by older releases.
+    Removed,
+    /// By no release ever: the name stands in tutorials only.
+    NotRead,
+}
+
+/// One environment variable.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// `NCCL_SOCKET_IFNAME`.
+    pub name: String,
+    /// Who reads it: `nccl`, `pytorch`, `cuda`, …; `none` for names that nothing reads.
+    pub owner: String,
+    /// Whether it is read.
+    #[serde(default = "current")]
+    pub status: Status,
+    /// Whether its owner documents it.
+    #[serde(default)]
+    pub documented: bool,
+    /// The first release of the owner that reads it.
+    pub since: Option<String>,
+    /// The last release in which it was seen.
+    pub last_seen: Option<String>,
+    /// What to use in its place.
+    pub deprecated_by: Option<String>,
+    /// `int`, `bool`, `enum`, `list`, `path` …
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The values it takes.
+    pub allowed: Option<String>,
+    /// What holds when it is not set.
+    pub default: Option<String>,
+    /// What it does.
+    pub meaning: Option<String>,
+    /// What goes wrong when it is set.
+    pub risk: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+fn current() -> Status {
+    Status::Current
+}
+
+impl Variable {
+    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing where the bounds are
+    /// written otherwise, or where whoever reads it takes further words.
+    pub fn takes(&self, value: &str) -> Option<bool> {
+        let allowed = self
+            .allowed
+            .as_deref()
+            .filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
+        // Open MPI and UCX take lists of these words with marks of their own.
+        if matches!(self.owner.as_str(), "openmpi" | "ucx" | "pmix" | "libfabric") {
+            return None;
+        }
+        // NCCL reads numbers with strtoll; others take further words for yes and no.
+        let other_words = self.kind.as_deref() == Some("bool") && self.owner != "nccl";
+        if other_words || self.kind.as_deref() == Some("list") {
+            return None;
+        }
+        let takes = within(allowed, value)?;
+        // A value that is the default is right, whatever the bounds.
+        Some(takes || self.default.as_deref() == Some(value))
+    }
+}
+
+/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What stands in brackets
+/// behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
+fn within(allowed: &str, value: &str) -> Option<bool> {
+    let (bounds, note) = allowed.split_once(" (").unwrap_or((allowed, ""));
+    let bounds = bounds.trim();
+    let number = value.trim().parse::<i64>().ok();
+    if let Some((low, high)) = bounds.split_once("..") {
+        let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
+        let above = note.contains(">=") || note.contains("-1");
+        return Some(number.is_some_and(|number| {
+            (low..=high).contains(&number) || above && (number > high || number == -1)
+        }));
+    }
+    if bounds.contains(' ') || bounds.contains(';') || !bounds.contains('|') {
+        return None;
+    }
+    if bounds == "true|false" {
+        return None;
+    }
+    if note.contains("legacy") && number.is_some() {
+        return Some(true);
+    }
+    Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
+}
+
+file::rows!(Variable);
+
+/// All variables, by name.
+pub fn all() -> &'static [Variable] {
+    static ROWS: OnceLock<Vec<Variable>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("variables.yaml", TEXT))
+}
+
+const TEXT: &str = include_str!("../../../catalog/variables.yaml");
+
+/// The variable with this name.
+pub fn variable(name: &str) -> Option<&'static Variable> {
+    // Most names asked for are in no row: their list alone saves parsing 436 rows, most of the time of a whole check.
+    static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
+    let names =
+        || TEXT.lines().filter_map(|line| line.strip_prefix("- {name: ")?.split(',').next()).collect();
+    if !NAMES.get_or_init(names).contains(name) {
+        return None;
+    }
+    all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &all()[place])
+}
+
+/// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by letters changed,
+/// when it is near enough to be a slip.
+pub fn nearest(name: &str) -> Option<&'static Variable> {
+    let limit = match name.len() {
+        0..=5 => return None,
+        6..=11 => 1,
+        12..=19 => 2,
+        _ => 3,
+    };
+    all()
+        .iter()
+        .filter(|row| matches!(row.status, Status::Current | Status::Deprecated) && row.name != name)
+        .filter(|row| row.name.len().abs_diff(name.len()) <= limit)
+        .map(|row| (strsim::damerau_levenshtein(name, &row.name), row))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, row)| (*distance, !row.documented))
+        .map(|(_, row)| row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_found_by_its_name() {
+        for row in all() {
+            assert_eq!(variable(&row.name).map(|found| &found.name), Some(&row.name));
+        }
+        assert!(variable("NCCL_").is_none() && variable("").is_none());
+    }
+
+    #[test]
+    fn known_names() {
+        assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
+        assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
+        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
+        assert_eq!(
+            variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
+            Some("TORCH_NCCL_ASYNC_ERROR_HANDLING")
+        );
+        assert!(variable("NCCL_SOCKET_IFNAMES").is_none());
+        assert!(variable("").is_none());
+    }
+
+    #[test]
+    fn every_default_is_taken() {
+        for row in all() {
+            // A default in words ("auto", "unset") is no value.
+            let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
+            let Some((allowed, default)) = row.allowed.as_deref().zip(default) else { continue };
+            assert_ne!(within(allowed, default), Some(false), "{}: {default}, takes {allowed}", row.name);
+        }
+    }
+
+    #[test]
+    fn slips() {
+        let meant = |name| nearest(name).map(|row| row.name.as_str());
+        assert_eq!(meant("NCCL_SOCKET_IFNAMES"), Some("NCCL_SOCKET_IFNAME"));
+        assert_eq!(meant("NCCL_SOKCET_IFNAME"), Some("NCCL_SOCKET_IFNAME"));
+        assert_eq!(meant("NCCL_IB_DISABEL"), Some("NCCL_IB_DISABLE"));
+        assert_eq!(meant("NCCL_DEBG"), Some("NCCL_DEBUG"));
+        assert_eq!(meant("SOMETHING_ELSE_ENTIRELY"), None);
+        assert_eq!(meant("NCCL"), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Xids: the numbers under which NVIDIA's driver reports GPU faults to the kernel log.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::file;
+
+/// What a fault means for the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing is wrong: a notice.
+    Info,
+    /// The program that ran is the likely cause.
+    Application,
+    /// The GPU or its driver had a fault; it may go on working.
+    Error,
+    /// The GPU does not work until it is reset, the machine booted, or the part replaced.
+    Fatal,
+}
+
+/// One Xid.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Xid {
+    /// 79.
+    pub number: u32,
+    /// A short name.
+    pub name: String,
+    /// What it means for the machine.
+    pub severity: Severity,
+    /// What happened.
+    pub meaning: String,
+    /// What to do.
+    pub action: String,
+    /// The immediate action by NVIDIA's catalogue for Ampere and newer: `RESTART_APP`, `RESET_GPU` …
+    pub nvidia: Option<String>,
+    /// Where this was read.
+    pub source: String,
+    /// When.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Xid);
+
+/// All Xids, by number.
+pub fn all() -> &'static [Xid] {
+    static ROWS: OnceLock<Vec<Xid>> = OnceLock::new();
+    ROWS.get_or_init(|| file::table("xids.yaml", include_str!("../../../catalog/xids.yaml")))
+}
+
+/// The Xid with this number.
+pub fn xid(number: u32) -> Option<&'static Xid> {
+    all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &all()[place])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(xid(79).unwrap().severity, Severity::Fatal);
+        assert_eq!(xid(13).unwrap().severity, Severity::Application);
+        assert_eq!(xid(63).unwrap().severity, Severity::Info);
+        assert_eq!(xid(119).unwrap().nvidia.as_deref(), Some("RESET_GPU"));
+        assert!(xid(0).is_none() && xid(42).is_none() && xid(999).is_none());
+        assert!(Severity::Fatal > Severity::Error && Severity::Application > Severity::Info);
+    }
+}

@@ -1,0 +1,3 @@
+//! The rows of the catalog.
+
+mod coverage;

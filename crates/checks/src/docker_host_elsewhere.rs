@@ -1,0 +1,63 @@
+//! The docker program asks another machine.
+
+use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "docker-host-elsewhere",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the docker program uses this machine's engine",
+    explain: "\
+## What it checks
+Which engine the `docker` program would ask: `DOCKER_HOST`, then `DOCKER_CONTEXT`, then `currentContext`
+of `~/.docker/config.json`, then the default socket; and whether that is on another machine (`ssh://`,
+`tcp://` with an address that is not loopback).
+
+## Why it matters
+Images and containers then live there, with the GPUs and the driver of that machine. envdoc checked this
+machine and its own socket: what it says of Docker is not what `docker run` will meet.
+
+## How to fix it
+Unset the variable or switch the context back, or run envdoc on the other machine.
+
+## Sources
+- docker/cli:cli/command/cli.go@28f756087e (order of DOCKER_HOST, DOCKER_CONTEXT and currentContext)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let endpoint = facts.docker.endpoint.require("no engine is chosen")?;
+    if !endpoint.elsewhere {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "docker commands go to another machine, {} ({}); envdoc looked at this machine and its own socket",
+        endpoint.url, endpoint.from
+    );
+    let command =
+        if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
+    Ok(Verdict::warning(says, Fix::safe("To use this machine's engine:", &[command])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    #[test]
+    fn another_machine_is_named() {
+        let remote = host(&Sparse::new(&[("environment", "DOCKER_HOST=ssh://root@gpu")]));
+        assert!(
+            says(&CHECK, &remote)
+                .starts_with("warning: docker commands go to another machine, ssh://root@gpu")
+        );
+        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "pass");
+        let unknown = host(&Sparse::new(&[]).failing(&[("environment", "not read")]));
+        assert_eq!(says(&CHECK, &unknown), "unknown: not read");
+    }
+}

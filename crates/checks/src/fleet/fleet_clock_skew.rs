@@ -1,0 +1,113 @@
+//! The machines' clocks differ.
+
+use super::FleetCheck;
+use crate::{Fix, Judged, Verdict};
+use diagnostic::Severity;
+use facts::Fact;
+use facts::fleet::{Fleet, Skew};
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-clock-skew",
+    severity: Severity::Error,
+    summary: "the clocks of all machines agree to the second",
+    explain: "\
+## What it checks
+The clock of every machine against that of the machine where envdoc runs, asked several times; the answer
+with the shortest way there and back counts, and half of that way is the uncertainty.
+
+## Why it matters
+A swarm's members show each other certificates: one that is not valid yet by the clock of another makes
+joining fail, with words that do not name the clock. Tokens and TLS fail likewise, and the logs of ranks
+cannot be put in order.
+
+## How to fix it
+Let a service keep the time on every machine, all from the same source.
+
+## Sources
+- moby/moby#25112, moby/moby#24078, docker/for-linux#400 (joining a swarm fails by the clock)
+",
+    judge,
+};
+
+/// Seconds between the first and the last clock above which the order of log lines is lost.
+const LOGS: f64 = 1.0;
+/// Seconds above which certificates and tokens that were just made are refused.
+const CERTIFICATES: f64 = 60.0;
+
+fn judge(fleet: &Fleet) -> Judged {
+    if fleet.members.len() < 2 {
+        return Err(Verdict::NotApplicable("there is one machine only".into()));
+    }
+    let known: Vec<(&str, Skew)> = fleet
+        .members
+        .iter()
+        .filter_map(|member| member.skew.known().map(|skew| (member.name.as_str(), *skew)))
+        .collect();
+    let unknown = fleet.members.iter().find_map(|member| match &member.skew {
+        Fact::Known(_) => None,
+        Fact::Absent => Some(format!("{}: it was not asked", member.name)),
+        Fact::Unknown(why) => Some(format!("{}: {why}", member.name)),
+    });
+    let by_time = |a: &&(&str, Skew), b: &&(&str, Skew)| a.1.seconds.total_cmp(&b.1.seconds);
+    let (Some(last), Some(first)) = (known.iter().min_by(by_time), known.iter().max_by(by_time)) else {
+        return Err(Verdict::unknown(unknown.unwrap_or_default()));
+    };
+    let apart = first.1.seconds - last.1.seconds;
+    // What the way to them may have added is no difference.
+    let surely = apart - first.1.uncertain - last.1.uncertain;
+    if surely <= LOGS {
+        return match unknown {
+            Some(why) => Err(Verdict::unknown(why)),
+            None if apart + first.1.uncertain + last.1.uncertain > LOGS => Err(Verdict::unknown(format!(
+                "the way to {} and {} takes too long to compare clocks to the second",
+                first.0, last.0
+            ))),
+            None => Ok(Verdict::Pass),
+        };
+    }
+    let says = format!(
+        "the clock of {} is {} ahead of that of {}; certificates and tokens of a swarm are valid from a moment on",
+        first.0,
+        time(apart),
+        last.0
+    );
+    let fix =
+        Fix::safe("On the machines whose clock is wrong:", &["timedatectl set-ntp true", "timedatectl"]);
+    let finding = match surely > CERTIFICATES {
+        true => Verdict::error(says, fix),
+        false => Verdict::warning(says, fix),
+    };
+    Ok(known.iter().fold(finding, |finding, (name, skew)| {
+        finding.evidence(format!("{name}: {:+.3} s (± {:.3})", skew.seconds, skew.uncertain))
+    }))
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        ..120.0 => format!("{seconds:.1} s"),
+        120.0..7200.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+
+    #[test]
+    fn what_the_way_may_have_added_is_no_difference() {
+        let of = |seconds: f64, uncertain: f64| {
+            let mut fleet = two();
+            fleet.members[1].skew = Fact::Known(Skew { seconds, uncertain });
+            says(&CHECK, &fleet)
+        };
+        assert_eq!(of(0.2, 0.05), "pass");
+        assert!(of(1.5, 3.0).starts_with("unknown: the way to node2 and node1"));
+        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3.0 s ahead of that of node1"));
+        assert!(
+            of(-3600.0, 0.1).starts_with("error: the clock of node1 is 60 minutes ahead of that of node2")
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The machines have unlike drivers.
+
+use super::FleetCheck;
+use super::compare::{self, DRIVER};
+use crate::{Fix, Judged, Severity};
+use facts::fleet::Fleet;
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-driver-differs",
+    severity: Severity::Warning,
+    summary: "every machine runs the same NVIDIA driver",
+    explain: "\
+## What it checks
+The version of the NVIDIA driver on every machine: the module that is loaded, else what nvidia-smi says,
+else the user library.
+
+## Why it matters
+The older driver decides which CUDA an image may have, and a job that starts on one machine fails on
+another. Faults that belong to one version then show on some ranks only, where nobody looks for them.
+
+## How to fix it
+Bring all machines to one version, the newest that the oldest GPU still gets.
+
+## Sources
+- NVIDIA/nccl#447 (a hang that came from the driver)
+",
+    judge,
+};
+
+fn judge(fleet: &Fleet) -> Judged {
+    let fix = Fix::needs_reboot(
+        "Install one driver version everywhere, then restart the machines that changed.",
+        &[],
+    );
+    compare::same(
+        fleet,
+        &DRIVER,
+        Severity::Warning,
+        "the oldest one decides which images run",
+        fix,
+        "no machine has an NVIDIA driver",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+    use facts::Fact;
+
+    #[test]
+    fn another_version_is_named_with_its_machine_and_an_unknown_one_is_no_pass() {
+        let mut fleet = two();
+        assert_eq!(says(&CHECK, &fleet), "pass");
+        let module = fleet.members[1].facts.driver.module.clone();
+        fleet.members[1].facts.driver.module = Fact::Unknown("permission denied".into());
+        fleet.members[1].facts.gpu.driver = Fact::Unknown("permission denied".into());
+        fleet.members[1].facts.driver.library = Fact::Unknown("permission denied".into());
+        assert_eq!(says(&CHECK, &fleet), "unknown: node2: permission denied");
+        fleet.members[1].facts.driver.module = module.map(|mut module| {
+            module.version = "550.54.14".parse().unwrap();
+            module
+        });
+        let found = says(&CHECK, &fleet);
+        assert!(
+            found.starts_with("warning: driver differs: 580.95.05 (node1), 550.54.14 (node2)"),
+            "{found}"
+        );
+        fleet.members.pop();
+        assert!(says(&CHECK, &fleet).starts_with("not applicable"));
+    }
+}

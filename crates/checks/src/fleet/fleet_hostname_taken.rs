@@ -1,0 +1,77 @@
+//! Two machines have one host name.
+
+use super::FleetCheck;
+use crate::{Fix, Judged, Verdict};
+use diagnostic::Severity;
+use facts::Fact;
+use facts::fleet::Fleet;
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-hostname-taken",
+    severity: Severity::Warning,
+    summary: "every machine has a host name of its own",
+    explain: "\
+## What it checks
+The host name of every machine, as its kernel has it.
+
+## Why it matters
+A swarm lists its members by their host names, and placement by name then means either. Logs, metrics and
+launchers that tell machines apart by name mix them up, and so do people. NCCL tells machines apart by a
+hash that begins with the host name.
+
+## How to fix it
+Give each machine its own name, and restart its engine.
+
+## Sources
+- NVIDIA/nccl:src/misc/utils.cc@01d1836668 (getHostHash)
+",
+    judge,
+};
+
+fn judge(fleet: &Fleet) -> Judged {
+    if fleet.members.len() < 2 {
+        return Err(Verdict::NotApplicable("there is one machine only".into()));
+    }
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    let mut unknown = None;
+    for member in &fleet.members {
+        let name = member.identity.as_ref().map(|identity| identity.hostname.clone());
+        match name.or_look(|| member.facts.network.hostname.clone()) {
+            Fact::Known(hostname) => match seen.iter().find(|(known, _)| *known == hostname) {
+                Some((_, other)) => {
+                    let says = format!(
+                        "{other} and {} have the same host name, {hostname}; a swarm lists its members by it",
+                        member.name
+                    );
+                    let fix = Fix::restarts_service(
+                        "On one of them:",
+                        &["hostnamectl set-hostname NEW-NAME", "systemctl restart docker"],
+                    );
+                    return Ok(Verdict::warning(says, fix));
+                }
+                None => seen.push((hostname, &member.name)),
+            },
+            Fact::Absent => unknown = unknown.or(Some(format!("{}: it has no host name", member.name))),
+            Fact::Unknown(why) => unknown = unknown.or(Some(format!("{}: {why}", member.name))),
+        }
+    }
+    match unknown {
+        Some(why) => Err(Verdict::unknown(why)),
+        None => Ok(Verdict::Pass),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+
+    #[test]
+    fn a_name_that_stands_twice_is_found() {
+        let mut fleet = two();
+        assert_eq!(says(&CHECK, &fleet), "pass");
+        fleet.members[1].identity = fleet.members[0].identity.clone();
+        assert!(says(&CHECK, &fleet).starts_with("warning: node1 and node2 have the same host name, node1"));
+    }
+}

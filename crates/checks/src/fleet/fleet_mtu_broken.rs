@@ -1,0 +1,114 @@
+//! Packets of the size that the interfaces allow do not arrive.
+
+use super::{FleetCheck, Severity, tried};
+use crate::{Fix, Judged, Verdict};
+use facts::Fact;
+use facts::fleet::Fleet;
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-mtu-broken",
+    severity: Severity::Error,
+    summary: "packets as large as the interfaces allow arrive between all machines",
+    explain: "\
+## What it checks
+Between the machines, the largest packet that arrives whole when nobody may cut it, against the MTU of the
+interface that it leaves by. Sent and acknowledged for real: what is configured is not believed. And whether
+the machines' MTUs are equal.
+
+## Why it matters
+Small packets pass, so connections open and names resolve; the first large message vanishes, and a job hangs
+at its first all-reduce. An overlay adds 50 bytes to every packet, so it breaks first.
+
+## How to fix it
+Give all interfaces and switches on the way the same MTU. Where the network between allows less, set that on
+the machines, or give the overlay a smaller one (`network: {mtu: …}` in cluster.yaml, 50 bytes less).
+
+## Sources
+- moby/libnetwork#2661, moby/libnetwork#1021 (overlays on networks with a smaller MTU)
+- moby/moby#24906 (packets that are cut inside VXLAN)
+",
+    judge,
+};
+
+fn judge(fleet: &Fleet) -> Judged {
+    tried(fleet)?;
+    let name = |index: usize| fleet.members.get(index).map_or("?", |member| member.name.as_str());
+    let (mut broken, mut sizes, mut unknown) = (Vec::new(), Vec::new(), None);
+    for pair in &fleet.pairs {
+        let (from, to) = (name(pair.from), name(pair.to));
+        match &pair.mtu {
+            Fact::Known(mtu) if mtu.bytes < mtu.interface => broken.push((from, to, *mtu)),
+            Fact::Known(mtu) => sizes.push((from, mtu.interface)),
+            Fact::Absent => unknown = unknown.or(Some(format!("{from} → {to}: it was not tried"))),
+            Fact::Unknown(why) => unknown = unknown.or(Some(format!("{from} → {to}: {why}"))),
+        }
+    }
+    // Where nothing arrives at all, that is not the size's fault.
+    let silent = broken.iter().find(|(_, _, mtu)| mtu.bytes == 0);
+    if let Some((from, to, mtu)) = broken.iter().find(|(_, _, mtu)| mtu.bytes > 0) {
+        let says = format!(
+            "from {from} to {to} packets of {} bytes arrive and larger ones vanish, while the interface of {from} sends up to {}; an overlay may use {}",
+            mtu.bytes,
+            mtu.interface,
+            mtu.bytes.saturating_sub(50)
+        );
+        let fix = Fix::safe(
+            "Give the interfaces and switches on the way one MTU, or the interface what arrives:",
+            &[&format!("ip link set INTERFACE mtu {}", mtu.bytes)],
+        );
+        return Ok(broken.iter().take(20).fold(Verdict::error(says, fix), |finding, (from, to, mtu)| {
+            finding.evidence(format!("{from} → {to}: {} of {} bytes", mtu.bytes, mtu.interface))
+        }));
+    }
+    if let Some((from, to, _)) = silent {
+        return Err(Verdict::Unknown(
+            format!("{from} → {to}: not even a small datagram was acknowledged").into(),
+        ));
+    }
+    if let (Some(smallest), Some(largest)) =
+        (sizes.iter().min_by_key(|(_, size)| size), sizes.iter().max_by_key(|(_, size)| size))
+        && smallest.1 != largest.1
+    {
+        let says = format!(
+            "MTU differs: {} sends packets of up to {} bytes, {} of up to {}; what arrives depends on who asks",
+            largest.0, largest.1, smallest.0, smallest.1
+        );
+        return Ok(Verdict::warning(says, Fix::safe("Give all machines one MTU.", &[])));
+    }
+    match (unknown, sizes.is_empty()) {
+        (Some(why), _) => Err(Verdict::unknown(why)),
+        (None, true) => Err(Verdict::Unknown("nothing was tried between the machines".into())),
+        (None, false) => Ok(Verdict::Pass),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+    use facts::fleet::{Pair, PathMtu};
+
+    #[test]
+    fn what_arrives_counts_and_not_what_is_configured() {
+        let of = |mtus: &[(u32, u32)]| {
+            let mut fleet = two();
+            let pair = |(index, (bytes, interface)): (usize, &(u32, u32))| Pair {
+                from: index % 2,
+                to: (index + 1) % 2,
+                resolved: Fact::Absent,
+                mtu: Fact::Known(PathMtu { bytes: *bytes, interface: *interface }),
+                ports: Vec::new(),
+            };
+            fleet.pairs = mtus.iter().enumerate().map(pair).collect();
+            says(&CHECK, &fleet)
+        };
+        assert_eq!(of(&[(1500, 1500), (1500, 1500)]), "pass");
+        assert!(
+            of(&[(1400, 1500), (1500, 1500)])
+                .starts_with("error: from node1 to node2 packets of 1400 bytes arrive")
+        );
+        assert!(of(&[(9000, 9000), (1500, 1500)]).starts_with("warning: mtu differs: node1 sends"));
+        assert!(of(&[(0, 1500)]).starts_with("unknown: node1 → node2"));
+    }
+}

@@ -1,0 +1,124 @@
+//! A port that the cluster needs is not reached.
+
+use super::{FleetCheck, Severity, tried};
+use crate::{Fix, Judged, Verdict};
+use facts::Fact;
+use facts::fleet::Why;
+use facts::fleet::{Fleet, Pair, Port, Reach};
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-ports-blocked",
+    severity: Severity::Error,
+    summary: "every machine reaches the ports of the others that the cluster needs",
+    explain: "\
+## What it checks
+Between the machines, in both directions, by listening on one and sending from the other. With an overlay:
+2377/tcp of the first node (joining, management), 7946/tcp and 7946/udp (members find each other), 4789/udp
+(the containers' traffic, VXLAN). With the machines' own network: the ports of the containers' SSH server and
+of the rendezvous. Where an engine listens already, a connection that it takes counts; a datagram that nobody
+acknowledges is unknown then, not blocked. Of many machines not every pair is tried.
+
+## Why it matters
+The parts fail one by one: with 4789/udp blocked everything looks well, names resolve, and nothing arrives.
+With 7946 blocked members do not see each other's networks; with 2377/tcp blocked nobody can join.
+
+## How to fix it
+Let the ports in from the addresses of the cluster, on the machines and in the cloud's security groups.
+
+## Sources
+- docker/docs:content/manuals/engine/swarm/ingress.md and the swarm tutorial (ports between the members)
+- moby/moby#39280 (which of the ports can be changed)
+",
+    judge,
+};
+
+fn judge(fleet: &Fleet) -> Judged {
+    tried(fleet)?;
+    let name = |index: usize| fleet.members.get(index).map_or("?", |member| member.name.as_str());
+    let mut blocked: Vec<(&Pair, Port, String)> = Vec::new();
+    let mut unknown = None;
+    let mut reached = false;
+    for pair in &fleet.pairs {
+        for (port, reach) in &pair.ports {
+            match reach {
+                Fact::Known(Reach::Reached) => reached = true,
+                Fact::Known(Reach::Not(why, says)) => blocked.push((pair, *port, words(*why, says))),
+                Fact::Absent => {}
+                Fact::Unknown(why) => {
+                    unknown =
+                        unknown.or(Some(format!("{} → {}, {port}: {why}", name(pair.from), name(pair.to))));
+                }
+            }
+        }
+    }
+    if blocked.is_empty() {
+        return match (unknown, reached) {
+            (Some(why), _) => Err(Verdict::unknown(why)),
+            (None, true) => Ok(Verdict::Pass),
+            (None, false) => Err(Verdict::Unknown("no port was tried between the machines".into())),
+        };
+    }
+    let mut ports: Vec<Port> = blocked.iter().map(|(_, port, _)| *port).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let each = ports.iter().map(|port| {
+        let of = || blocked.iter().filter(|(_, blocked, _)| blocked == port);
+        let ways: Vec<String> =
+            of().take(3).map(|(pair, _, _)| format!("{} → {}", name(pair.from), name(pair.to))).collect();
+        let more = if of().count() > 3 { format!(" and {} more", of().count() - 3) } else { String::new() };
+        format!("{port} ({}): {}{more}", port.purpose, ways.join(", "))
+    });
+    let says = format!("not reached: {}", each.collect::<Vec<_>>().join("; "));
+    let commands: Vec<String> = ports.iter().map(|port| format!("ufw allow {port}")).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let fix = Fix::safe(
+        "Let them in from the addresses of the cluster (ufw as an example; look at the cloud's security groups, too):",
+        &commands,
+    );
+    Ok(blocked.iter().take(20).fold(Verdict::error(says, fix), |finding, (pair, port, why)| {
+        finding.evidence(format!("{} → {}, {port}: {why}", name(pair.from), name(pair.to)))
+    }))
+}
+
+fn words(why: Why, says: &str) -> String {
+    match why {
+        Why::TimedOut => "nothing comes back: dropped on the way (a firewall)".into(),
+        Why::Refused => "refused there although envdoc listened: rejected on the way (a firewall)".into(),
+        Why::Unreachable => format!("no way there: {says}"),
+        _ => says.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+
+    #[test]
+    fn ports_are_named_with_their_ways() {
+        let vxlan = Port { number: 4789, udp: true, purpose: "the containers' traffic" };
+        let of = |reach: Fact<Reach>| {
+            let mut fleet = two();
+            fleet.pairs = vec![Pair {
+                from: 0,
+                to: 1,
+                resolved: Fact::Absent,
+                mtu: Fact::Absent,
+                ports: vec![
+                    (Port { number: 7946, udp: false, purpose: "members" }, Fact::Known(Reach::Reached)),
+                    (vxlan, reach),
+                ],
+            }];
+            says(&CHECK, &fleet)
+        };
+        assert_eq!(of(Fact::Known(Reach::Reached)), "pass");
+        assert_eq!(
+            of(Fact::Known(Reach::Not(Why::TimedOut, String::new()))),
+            "error: not reached: 4789/udp (the containers' traffic): node1 → node2"
+        );
+        assert!(
+            of(Fact::Unknown("taken there".into())).starts_with("unknown: node1 → node2, 4789/udp: taken")
+        );
+    }
+}

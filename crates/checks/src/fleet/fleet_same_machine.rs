@@ -1,0 +1,120 @@
+//! Two of the machines are one.
+
+use super::FleetCheck;
+use crate::{Fix, Judged, Verdict};
+use diagnostic::Severity;
+use facts::Fact;
+use facts::fleet::Identity;
+use facts::fleet::{Fleet, Member};
+
+/// The check.
+pub const CHECK: FleetCheck = FleetCheck {
+    id: "fleet-same-machine",
+    severity: Severity::Error,
+    summary: "every node is a machine of its own",
+    explain: "\
+## What it checks
+The identity of the running kernel (`/proc/sys/kernel/random/boot_id`) and of the installation
+(`/etc/machine-id`) of every node.
+
+## Why it matters
+Two addresses or names may lead to one machine. Its GPUs would be counted twice, two ranks would meet on one
+GPU, and one engine cannot join a swarm twice. Machines that were cloned share an installation's identity,
+and then get the same address from some DHCP servers.
+
+## How to fix it
+Name each machine once in cluster.yaml. On a machine that was cloned, make a new identity.
+
+## Sources
+- systemd/systemd:man/machine-id.xml (what /etc/machine-id identifies, and that images must not share it)
+",
+    judge,
+};
+
+fn judge(fleet: &Fleet) -> Judged {
+    if fleet.members.len() < 2 {
+        return Err(Verdict::NotApplicable("there is one machine only".into()));
+    }
+    let known: Vec<(&Member, &Identity)> =
+        fleet.members.iter().filter_map(|member| Some((member, member.identity.known()?))).collect();
+    let mut cloned = None;
+    for (index, (one, first)) in known.iter().enumerate() {
+        for (other, second) in &known[..index] {
+            let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+            let (boot, installation) =
+                (same(&first.boot_id, &second.boot_id), same(&first.machine_id, &second.machine_id));
+            let (one, other) = (&other.name, &one.name);
+            let fix = Fix::safe("Name each machine once in cluster.yaml.", &[]);
+            if boot && installation {
+                return Ok(Verdict::error(
+                    format!("{one} and {other} are one machine: the same kernel, the same installation"),
+                    fix,
+                )
+                .evidence(format!(
+                    "boot {}, machine {}",
+                    first.boot_id.as_deref().unwrap_or("?"),
+                    first.machine_id.as_deref().unwrap_or("?")
+                )));
+            }
+            if boot {
+                let says = format!(
+                    "{one} and {other} run on one kernel: two systems (containers, namespaces) of one machine, whose GPUs they share"
+                );
+                return Ok(Verdict::warning(says, fix));
+            }
+            if installation {
+                cloned = cloned.or(Some((one.clone(), other.clone())));
+            }
+        }
+    }
+    if let Some((one, other)) = cloned {
+        let says = format!("{one} and {other} were cloned: two machines with the same /etc/machine-id");
+        let fix = Fix::needs_reboot(
+            "On one of them:",
+            &["rm /etc/machine-id /var/lib/dbus/machine-id", "systemd-machine-id-setup", "reboot"],
+        );
+        return Ok(Verdict::warning(says, fix));
+    }
+    for member in &fleet.members {
+        match &member.identity {
+            Fact::Unknown(why) => return Err(Verdict::Unknown(format!("{}: {why}", member.name).into())),
+            Fact::Known(identity) if identity.boot_id.is_some() => {}
+            _ => {
+                return Err(Verdict::Unknown(
+                    format!("{}: nothing tells which machine it is", member.name).into(),
+                ));
+            }
+        }
+    }
+    Ok(Verdict::Pass)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{says, two};
+    use super::*;
+
+    fn with(change: impl Fn(&mut Identity, &Identity)) -> String {
+        let mut fleet = two();
+        let Fact::Known(first) = fleet.members[0].identity.clone() else { panic!() };
+        let Fact::Known(second) = &mut fleet.members[1].identity else { panic!() };
+        change(second, &first);
+        says(&CHECK, &fleet)
+    }
+
+    #[test]
+    fn one_machine_two_systems_and_clones_are_told_apart() {
+        assert_eq!(with(|_, _| {}), "pass");
+        let boot = |second: &mut Identity, first: &Identity| second.boot_id.clone_from(&first.boot_id);
+        let machine =
+            |second: &mut Identity, first: &Identity| second.machine_id.clone_from(&first.machine_id);
+        let both = with(|second, first| {
+            boot(second, first);
+            machine(second, first);
+        });
+        assert!(both.starts_with("error: node1 and node2 are one machine"), "{both}");
+        assert!(with(boot).starts_with("warning: node1 and node2 run on one kernel"));
+        assert!(with(machine).starts_with("warning: node1 and node2 were cloned"));
+        assert!(with(|second, _| second.boot_id = None).starts_with("unknown: node2"));
+    }
+}

@@ -1,0 +1,151 @@
+//! The checks of several machines together: what must be the same on all of them, and what must arrive between them. One file a
+//! check, named after the fault.
+
+mod compare;
+
+mod fleet_address_unresolved;
+mod fleet_architecture_differs;
+mod fleet_clock_skew;
+mod fleet_content_differs;
+mod fleet_cuda_differs;
+mod fleet_driver_differs;
+mod fleet_engine_differs;
+mod fleet_gpu_differs;
+mod fleet_hostname_taken;
+mod fleet_image_without_room;
+mod fleet_mtu_broken;
+mod fleet_nccl_differs;
+mod fleet_ports_blocked;
+mod fleet_same_machine;
+mod fleet_toolkit_differs;
+
+pub use compare::{TRAITS, Trait, value};
+
+use diagnostic::rule::{Group, Rule};
+use diagnostic::{Judged, Severity, Verdict};
+use facts::fleet::Fleet;
+
+/// A check of several machines: a struct of constants with a function pointer.
+#[derive(Debug)]
+pub struct FleetCheck {
+    /// Kebab case, names the fault.
+    pub id: &'static str,
+    /// The worst that it says.
+    pub severity: Severity,
+    /// What healthy machines show, in one line without a full stop.
+    pub summary: &'static str,
+    /// Markdown with the headings "What it checks", "Why it matters", "How to fix it", "Sources".
+    pub explain: &'static str,
+    /// The judgement; either side is the verdict.
+    pub judge: fn(&Fleet) -> Judged,
+}
+
+/// The one group of all of them.
+pub const GROUP: Group = Group { id: "fleet", title: "Several machines" };
+
+impl Rule for FleetCheck {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+    fn severity(&self) -> Severity {
+        self.severity
+    }
+    fn group(&self) -> Group {
+        GROUP
+    }
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+    fn explain(&self) -> &'static str {
+        self.explain
+    }
+}
+
+/// Every one, in the order of the report: the most fundamental fault first.
+pub const FLEET_CHECKS: &[&FleetCheck] = &[
+    &fleet_same_machine::CHECK,
+    &fleet_hostname_taken::CHECK,
+    &fleet_address_unresolved::CHECK,
+    &fleet_ports_blocked::CHECK,
+    &fleet_mtu_broken::CHECK,
+    &fleet_clock_skew::CHECK,
+    &fleet_architecture_differs::CHECK,
+    &fleet_gpu_differs::CHECK,
+    &fleet_driver_differs::CHECK,
+    &fleet_cuda_differs::CHECK,
+    &fleet_nccl_differs::CHECK,
+    &fleet_engine_differs::CHECK,
+    &fleet_toolkit_differs::CHECK,
+    &fleet_image_without_room::CHECK,
+    &fleet_content_differs::CHECK,
+];
+
+/// One check's verdict on the machines.
+#[derive(Debug, Clone)]
+pub struct FleetResult {
+    /// The check.
+    pub check: &'static FleetCheck,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// Runs all of them.
+pub fn judge(fleet: &Fleet) -> Vec<FleetResult> {
+    let verdict = |check: &'static FleetCheck| match (check.judge)(fleet) {
+        Ok(verdict) | Err(verdict) => verdict,
+    };
+    FLEET_CHECKS.iter().map(|check| FleetResult { check, verdict: verdict(check) }).collect()
+}
+
+/// Why a check of what lies between machines cannot say anything.
+fn tried(fleet: &Fleet) -> Result<(), Verdict> {
+    if fleet.members.len() < 2 {
+        return Err(Verdict::NotApplicable("there is one machine only".into()));
+    }
+    match &fleet.not_tried {
+        Some(why) => Err(Verdict::unknown(why.clone())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_in_the_list_under_its_own_name() {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fleet");
+        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
+        let files: BTreeSet<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
+            .filter(|name| name.starts_with("fleet-"))
+            .collect();
+        let ids: BTreeSet<String> = FLEET_CHECKS.iter().map(|check| check.id.to_owned()).collect();
+        assert_eq!(files, ids);
+        assert_eq!(ids.len(), FLEET_CHECKS.len(), "an id stands twice");
+    }
+
+    #[test]
+    fn every_check_is_whole_and_never_passes_what_nobody_saw() {
+        for check in FLEET_CHECKS {
+            let id = check.id;
+            assert!(!check.summary.ends_with('.') && check.summary.len() <= 90, "{id}: summary");
+            let mut at = 0;
+            for heading in
+                ["## What it checks\n", "## Why it matters\n", "## How to fix it\n", "## Sources\n"]
+            {
+                let found = check.explain[at..].find(heading);
+                at += found.unwrap_or_else(|| panic!("{id}: {heading:?} is missing or out of order"));
+            }
+            assert!(!check.explain.lines().any(|line| line.len() > 110), "{id}: a line is too long");
+            let verdict = (check.judge)(&testing::unseen()).unwrap_or_else(|verdict| verdict);
+            assert!(!matches!(verdict, Verdict::Pass | Verdict::Found(_)), "{id}: {verdict:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! GPUs are split by MIG, which cuts their NVLinks.
+
+use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::gpu::{Gpu, names};
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "mig-mode-on",
+    group: Group::Gpu,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "GPUs are all whole, or all split by MIG",
+    explain: "\
+## What it checks
+Whether MIG mode is on for some of the machine's GPUs and off for others. Where it is on for all of them,
+it is a choice and no finding.
+
+## Why it matters
+A MIG instance cannot use NVLink or reach the memory of another GPU. Training over several GPUs then moves
+its data through the host's memory, if it starts at all; what asks for eight GPUs finds instances instead.
+For many small jobs on one GPU MIG is right: then ignore this check. A machine with one GPU only is left out.
+
+## How to fix it
+Where the machine is for training over several GPUs, destroy the instances, turn MIG off and reset the GPU.
+
+## Sources
+- https://docs.rapids.ai/deployment/stable/guides/mig (no IPC, hence no NVLink, between instances)
+- tests/servers/outputs/nvidia_smi_misc/nvlink-s-h100-mig-590.48.01.txt
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let found = facts.gpu.found("no GPU here can use MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
+    if found.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    if facts.gpu.list.known().is_some_and(|gpus| gpus.len() == 1) {
+        return Err(Verdict::NotApplicable("one GPU has no other to reach over NVLink".into()));
+    }
+    // Where all are split that can be, somebody wanted it so.
+    let whole = |gpu: &&Gpu| gpu.mig.known().is_some_and(|&(now, _)| !now);
+    if !facts.gpu.list.known().is_some_and(|gpus| gpus.iter().any(|gpu| whole(&gpu))) {
+        return Err(Verdict::NotApplicable("all GPUs are split by MIG, none is left whole".into()));
+    }
+    let mut commands = Vec::new();
+    for gpu in &found {
+        let index = gpu.index;
+        commands.push(format!("sudo nvidia-smi mig -i {index} -dci; sudo nvidia-smi mig -i {index} -dgi"));
+        commands.push(format!("sudo nvidia-smi -i {index} -mig 0"));
+    }
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let says = format!(
+        "MIG is on for {} and off for the others: its instances have no NVLink, so that a job over all GPUs is slow or fails",
+        names(&found)
+    );
+    let text =
+        "Where this machine is for jobs over several GPUs: end all jobs, remove the instances, turn MIG off.";
+    let verdict = Verdict::warning(says, Fix::restarts_service(text, &commands));
+    Ok(found.iter().fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: MIG enabled", gpu.label()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{smi::machine, unknown};
+
+    #[test]
+    fn mig_is_told() {
+        let mig = |now: &str| {
+            let gpu = format!(
+                "<mig_mode><current_mig>{now}</current_mig><pending_mig>{now}</pending_mig></mig_mode>"
+            );
+            let off =
+                "<mig_mode><current_mig>Disabled</current_mig><pending_mig>Disabled</pending_mig></mig_mode>";
+            if now == "some" {
+                let on = gpu.replace("some", "Enabled");
+                return machine(&[off, &on]);
+            }
+            machine(&[&gpu, &gpu])
+        };
+        assert_eq!(kind(&CHECK, &mig("some")), "warning");
+        assert_eq!(kind(&CHECK, &mig("Enabled")), "not-applicable");
+        assert_eq!(kind(&CHECK, &mig("Disabled")), "pass");
+        assert_eq!(kind(&CHECK, &mig("N/A")), "not-applicable");
+        assert_eq!(kind(&CHECK, &mig("ERR!")), "unknown");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

@@ -1,0 +1,79 @@
+//! JSON for machines. The keys are stable; the schema is docs/schemas/check.json.
+
+use std::collections::BTreeMap;
+
+use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::report::Summary;
+use facts::Facts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::machine;
+use crate::CheckResult;
+
+/// Version of the format.
+pub const SCHEMA: u32 = 2;
+
+/// What `envdoc check --format json` prints.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`, `cuda`, `docker`,
+    /// `container_toolkit`, `time` and others.
+    pub machine: BTreeMap<String, String>,
+    /// How many results have each status.
+    pub summary: Summary,
+    /// One entry a check, in the order of the report.
+    pub results: Vec<CheckEntry>,
+}
+
+/// One check's result.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckEntry {
+    /// Id of the check.
+    pub check: String,
+    /// Id of its group.
+    pub group: String,
+    /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
+    pub status: String,
+    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    pub message: String,
+    /// The same as `message`, as schema 1 named it.
+    pub says: String,
+    /// The readings that a finding rests on.
+    pub evidence: Vec<String>,
+    /// What to do about a finding, the best first.
+    pub fixes: Vec<FixEntry>,
+    /// The first of `fixes`, as schema 1 named it; null where there is none.
+    pub fix: Option<OldFixEntry>,
+}
+
+/// The report of some results.
+pub fn report(facts: &Facts, results: &[CheckResult]) -> CheckReport {
+    let properties = machine::properties(facts).into_iter();
+    CheckReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        machine: properties.map(|(name, value)| (name.to_owned(), value)).collect(),
+        summary: Summary::of(results.iter().map(|result| &result.verdict)),
+        results: results.iter().map(of_check).collect(),
+    }
+}
+
+/// A result as an entry of the list.
+pub fn of_check(result: &CheckResult) -> CheckEntry {
+    let verdict = &result.verdict;
+    CheckEntry {
+        check: result.check.id.into(),
+        group: result.check.group.id().into(),
+        status: verdict.status().into(),
+        message: verdict.message().into(),
+        says: verdict.message().into(),
+        evidence: evidence(verdict),
+        fixes: fixes(verdict),
+        fix: old_fix(verdict),
+    }
+}

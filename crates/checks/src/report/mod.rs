@@ -1,0 +1,24 @@
+//! What `envdoc check` reports: its document in JSON ([`json`]), and what was examined ([`machine`]). Every other format is
+//! written by [`diagnostic::render`].
+
+pub mod json;
+pub mod machine;
+
+use diagnostic::report::{Outcome, Report};
+use facts::Facts;
+
+use crate::CheckResult;
+
+/// The results of checks of a machine, for every renderer.
+pub fn report(facts: &Facts, results: &[CheckResult]) -> Report {
+    Report {
+        command: "envdoc check",
+        about: machine::lines(facts),
+        properties: machine::properties(facts),
+        results: results.iter().map(outcome).collect(),
+    }
+}
+
+fn outcome(result: &CheckResult) -> Outcome {
+    Outcome::new(result.check, result.verdict.clone())
+}

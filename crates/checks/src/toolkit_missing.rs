@@ -1,0 +1,91 @@
+//! The NVIDIA Container Toolkit is not installed.
+
+use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::State;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "toolkit-missing",
+    group: Group::Toolkit,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the NVIDIA Container Toolkit is installed where containers need the GPU",
+    explain: "\
+## What it checks
+On a machine with a GPU and a container engine: whether a package of the toolkit is installed (asked of
+dpkg, rpm or pacman), or one of its programs is there. Where Podman is the only engine it is a warning;
+nodes of Kubernetes and Slurm without Docker are left alone.
+
+## Why it matters
+A container gets neither the GPU nor the driver's libraries without it: `docker run --gpus all` fails with
+\"could not select device driver\", or from Docker 29.3 on with \"failed to discover GPU vendor from CDI\".
+
+## How to fix it
+Set up NVIDIA's package repository (the old one, nvidia-docker, is retired), install `nvidia-container-
+toolkit`, let it write Docker's configuration and restart Docker: dockerd looks for the hook when it
+starts. The driver is not part of it and must be on the host.
+
+## Sources
+- NVIDIA/cloud-native-docs:container-toolkit/install-guide.md@52dcb7b8
+- moby/moby:daemon/devices_nvidia_linux.go, devices_amd_linux.go@docker-v29.7.2
+- NVIDIA/nvidia-docker#1642
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    if docker.state() == State::Missing && docker.podman.decided()?.is_none() {
+        return Err(Verdict::NotApplicable("no container engine on this machine".into()));
+    }
+    let podman_only = docker.state() == State::Missing;
+    if podman_only && docker.others.decided()?.is_some_and(|others| !others.is_empty()) {
+        return Err(Verdict::NotApplicable("Docker is not what runs containers here".into()));
+    }
+    if docker.is_desktop() {
+        return Err(Verdict::NotApplicable("Docker Desktop's engine has a toolkit of its own".into()));
+    }
+    let programs = facts.toolkit.programs.decided()?;
+    if facts.toolkit.version.decided()?.is_some() || programs.is_some_and(|programs| !programs.is_empty()) {
+        return Ok(Verdict::Pass);
+    }
+    let says = "the NVIDIA Container Toolkit is not installed: no container gets the GPU (\"could not select device driver\")";
+    let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
+    let mut fix = Fix::restarts_service(format!("First set up NVIDIA's package repository: {guide}"), &[]);
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
+    if docker.state() != State::Missing {
+        fix.commands.push("sudo nvidia-ctk runtime configure --runtime=docker".into());
+        fix.commands.push("sudo systemctl restart docker".into());
+    }
+    // Podman comes with the distribution, whether it is to have GPUs or not.
+    Ok(if podman_only { Verdict::warning(says, fix) } else { Verdict::error(says, fix) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{
+        Sparse,
+        sparse::{gpu_host, host},
+    };
+
+    use facts::testing::sparse::{SOCKET, engine};
+
+    #[test]
+    fn an_engine_needs_it_where_a_gpu_is() {
+        let mut facts = gpu_host(&engine("{}", &[]));
+        facts.toolkit.version = facts::Fact::Absent;
+        assert!(says(&CHECK, &facts).starts_with("error: "));
+        let with = engine("{}", &[("stat /usr/bin/nvidia-container-runtime-hook", SOCKET)]);
+        assert!(
+            says(&CHECK, &gpu_host(&with)).starts_with("unknown: ")
+                || says(&CHECK, &gpu_host(&with)) == "pass"
+        );
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        facts.toolkit.version = facts::Fact::Unknown("dpkg-query: status 2".into());
+        assert_eq!(says(&CHECK, &facts), "unknown: dpkg-query: status 2");
+        assert!(says(&CHECK, &host(&engine("{}", &[]))).starts_with("not-applicable: no NVIDIA GPU"));
+    }
+}

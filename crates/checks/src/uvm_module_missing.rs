@@ -1,0 +1,89 @@
+//! The driver is loaded without its module for unified memory.
+
+use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+/// The check.
+pub const CHECK: Check = Check {
+    id: "uvm-module-missing",
+    group: Group::Driver,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "the module nvidia_uvm is loaded beside nvidia",
+    explain: "\
+## What it checks
+Whether `nvidia_uvm` is among the loaded modules (`/proc/modules`) when `nvidia` is, or at least the setuid
+program `nvidia-modprobe` is there, which loads it when the first CUDA program asks for it. Where containers
+get GPUs by CDI that does not help.
+
+## Why it matters
+CUDA cannot start without it, while `nvidia-smi` works and looks healthy. On the host a CUDA program that
+runs as root, or the setuid program `nvidia-modprobe`, loads it at first use. A container
+cannot: there it depends on the toolkit's hook (`load-kmods`), and where GPUs come by CDI or `--device`
+CUDA says \"unknown error\" (999).
+
+## How to fix it
+Load it, and have it loaded at every boot.
+
+## Sources
+- NVIDIA/nvidia-modprobe: nvidia-modprobe.1.m4, nvidia-modprobe.c (setuid root; option -u)
+- https://github.com/ggml-org/llama.cpp/issues/7218, https://github.com/pytorch/pytorch/issues/49081
+- NVIDIA/nvidia-container-toolkit:api/config/v1/config.go@d34b3046 (load-kmods)
+",
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let module = facts.driver.module.require("the driver is not loaded")?;
+    let loaded = facts.modules.loaded.require("no modules are loaded")?;
+    if loaded.iter().any(|name| name == "nvidia_uvm") {
+        return Ok(Verdict::Pass);
+    }
+    if !loaded.iter().any(|name| name == "nvidia") {
+        return Ok(Verdict::NotApplicable("the driver is not loaded as modules".into()));
+    }
+    let helper = facts.driver.modprobe.decided()? == Some(&true);
+    let cdi = facts.toolkit.cdi.decided()?.is_some_and(|specs| !specs.is_empty());
+    if helper && !cdi {
+        return Ok(Verdict::NotApplicable("not loaded yet: nvidia-modprobe loads it at first use".into()));
+    }
+    let fails = if helper {
+        "in containers that nothing loads it for (CDI, --device)"
+    } else {
+        "for users other than root: no setuid nvidia-modprobe is here to load it at first use"
+    };
+    let says = format!(
+        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA fails with \"unknown error\" {fails}",
+        module.version
+    );
+    let fix = Fix::safe(
+        "",
+        &["sudo modprobe nvidia_uvm", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"],
+    );
+    let modprobe = if helper { "setuid root" } else { "missing, or not setuid root" };
+    Ok(Verdict::warning(says, fix)
+        .evidence("nvidia_uvm is not in /proc/modules")
+        .evidence(format!("/usr/bin/nvidia-modprobe: {modprobe}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::server;
+
+    #[test]
+    fn nvidia_without_uvm_is_a_warning() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let without = server(|f| f.modules.loaded = Fact::Known(vec!["nvidia".into()]));
+        expect(&CHECK, &without, "warning", "no setuid nvidia-modprobe");
+        let helped = server(|f| {
+            f.modules.loaded = Fact::Known(vec!["nvidia".into()]);
+            f.driver.modprobe = Fact::Known(true);
+        });
+        expect(&CHECK, &helped, "not-applicable", "at first use");
+        expect(&CHECK, &server(|f| f.modules.loaded = Fact::Unknown("x".into())), "unknown", "x");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Absent), "not-applicable", "not loaded");
+    }
+}

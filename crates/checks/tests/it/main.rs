@@ -1,0 +1,4 @@
+//! Checks on recorded machines.
+
+mod never_panics;
+mod servers;

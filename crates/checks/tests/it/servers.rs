@@ -1,0 +1,170 @@
+//! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept beside them
+//! (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test --test servers` writes those; what changed is to be read before it is committed.
+//!
+//! An `.expected` file begins with lines that a person writes and that regenerating keeps:
+//!
+//! ```text
+//! # healthy                                   no finding may occur; or
+//! # must: gpu-fallen-off-bus, xid-fatal       these must
+//! # expect: gpus=8, driver>=550               as after --expect (optional)
+//! error gpu-fallen-off-bus: 1 of 8 GPUs ...
+//! unknown clock-not-synchronised: /run/...
+//! ```
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use checks::{self, CHECKS, CheckResult, Verdict};
+use facts::{Expected, gather};
+use host::snapshot::Snapshot;
+
+const DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers");
+
+/// What a person wrote on top of an `.expected` file.
+#[derive(Default)]
+struct Header {
+    lines: String,
+    healthy: bool,
+    must: Vec<String>,
+    expect: Expected,
+}
+
+struct Server {
+    name: String,
+    header: Header,
+    kept: String,
+    results: Vec<CheckResult>,
+}
+
+fn header(name: &str, text: &str) -> Header {
+    let mut header = Header::default();
+    for line in text.lines().take_while(|line| line.starts_with('#')) {
+        let _ = writeln!(header.lines, "{line}");
+        let line = line.trim_start_matches('#').trim();
+        let words = |rest: &str| -> Vec<String> {
+            rest.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+        };
+        if line == "healthy" {
+            header.healthy = true;
+        } else if let Some(rest) = line.strip_prefix("must:") {
+            header.must = words(rest);
+        } else if let Some(rest) = line.strip_prefix("expect:") {
+            for word in words(rest) {
+                header.expect.add(&word).unwrap_or_else(|error| panic!("{name}.expected: {error}"));
+            }
+        } else {
+            panic!(
+                "{name}.expected: a line of its head is none of `# healthy`, `# must: …`, `# expect: …`: {line:?}"
+            );
+        }
+    }
+    header
+}
+
+/// Files of the folder with this ending, without it, sorted.
+fn stems(ending: &str) -> Vec<String> {
+    let mut stems: Vec<String> = fs::read_dir(DIR)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(ending).map(str::to_owned))
+        .collect();
+    stems.sort_unstable();
+    stems
+}
+
+fn path(name: &str, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{DIR}/{name}{ending}"))
+}
+
+fn servers() -> Vec<Server> {
+    let judge = |name: String| {
+        let kept = fs::read_to_string(path(&name, ".expected")).unwrap_or_default();
+        let header = header(&name, &kept);
+        let snapshot =
+            Snapshot::open(&path(&name, ".json")).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let facts = gather::recorded(&snapshot.host(), header.expect.clone());
+        let results = checks::judge(CHECKS, &facts);
+        Server { name, header, kept, results }
+    };
+    stems(".json").into_iter().map(judge).collect()
+}
+
+/// Findings and unknowns, one a line, in the order of the checks; what passed or does not apply is left out.
+fn lines(results: &[CheckResult]) -> String {
+    let mut text = String::new();
+    for CheckResult { check, verdict } in results {
+        let id = check.id;
+        let _ = match verdict {
+            Verdict::Found(found) => writeln!(text, "{} {id}: {}", found.severity, found.message),
+            Verdict::Unknown(why) => writeln!(text, "unknown {id}: {why}"),
+            Verdict::Pass | Verdict::NotApplicable(_) => Ok(()),
+        };
+    }
+    text
+}
+
+#[test]
+fn every_server_is_judged_as_kept() {
+    let regenerate = std::env::var_os("ENVDOC_REGENERATE").is_some();
+    let mut different = Vec::new();
+    for server in servers() {
+        let now = server.header.lines.clone() + &lines(&server.results);
+        if regenerate {
+            fs::write(path(&server.name, ".expected"), now).unwrap();
+        } else if now != server.kept {
+            different.push(format!("--- {0}.expected\n{1}+++ now\n{now}", server.name, server.kept));
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test --test servers, and read the change",
+        different.join("\n")
+    );
+    assert_eq!(stems(".json"), stems(".expected"), "an .expected without its server");
+}
+
+#[test]
+fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
+    let mut wrong = Vec::new();
+    for server in servers() {
+        let name = &server.name;
+        let found: Vec<&str> = server
+            .results
+            .iter()
+            .filter(|result| matches!(result.verdict, Verdict::Found(_)))
+            .map(|result| result.check.id)
+            .collect();
+        match (server.header.healthy, server.header.must.is_empty()) {
+            (true, true) => {
+                if !found.is_empty() {
+                    wrong.push(format!("{name} is healthy, but: {}", found.join(", ")));
+                }
+            }
+            (false, false) => {
+                for id in &server.header.must {
+                    if !found.contains(&id.as_str()) {
+                        wrong.push(format!("{name} must have {id}, and has: {}", found.join(", ")));
+                    }
+                }
+            }
+            _ => wrong.push(format!("{name}.expected: begin it with `# healthy` or with `# must: id, id`")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_server_says_what_it_is_and_where_it_is_from() {
+    for name in stems(".json") {
+        let text = fs::read_to_string(path(&name, ".json")).unwrap();
+        let own: Snapshot = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(own.about.as_ref().is_some_and(|about| !about.is_empty()), "{name}: `about` is missing");
+        if own.synthetic || own.based_on.is_some() {
+            assert!(own.synthetic, "{name}: what is layered was composed: `synthetic` is missing");
+            assert!(!own.sources.is_empty(), "{name}: `sources` is missing");
+        } else {
+            assert!(own.redacted, "{name}: a recorded server must be redacted");
+        }
+    }
+}

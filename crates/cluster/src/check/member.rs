@@ -1,0 +1,122 @@
+//! One machine: its facts, as far as its endpoint lets them be seen, and the size of the image in its engine.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Options;
+use super::arrive::Program;
+use crate::nodes::{Node, Place};
+use docker::road::Roads;
+use facts::docker::Endpoint;
+use facts::fleet::Member;
+use facts::{Expected, Fact, Facts, IntoFact, Missing, MissingKind, gather};
+use host::Reading;
+use host::live::Live;
+use host::record::{Recorder, Replay};
+
+/// A machine, and how long looking took.
+pub(super) struct Seen {
+    pub(super) member: Member,
+    pub(super) took: Duration,
+}
+
+/// Looks. What cannot be seen is unknown, with the reason.
+pub(super) async fn look(
+    node: &Node,
+    program: Result<&Program, &String>,
+    image: &str,
+    options: Options,
+) -> Seen {
+    let started = Instant::now();
+    let (facts, image) = tokio::join!(facts(node, program, options), size(node, image, options.limits.each));
+    let not_asked = || "it was not asked".to_owned();
+    let member = Member {
+        name: node.name.clone(),
+        address: node.address.clone(),
+        facts,
+        identity: Fact::unknown(not_asked()),
+        skew: Fact::unknown(not_asked()),
+        contents: Default::default(),
+        image,
+    };
+    Seen { member, took: started.elapsed() }
+}
+
+async fn facts(node: &Node, program: Result<&Program, &String>, options: Options) -> Facts {
+    let nothing = |why: &str| gather::recorded(&Replay::new(Default::default(), why), Expected::default());
+    match (node.place(), program) {
+        (Place::Here, _) => {
+            let look = options.look;
+            let here = tokio::task::spawn_blocking(move || {
+                let deadline = Instant::now() + look;
+                let recorder = Recorder::new(Arc::new(
+                    Live::new(deadline - look / 20).with_engines(Arc::new(Roads::default())),
+                ));
+                gather::live(&recorder, deadline, Expected::default())
+            });
+            here.await.unwrap_or_else(|_| nothing("envdoc itself failed while looking"))
+        }
+        (Place::There(_), Ok(program)) => {
+            let deadline = Instant::now() + options.limits.each + options.look;
+            let snapshot = match &program.snapshot {
+                Some(came) => came.clone(),
+                None => node.snapshot(&program.command, options.look, deadline).await,
+            };
+            match snapshot {
+                Ok(snapshot) => gather::recorded(&snapshot.host(), Expected::default()),
+                Err(why) => nothing(&why),
+            }
+        }
+        (place, program) => {
+            let why = match (&place, program) {
+                (Place::There(_), Err(why)) => why.clone(),
+                _ => node.closed().unwrap_or_default(),
+            };
+            let mut facts = nothing(&why);
+            if !matches!(place, Place::Blocked(_)) {
+                engine_only(node, &mut facts, options.limits.each).await;
+            }
+            facts
+        }
+    }
+}
+
+/// What the engine says of itself, in place of what was not seen.
+async fn engine_only(node: &Node, facts: &mut Facts, limit: Duration) {
+    let endpoint = Endpoint { url: node.engine.clone(), from: "cluster.yaml".into(), elsewhere: false };
+    facts.docker.endpoint = Fact::Known(endpoint);
+    facts.docker.asked = Fact::Known(node.engine.clone());
+    facts.docker.socket = Fact::Absent;
+    facts.docker.idle = Fact::Known(false);
+    let ask = async |path: &str| ask(node, path, limit).await.json::<Value>().about(&node.engine);
+    let (info, version) = tokio::join!(ask("/info"), ask("/version"));
+    facts.docker.info = info;
+    facts.docker.version = version;
+}
+
+async fn ask(node: &Node, path: &str, limit: Duration) -> Reading {
+    let Ok(road) = &node.road else { return Reading::failed(node.closed().unwrap_or_default()) };
+    match tokio::time::timeout(limit, docker::ask(road.local(), path)).await {
+        Ok(reading) => reading,
+        Err(_) => Reading::Failed(Missing::new(
+            MissingKind::TimedOut { milliseconds: u64::try_from(limit.as_millis()).ok() },
+            "the engine accepted the connection but did not answer",
+        )),
+    }
+}
+
+/// Bytes of the image in the node's engine; absent where it does not have it.
+async fn size(node: &Node, image: &str, limit: Duration) -> Fact<u64> {
+    match ask(node, &format!("/images/{image}/json"), limit).await {
+        Reading::Failed(why) if why.detail.contains("HTTP status 404") => Fact::Absent,
+        Reading::Absent => Fact::Unknown("there is no engine".into()),
+        reading => {
+            reading.json::<Value>().and_then(|image| match image.get("Size").and_then(Value::as_u64) {
+                Some(bytes) => Fact::Known(bytes),
+                None => Fact::Unknown("the engine does not tell its size".into()),
+            })
+        }
+    }
+}

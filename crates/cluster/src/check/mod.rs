@@ -1,0 +1,236 @@
+//! `envdoc cluster check`: every node of a plan looked at, and what lies between them tried.
+
+mod arrive;
+mod member;
+mod probe;
+
+use std::time::{Duration, Instant};
+
+use self::arrive::{Envdoc, Packing, Program};
+use super::bring::{self, Parcel};
+use super::nodes::{Limits, Node, Place, Worker, side_by_side};
+use super::plan::{ClusterPlan, Source};
+use super::request::NetworkKind;
+use checks::{self, CHECKS, CheckResult};
+use diagnostic::error::Error;
+use facts::fleet::{Fleet, Member, Port};
+
+/// How it is done.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many at once, and how long reaching one machine may take.
+    pub limits: Limits,
+    /// How long envdoc may look at one machine.
+    pub look: Duration,
+    /// How long reading the paths that must be the same may take.
+    pub content: Duration,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Looked {
+    /// The machines and what lies between them.
+    pub fleet: Fleet,
+    /// The server checks of each, in the order of the plan.
+    pub nodes: Vec<NodeResults>,
+    /// What to know.
+    pub notes: Vec<String>,
+}
+
+/// What the server checks say of a node.
+#[derive(Debug)]
+pub struct NodeResults {
+    /// Its name.
+    pub name: String,
+    /// Its engine's endpoint.
+    pub engine: String,
+    /// Why the machine itself was not looked at, if it was not.
+    pub closed: Option<String>,
+    /// What to do about that.
+    pub hints: Vec<String>,
+    /// Every check.
+    pub results: Vec<CheckResult>,
+    /// How long reaching it and looking took.
+    pub seconds: f64,
+}
+
+/// Machines on which envdoc is missing, and what copying it there means.
+#[derive(Debug)]
+pub struct Missing {
+    /// Their names.
+    pub nodes: Vec<String>,
+    /// Bytes that each gets.
+    pub bytes: usize,
+}
+
+/// Looks at all of it. `consent` is asked before anything is copied to a machine.
+pub async fn look(
+    plan: &ClusterPlan,
+    options: Options,
+    consent: impl Fn(&Missing) -> bool,
+) -> Result<Looked, Error> {
+    let (nodes, mut programs) = reached(plan, options, true, consent).await?;
+    let width = options.limits.width;
+    let workers: Vec<_> = programs
+        .iter_mut()
+        .map(|program| match program {
+            Ok(program) => Ok((program.worker.take(), program.command.clone())),
+            Err(why) => Err(why.clone()),
+        })
+        .collect();
+    let members = side_by_side(nodes.iter().zip(&programs), width, |(node, program)| {
+        member::look(node, program.as_ref(), plan.image_name(), options)
+    });
+    // Where envdoc was brought just now, its worker has not been started yet.
+    let workers = side_by_side(nodes.iter().zip(workers), width, |(node, program)| async move {
+        match program? {
+            (Some(worker), _) => worker,
+            (None, command) => node.worker(&command, options.limits.each).await,
+        }
+    });
+    let (mut members, workers): (Vec<_>, Vec<Result<Worker, String>>) = tokio::join!(members, workers);
+    let paths = same_content(plan);
+    let ports = ports(plan);
+    let addresses: Vec<String> = members.iter().map(|seen| seen.member.address.clone()).collect();
+    let mut known: Vec<&mut Member> = members.iter_mut().map(|seen| &mut seen.member).collect();
+    let (pairs, ()) = tokio::join!(
+        probe::between(&addresses, &workers, &ports, width),
+        probe::of_each(&workers, &mut known, &paths, options.content)
+    );
+    let mut notes = Vec::new();
+    let every = plan.nodes.len() * plan.nodes.len().saturating_sub(1);
+    if pairs.len() < every {
+        notes.push(format!(
+            "{} of {every} ways between the machines were tried: to the neighbours and to the first",
+            pairs.len()
+        ));
+    }
+    let results = nodes.iter().zip(&members).zip(&programs);
+    let results = results.map(|((node, seen), program)| result(node, seen, program)).collect();
+    Ok(Looked {
+        fleet: Fleet {
+            members: members.into_iter().map(|seen| seen.member).collect(),
+            pairs,
+            not_tried: None,
+            same_content: paths,
+            image: Some(plan.image_name().to_owned()),
+        },
+        nodes: results,
+        notes,
+    })
+}
+
+/// Looks at the machines alone, and at nothing that lies between them.
+pub async fn machines(
+    plan: &ClusterPlan,
+    options: Options,
+    consent: impl Fn(&Missing) -> bool,
+) -> Result<Vec<(NodeResults, Member)>, Error> {
+    let (nodes, programs) = reached(plan, options, false, consent).await?;
+    let pairs = nodes.iter().zip(&programs);
+    let seen = side_by_side(pairs, options.limits.width, |(node, program)| async move {
+        let seen = member::look(node, program.as_ref(), plan.image_name(), options).await;
+        (result(node, &seen, program), seen.member)
+    });
+    Ok(seen.await)
+}
+
+/// The ways to the machines, and envdoc there; with `worker`, its worker too, but where it had to be brought.
+async fn reached(
+    plan: &ClusterPlan,
+    options: Options,
+    worker: bool,
+    consent: impl Fn(&Missing) -> bool,
+) -> Result<(Vec<Node>, Vec<Result<Program, String>>), Error> {
+    let packing = Packing::default();
+    let arrived = side_by_side(&plan.nodes, options.limits.width, |node| {
+        arrive::arrive(node, &packing, options, worker)
+    });
+    let (nodes, found): (Vec<_>, Vec<_>) = arrived.await.into_iter().unzip();
+    let programs = programs(&nodes, found, packing.done()?.as_ref(), options, consent).await;
+    Ok((nodes, programs))
+}
+
+fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -> NodeResults {
+    NodeResults {
+        name: node.name.clone(),
+        engine: node.engine.clone(),
+        closed: node.closed().or_else(|| program.as_ref().err().cloned()),
+        hints: match node.place() {
+            Place::Blocked(blocked) => blocked.hints.clone(),
+            _ => Vec::new(),
+        },
+        results: checks::judge(CHECKS, &seen.member.facts),
+        seconds: (node.took + seen.took).as_secs_f64(),
+    }
+}
+
+/// How envdoc is started on each machine, or why it is not there. Where it is missing, it is brought, with consent.
+async fn programs(
+    nodes: &[Node],
+    found: Vec<Result<Envdoc, String>>,
+    parcel: Option<&Parcel>,
+    options: Options,
+    consent: impl Fn(&Missing) -> bool,
+) -> Vec<Result<Program, String>> {
+    let missing: Vec<String> = nodes
+        .iter()
+        .zip(&found)
+        .filter(|(_, found)| matches!(found, Ok(Envdoc::Missing { .. })))
+        .map(|(node, _)| node.name.clone())
+        .collect();
+    let bytes = parcel.map_or(0, Parcel::bytes);
+    let agreed = !missing.is_empty() && consent(&Missing { nodes: missing, bytes });
+    side_by_side(nodes.iter().zip(found), options.limits.width, |(node, found)| async move {
+        let (architecture, other) = match found? {
+            Envdoc::Runs(program) => return Ok(*program),
+            Envdoc::Missing { architecture, other } => (architecture, other),
+        };
+        match (node.place(), parcel) {
+            (Place::There(connection), Some(parcel)) if agreed => {
+                // Copying takes longer than asking.
+                let deadline = Instant::now() + options.limits.each * 6;
+                bring::bring(connection, parcel, &architecture, deadline)
+                    .await
+                    .map(|command| Program { command, snapshot: None, worker: None })
+                    .map_err(|why| format!("envdoc could not be brought to {}: {why}", node.name))
+            }
+            _ => Err(match other {
+                Some(version) => format!(
+                    "{} has envdoc {version}, this is {}: --bring copies it there",
+                    node.name,
+                    env!("CARGO_PKG_VERSION")
+                ),
+                None => format!("envdoc is not on {}: --bring copies it there", node.name),
+            }),
+        }
+    })
+    .await
+}
+
+/// Paths that must hold the same on every machine.
+fn same_content(plan: &ClusterPlan) -> Vec<String> {
+    let path = |mount: &super::plan::Mount| match &mount.from {
+        Source::Path(path) if mount.same_content => Some(path.clone()),
+        _ => None,
+    };
+    plan.mounts.iter().filter_map(path).collect()
+}
+
+/// The ports that the plan needs; the first node's alone where `first`.
+fn ports(plan: &ClusterPlan) -> Vec<(Port, bool)> {
+    let port = |number, udp, purpose, first| (Port { number, udp, purpose }, first);
+    match plan.network.kind {
+        NetworkKind::Host => {
+            let ssh =
+                plan.ssh.as_ref().map(|ssh| port(ssh.port, false, "SSH server of the containers", false));
+            ssh.into_iter().chain([port(plan.rendezvous_port, false, "rendezvous", true)]).collect()
+        }
+        NetworkKind::Overlay | NetworkKind::Existing => vec![
+            port(2377, false, "joining the swarm", true),
+            port(7946, false, "members of the swarm find each other", false),
+            port(7946, true, "members of the swarm find each other", false),
+            port(4789, true, "the containers' traffic, VXLAN", false),
+        ],
+    }
+}

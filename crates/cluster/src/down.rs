@@ -1,0 +1,230 @@
+//! `down`: what `up` made is taken away again, and nothing else.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::plan::{ClusterPlan, LABEL, Node};
+use super::problem::Problem;
+use super::request::NetworkKind;
+use crate::report::progress::{Outcome, Progress};
+use crate::report::up::StepEntry;
+use docker::docker::Engine;
+use docker::swarm::{self, State};
+use docker::{container, network, volume};
+
+/// How often removing a network is tried: its endpoints end a moment after their containers.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What came of it.
+#[derive(Default)]
+pub struct Downed {
+    /// What was done.
+    pub steps: Vec<StepEntry>,
+    /// What could not be.
+    pub problems: Vec<Problem>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// Takes it down on the nodes that can be reached.
+pub async fn down(
+    plan: &ClusterPlan,
+    nodes: &[(&Node, &Engine)],
+    leave_swarm: bool,
+    progress: &Progress,
+) -> Downed {
+    let mut downed = Downed::default();
+    let all = join_all(nodes.iter().map(|(node, engine)| containers(plan, node, engine, progress))).await;
+    all.into_iter().for_each(|part| downed.take(part));
+    if plan.network.kind == NetworkKind::Overlay {
+        downed.take(network_of(plan, nodes, progress).await);
+        if leave_swarm {
+            downed.take(leave(plan, nodes, progress).await);
+        }
+    }
+    downed
+}
+
+impl Downed {
+    fn take(&mut self, other: Downed) {
+        self.steps.extend(other.steps);
+        self.problems.extend(other.problems);
+        self.notes.extend(other.notes);
+    }
+
+    fn done(&mut self, progress: &Progress, step: &str, node: &str, says: &str, outcome: Outcome) {
+        progress.done(step, node, says, outcome);
+        self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
+    }
+
+    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: String) {
+        self.done(progress, step, node, "is left", Outcome::Failed);
+        self.problems.push(Problem::of(step, node, why).fix("`envdoc cluster down` again goes on from here"));
+    }
+}
+
+async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: &Progress) -> Downed {
+    let mut downed = Downed::default();
+    progress.doing("container", &node.name, "stopping and removing");
+    match container::labelled(engine, LABEL, &plan.name).await {
+        Err(why) => downed.failed(progress, "container", &node.name, why),
+        Ok(names) if names.is_empty() => {
+            downed.done(progress, "container", &node.name, "there is none", Outcome::Unchanged);
+        }
+        Ok(names) => {
+            for name in names {
+                match container::remove(engine, &name).await {
+                    Ok(_) => downed.done(
+                        progress,
+                        "container",
+                        &node.name,
+                        &format!("{name} is removed"),
+                        Outcome::Changed,
+                    ),
+                    Err(why) => downed.failed(progress, "container", &node.name, why),
+                }
+            }
+        }
+    }
+    match volume::labelled(engine, LABEL, &plan.name).await {
+        Err(why) => downed.failed(progress, "settings", &node.name, why),
+        Ok(names) => {
+            for name in names {
+                match volume::remove(engine, &name).await {
+                    Ok(_) => downed.done(
+                        progress,
+                        "settings",
+                        &node.name,
+                        &format!("the volume {name} is removed"),
+                        Outcome::Changed,
+                    ),
+                    Err(why) => downed.failed(progress, "settings", &node.name, why),
+                }
+            }
+        }
+    }
+    downed
+}
+
+/// The overlay, which a manager removes, where it is the cluster's.
+async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progress) -> Downed {
+    let mut downed = Downed::default();
+    let name = &plan.network.name;
+    for (node, engine) in nodes {
+        let found = match network::look(engine, name).await {
+            Ok(Some(found)) => found,
+            Ok(None) => continue,
+            Err(why) => {
+                downed.failed(progress, "network", &node.name, why);
+                continue;
+            }
+        };
+        if found.labels.get(LABEL) != Some(&plan.name) {
+            // A worker that has forgotten the labels has the network only as long as a container uses it.
+            if found.driver == "overlay" && node.index > 0 {
+                continue;
+            }
+            downed
+                .notes
+                .push(format!("the network {name} on {} is not of this cluster: it stays", node.name));
+            continue;
+        }
+        if node.index == 0 {
+            progress.doing("network", &node.name, "removing");
+        }
+        match removed(engine, name).await {
+            Ok(()) => {
+                downed.done(progress, "network", &node.name, &format!("{name} is removed"), Outcome::Changed)
+            }
+            // A worker's engine leaves that to the manager.
+            Err(_) if node.index > 0 => {}
+            Err(why) => downed.failed(progress, "network", &node.name, why),
+        }
+    }
+    if downed.steps.is_empty() && downed.problems.is_empty() {
+        downed.done(progress, "network", &plan.name, "there is none of this cluster", Outcome::Unchanged);
+    }
+    downed
+}
+
+async fn removed(engine: &Engine, name: &str) -> Result<(), String> {
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        match network::remove(engine, name).await {
+            Ok(_) => return Ok(()),
+            Err(why) if why.contains("active endpoints") || why.contains("in use") => last = why,
+            Err(why) => return Err(why),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Err(last)
+}
+
+/// The workers, then the manager, where nobody else is in the swarm.
+async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progress) -> Downed {
+    let mut downed = Downed::default();
+    let mut machines = BTreeMap::new();
+    for (node, engine) in nodes {
+        match swarm::machine(engine).await {
+            Ok(machine) => drop(machines.insert(node.name.as_str(), machine)),
+            Err(why) => downed.failed(progress, "swarm", &node.name, why),
+        }
+    }
+    let Some((leader, manager)) = nodes.iter().find(|(node, _)| node.index == 0) else {
+        downed.problems.push(Problem::new(
+            "swarm",
+            "the first node cannot be reached: nobody leaves the swarm without it",
+        ));
+        return downed;
+    };
+    let of_leader = machines.get(leader.name.as_str()).map(|machine| machine.swarm.manager).unwrap_or(false);
+    let members = if of_leader { swarm::members(manager).await.unwrap_or_default() } else { Vec::new() };
+    let is_ours = |id: &str| machines.values().any(|machine| machine.swarm.node == id);
+    let of_this_plan = |hostname: &str| machines.values().any(|machine| machine.hostname == hostname);
+    let strangers: Vec<_> = members
+        .iter()
+        .filter(|member| !is_ours(&member.id) && (member.ready || !of_this_plan(&member.hostname)))
+        .map(|member| member.hostname.clone())
+        .collect();
+    if !strangers.is_empty() {
+        downed.problems.push(
+            Problem::of(
+                "swarm",
+                &leader.name,
+                format!(
+                    "the swarm has members that are not of {}: {}; nobody leaves it",
+                    plan.name,
+                    strangers.join(", ")
+                ),
+            )
+            .fix("docker swarm leave, on each node that shall leave"),
+        );
+        return downed;
+    }
+    // The first one last: it lets the others go.
+    for (node, engine) in nodes.iter().rev() {
+        let Some(machine) = machines.get(node.name.as_str()) else { continue };
+        let swarm = &machine.swarm;
+        let ours = swarm.state == State::Inactive
+            || members.iter().any(|member| member.id == swarm.node)
+            || swarm.node.is_empty();
+        if swarm.state == State::Inactive {
+            downed.done(progress, "swarm", &node.name, "is in no swarm", Outcome::Unchanged);
+        } else if !ours {
+            downed.notes.push(format!(
+                "{} is in another swarm ({}): it stays there",
+                node.name,
+                swarm.managers.join(", ")
+            ));
+        } else {
+            match swarm::leave(engine, true).await {
+                Ok(()) => downed.done(progress, "swarm", &node.name, "has left the swarm", Outcome::Changed),
+                Err(why) => downed.failed(progress, "swarm", &node.name, why),
+            }
+        }
+    }
+    downed
+}

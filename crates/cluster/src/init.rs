@@ -1,0 +1,218 @@
+//! A first `cluster.yaml`, filled from what was found on the machines. What could not be looked at is said in a comment.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use diagnostic::error::Error;
+use facts::{Fact, Facts};
+use image::render::{RENDERED_BY, fill};
+
+const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs");
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The cluster's name.
+    pub name: Option<String>,
+    /// The image.
+    pub image: Option<String>,
+    /// The user of the machines' ssh.
+    pub user: Option<String>,
+    /// What was found on each machine.
+    pub nodes: Vec<Found>,
+}
+
+/// What was found on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its address.
+    pub address: String,
+    /// Whether it is this machine.
+    pub own: bool,
+    /// How many GPUs; `None`: not known.
+    pub gpus: Option<u32>,
+    /// Whether it has an InfiniBand or RoCE port that is up; `None`: not known.
+    pub rdma: Option<bool>,
+    /// What a reader may want to know, each a line.
+    pub says: Vec<String>,
+}
+
+impl Found {
+    /// A machine that was not looked at, and why.
+    pub fn unseen(address: &str, own: bool, why: &str) -> Found {
+        let says = vec![format!("not looked at: {why}")];
+        Found { address: address.into(), own, gpus: None, rdma: None, says }
+    }
+
+    /// What matters of a machine's facts.
+    pub fn of(address: &str, own: bool, facts: &Facts) -> Found {
+        let mut found = Found { address: address.into(), own, gpus: None, rdma: None, says: Vec::new() };
+        found.gpus(facts);
+        found.interface(facts);
+        match facts.rdma.fabric() {
+            Fact::Known(there) => found.rdma = Some(there),
+            Fact::Absent => found.rdma = Some(false),
+            Fact::Unknown(why) => found.says.push(format!("InfiniBand: not known ({why})")),
+        }
+        found
+    }
+
+    fn gpus(&mut self, facts: &Facts) {
+        match &facts.gpu.list {
+            Fact::Known(list) => {
+                let mut models: BTreeMap<&str, u32> = BTreeMap::new();
+                for gpu in list {
+                    *models.entry(gpu.name.as_str()).or_default() += 1;
+                }
+                let models: Vec<String> =
+                    models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
+                self.gpus = u32::try_from(list.len()).ok();
+                self.says.push(if models.is_empty() {
+                    "nvidia-smi shows no GPU".into()
+                } else {
+                    models.join(", ")
+                });
+            }
+            Fact::Absent => {
+                self.says.push("GPUs: not known, there is no nvidia-smi; write 0 if it has none".into())
+            }
+            Fact::Unknown(why) => self.says.push(format!("GPUs: not known ({why})")),
+        }
+    }
+
+    /// The interface that has the machine's address.
+    fn interface(&mut self, facts: &Facts) {
+        let has = |addresses: &[String]| {
+            addresses.iter().any(|one| one.split('/').next() == Some(self.address.as_str()))
+        };
+        match &facts.network.interfaces {
+            Fact::Known(list) => {
+                let one =
+                    list.iter().find(|one| has(&one.ipv6) || one.ipv4.known().is_some_and(|list| has(list)));
+                self.says.push(match one {
+                    Some(one) => format!("{} is on {}, mtu {}", self.address, one.name, one.mtu),
+                    None => format!("which interface has {} is not known", self.address),
+                });
+            }
+            Fact::Absent => {}
+            Fact::Unknown(why) => self.says.push(format!("interfaces: not known ({why})")),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Values {
+    header: String,
+    name: Vec<String>,
+    image: Vec<String>,
+    nodes: Vec<NodeValues>,
+    infiniband: bool,
+    infiniband_unknown: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct NodeValues {
+    address: String,
+    engine: String,
+    gpus: Vec<u32>,
+    says: Vec<String>,
+}
+
+/// The text of the file.
+pub fn text(asked: &Asked) -> Result<String, Error> {
+    let node = |found: &Found| NodeValues {
+        address: quoted(&found.address),
+        engine: quoted(&match found.own {
+            true => "unix:///var/run/docker.sock".into(),
+            false => endpoint(&found.address, asked.user.as_deref()),
+        }),
+        gpus: found.gpus.into_iter().collect(),
+        says: found.says.iter().map(|line| one_line(line)).collect(),
+    };
+    let values = Values {
+        header: format!(
+            "written by {} {}",
+            RENDERED_BY.trim_start_matches("rendered by "),
+            env!("CARGO_PKG_VERSION")
+        ),
+        name: asked.name.iter().map(|name| quoted(name)).collect(),
+        image: asked.image.iter().map(|image| quoted(image)).collect(),
+        nodes: asked.nodes.iter().map(node).collect(),
+        infiniband: asked.nodes.iter().all(|node| node.rdma == Some(true)),
+        infiniband_unknown: asked.nodes.iter().any(|node| node.rdma.is_none()),
+    };
+    fill("cluster/cluster.yaml.hbs", TEMPLATE, &values)
+}
+
+/// The endpoint of a machine's engine over SSH.
+pub fn endpoint(address: &str, user: Option<&str>) -> String {
+    let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+    match user {
+        Some(user) => format!("ssh://{user}@{host}"),
+        None => format!("ssh://{host}"),
+    }
+}
+
+/// A text that YAML reads as that text; bare where it may be.
+fn quoted(text: &str) -> String {
+    let bare = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/:@[]-".contains(c))
+        && !text.ends_with(':');
+    if bare { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}
+
+/// A comment must not end before its line does.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::ClusterRequest;
+    use crate::settle::settle;
+
+    fn seen(address: &str, gpus: u32, rdma: bool) -> Found {
+        Found {
+            address: address.into(),
+            own: false,
+            gpus: Some(gpus),
+            rdma: Some(rdma),
+            says: vec!["8 x H100".into()],
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_written_and_can_be_settled() {
+        let nodes = vec![Found { own: true, ..seen("10.0.18.1", 8, true) }, seen("fd00::2", 8, true)];
+        let asked = Asked {
+            name: Some("two".into()),
+            image: Some("train:1".into()),
+            user: Some("ops".into()),
+            nodes,
+        };
+        let text = text(&asked).unwrap();
+        let plan = settle(&ClusterRequest::parse("cluster.yaml", &text).unwrap()).unwrap();
+        assert_eq!((plan.world_size(), plan.network.infiniband), (16, true));
+        assert_eq!(plan.nodes[0].engine, "unix:///var/run/docker.sock");
+        assert_eq!(plan.nodes[1].engine, "ssh://ops@[fd00::2]");
+    }
+
+    #[test]
+    fn what_was_not_seen_is_left_to_say() {
+        let unseen = Found::unseen("10.0.18.2", false, "ssh: connect to host\n10.0.18.2: refused");
+        let asked = Asked {
+            name: Some("two".into()),
+            image: Some("a".into()),
+            nodes: vec![seen("10.0.18.1", 8, true), unseen],
+            ..Default::default()
+        };
+        let text = text(&asked).unwrap();
+        assert!(text.contains("# not looked at: ssh: connect to host 10.0.18.2: refused"), "{text}");
+        let request = ClusterRequest::parse("cluster.yaml", &text).unwrap();
+        assert!(!request.network.infiniband, "InfiniBand of all nodes is not known\n{text}");
+        let error = settle(&request).unwrap_err();
+        assert!(error.message.contains("node2, slots"), "{error}");
+    }
+}

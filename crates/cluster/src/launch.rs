@@ -1,0 +1,295 @@
+//! `launch`: a training job over all nodes, and none of its processes left behind.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use tokio::sync::Notify;
+
+use super::crowd::{Ended, Job};
+use super::plan::ClusterPlan;
+use super::render::launch;
+use super::request::Launcher;
+use diagnostic::error::{Error, Kind};
+use docker::docker::Engine;
+use docker::exec::{self, Command};
+
+/// The programs that start a job, one a node or one in all.
+pub fn jobs<'e>(
+    plan: &ClusterPlan,
+    engines: &[(String, &'e Engine)],
+    launcher: Launcher,
+    script: &[String],
+    mark: &str,
+) -> Result<Vec<Job<'e>>, Error> {
+    let job = |node: &str, engine: &'e Engine, mut argv: Vec<String>, environment: Vec<String>| {
+        argv.extend(script.iter().cloned());
+        let user = plan.ssh.as_ref().map(|ssh| ssh.user.clone());
+        let command = Command { argv, environment, user, input: false };
+        Job { node: node.to_owned(), container: node.to_owned(), engine, command }
+    };
+    let missing = || Error::new(Kind::Engine, "not every node can be reached").hint("envdoc cluster status");
+    match launcher {
+        Launcher::None => Err(Error::new(
+            Kind::Usage,
+            "cluster.yaml says `launcher: none`: there is nothing to start a script with",
+        )
+        .hint(
+            "--launcher torchrun or deepspeed; or run a program on every node: envdoc cluster exec all -- …",
+        )),
+        Launcher::Deepspeed if plan.ssh.is_none() => Err(Error::new(
+            Kind::Usage,
+            "DeepSpeed's launcher needs the SSH server in the containers, and this cluster has none",
+        )
+        .hint("`launcher: deepspeed` in cluster.yaml, then `envdoc cluster up`; or --launcher torchrun")),
+        Launcher::Deepspeed => {
+            let (node, engine) = engines.first().ok_or_else(missing)?;
+            Ok(vec![job(
+                node,
+                engine,
+                launch::deepspeed(plan),
+                vec![format!("DS_ENV_FILE={}", marked(mark))],
+            )])
+        }
+        Launcher::Torchrun => plan
+            .nodes
+            .iter()
+            .map(|node| {
+                let (_, engine) = engines.iter().find(|(name, _)| *name == node.name).ok_or_else(missing)?;
+                Ok(job(&node.name, engine, launch::torchrun(plan, node), Vec::new()))
+            })
+            .collect(),
+    }
+}
+
+/// Where DeepSpeed's launcher reads the variables that it takes along to the other nodes.
+fn marked(mark: &str) -> String {
+    format!("/tmp/envdoc-job-{mark}")
+}
+
+/// Has DeepSpeed's launcher give the job's mark to the ranks on all nodes, which it starts over SSH.
+pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<(), String> {
+    let write = r#"umask 022; printf 'ENVDOC_JOB=%s\n' "$1" >"$2""#;
+    let argv = ["sh", "-c", write, "sh", mark, &marked(mark)];
+    let ran = exec::run(engine, container, &argv, std::time::Duration::from_secs(10)).await?;
+    if ran.status == 0 { Ok(()) } else { Err(ran.stderr.trim().to_owned()) }
+}
+
+/// Takes that away again.
+pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
+    let _ =
+        exec::run(engine, container, &["rm", "-f", &marked(mark)], std::time::Duration::from_secs(10)).await;
+}
+
+/// Which rank failed first, as torchrun's summary or DeepSpeed's launcher tells: lines are given as they come.
+#[derive(Default)]
+pub struct FirstFailure {
+    found: RefCell<Option<Rank>>,
+    root: RefCell<Option<String>>,
+    /// The number of each node's first rank, and how many it has.
+    ranks: BTreeMap<String, (u32, u32)>,
+    /// Rung when a rank has failed: torchrun then waits up to five minutes for the other nodes before it ends, DeepSpeed's launcher for ever,
+    /// and they hold their GPUs.
+    pub alarm: Notify,
+}
+
+/// A rank that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rank {
+    node: String,
+    rank: Option<String>,
+    exit: Option<String>,
+    /// Whether it is ssh's own exit status: 255 where the connection broke.
+    ssh: bool,
+}
+
+impl FirstFailure {
+    /// For a plan's nodes.
+    pub fn of(plan: &ClusterPlan) -> FirstFailure {
+        let mut next = 0;
+        let ranks = plan.nodes.iter().map(|node| {
+            let first = next;
+            next += node.slots;
+            (node.name.clone(), (first, node.slots))
+        });
+        FirstFailure { ranks: ranks.collect(), ..FirstFailure::default() }
+    }
+
+    /// torchrun's words when a rank of its own has ended: `failed (exitcode: -9) local_rank: 0 (pid: 403) of binary: …`.
+    fn ended(&self, node: &str, line: &str) {
+        let Some((_, rest)) = line.split_once("failed (exitcode: ") else { return };
+        let Some((exit, rest)) = rest.split_once(") local_rank: ") else { return };
+        let local: Option<u32> = rest.split_whitespace().next().and_then(|text| text.parse().ok());
+        let rank = local.and_then(|local| Some(self.ranks.get(node)?.0 + local));
+        self.failed(node, rank, exit);
+    }
+
+    /// The words of DeepSpeed's launcher on a node, which pdsh puts that node's name before: `node2: [date] [ERROR] [launch.py:259:sigkill_handler]
+    /// ['/usr/bin/python3', …, '--local_rank=0', …] exits with return code = 9`; and pdsh's own when it lost the node: `pdsh@node1: node2: ssh
+    /// exited with exit code 255`. The command is that of the node's last rank whichever failed, so only a node's single rank is known by it.
+    fn ended_far(&self, line: &str) {
+        let number = |text: &str| text.trim().parse::<i64>().is_ok();
+        if let Some((before, exit)) =
+            line.split_once(" exits with return code = ").filter(|(_, exit)| number(exit))
+        {
+            let node = before.split(": ").next().unwrap_or_default();
+            if let Some((first, count)) = self.ranks.get(node) {
+                self.failed(node, (*count == 1).then_some(*first), exit.trim());
+            }
+        }
+        if let Some((before, exit)) =
+            line.split_once(": ssh exited with exit code ").filter(|(_, exit)| number(exit))
+        {
+            let node = before.rsplit(": ").next().unwrap_or_default();
+            if before.starts_with("pdsh@") && self.ranks.contains_key(node) {
+                let found =
+                    Rank { node: node.to_owned(), rank: None, exit: Some(exit.trim().to_owned()), ssh: true };
+                self.found.borrow_mut().get_or_insert(found);
+                self.alarm.notify_one();
+            }
+        }
+    }
+
+    fn failed(&self, node: &str, rank: Option<u32>, exit: &str) {
+        // The node's own words say more than those of pdsh, which may come first.
+        if self.found.borrow().as_ref().is_none_or(|found| found.ssh) {
+            let rank = rank.map(|rank| rank.to_string());
+            *self.found.borrow_mut() =
+                Some(Rank { node: node.to_owned(), rank, exit: Some(exit.to_owned()), ssh: false });
+        }
+        self.alarm.notify_one();
+    }
+
+    /// Reads a line of a node's output.
+    pub fn line(&self, node: &str, line: &str) {
+        self.ended(node, line);
+        self.ended_far(line);
+        if line.contains("Root Cause (first observed failure)") {
+            // Every node's torchrun has a summary: the first one that is printed counts.
+            if self.found.borrow().is_none() {
+                *self.root.borrow_mut() = Some(node.to_owned());
+                *self.found.borrow_mut() = Some(Rank { node: node.to_owned(), ..Rank::default() });
+            }
+        }
+        if self.root.borrow().as_deref() == Some(node)
+            && let Some((name, value)) = line.split_once(':')
+            && let Some(rank) = self.found.borrow_mut().as_mut()
+        {
+            let value = value.split_whitespace().next().unwrap_or_default().to_owned();
+            match name.trim() {
+                "rank" if rank.rank.is_none() => rank.rank = Some(value),
+                "exitcode" if rank.exit.is_none() => {
+                    rank.exit = Some(value);
+                    *self.root.borrow_mut() = None;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// In words.
+    pub fn says(&self) -> Option<String> {
+        let found = self.found.borrow();
+        let rank = found.as_ref()?;
+        // Of torchrun's summary nothing but its first line has come.
+        rank.rank.as_ref().or(rank.exit.as_ref())?;
+        if rank.ssh {
+            return Some(match rank.exit.as_deref() {
+                Some("255") => format!("{}: the SSH connection to it broke", rank.node),
+                exit => {
+                    format!("the launcher on {}, which ended with {}", rank.node, exit.unwrap_or_default())
+                }
+            });
+        }
+        let which = rank.rank.as_ref().map_or("a rank".to_owned(), |rank| format!("rank {rank}"));
+        let exit = rank.exit.as_deref().map_or(String::new(), |exit| match exit.strip_prefix('-') {
+            Some(signal) => format!(", which was ended by signal {signal}"),
+            None => format!(", which ended with {exit}"),
+        });
+        Some(format!("{which} on {}{exit}", rank.node))
+    }
+}
+
+/// How the job ended, in words: `None` where all is well.
+pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
+    let bad =
+        ended.iter().filter(|end| end.status != Ok(0)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let how = match &bad.status {
+        Ok(status) => format!("ended with {status}"),
+        Err(why) => format!("was lost: {why}"),
+    };
+    let rank = first.says().map_or(String::new(), |says| format!("; the first to fail was {says}"));
+    let stopped: Vec<_> = ended.iter().filter(|end| end.stopped).map(|end| end.node.as_str()).collect();
+    let others = if stopped.is_empty() {
+        String::new()
+    } else {
+        format!("; stopped after it: {}", stopped.join(", "))
+    };
+    Some(format!("{} {how} after {:.1} s{rank}{others}", bad.node, bad.seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_rank_that_failed_while_its_launcher_waits_for_the_others() {
+        let first = FirstFailure { ranks: [("node2".to_owned(), (4, 4))].into(), ..FirstFailure::default() };
+        first.line("node2", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 1 (pid: 403) of binary: /usr/bin/python3.11");
+        first.line("node1", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11");
+        assert_eq!(first.says().as_deref(), Some("rank 5 on node2, which was ended by signal 9"));
+        first.alarm.notified().await;
+    }
+
+    #[test]
+    fn a_rank_that_failed_below_deepspeeds_launcher() {
+        let says = |count: u32, line: &str| {
+            let ranks = [("node1".to_owned(), (0, count)), ("node2".to_owned(), (count, count))].into();
+            let first = FirstFailure { ranks, ..FirstFailure::default() };
+            first.line("node1", line);
+            first.says()
+        };
+        let failed = "node2: [2026-11-22 01:06:50,137] [ERROR] [launch.py:259:sigkill_handler] ['/usr/bin/python3', '-u', '/workspace/train.py', '--local_rank=0', 'fail'] exits with return code = 9";
+        assert_eq!(says(1, failed).as_deref(), Some("rank 1 on node2, which ended with 9"));
+        assert_eq!(says(8, failed).as_deref(), Some("a rank on node2, which ended with 9"));
+        let killed = failed.replace("= 9", "= -9");
+        assert_eq!(says(1, &killed).as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
+        assert_eq!(
+            says(1, "pdsh@node1: node2: ssh exited with exit code 255").as_deref(),
+            Some("node2: the SSH connection to it broke")
+        );
+        let ranks = [("node2".to_owned(), (1, 1))].into();
+        let first = FirstFailure { ranks, ..FirstFailure::default() };
+        first.line("node1", "pdsh@node1: node2: ssh exited with exit code 9");
+        first.line("node1", failed);
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which ended with 9"));
+        assert_eq!(says(1, "node2: my script exits with return code = what"), None);
+        assert_eq!(says(1, "node9: it exits with return code = 9"), None);
+    }
+
+    #[test]
+    fn the_first_rank_that_failed() {
+        let first = FirstFailure::default();
+        for line in [
+            "train.py FAILED",
+            "Root Cause (first observed failure):",
+            "[0]:",
+            "  time      : 2026-11-21_20:14:11",
+            "  host      : node2",
+            "  rank      : 1 (local_rank: 0)",
+            "  exitcode  : -9 (pid: 77)",
+        ] {
+            first.line("node2", line);
+            first.line("node1", "  rank      : 0 (local_rank: 0)");
+        }
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
+        let end =
+            |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
+        let says =
+            verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
+        assert_eq!(
+            says,
+            "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2, which was ended by signal 9; stopped after it: node1"
+        );
+        assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! The network that the containers shall have, and whether the one that is there is it.
+
+use std::net::IpAddr;
+
+use super::plan::{ClusterPlan, LABEL};
+use super::problem::Problem;
+use super::request::NetworkKind;
+use super::seen::Seen;
+use docker::network::Network;
+
+const STEP: &str = "network";
+/// What VXLAN takes of every packet, in bytes: what libnetwork's overlay driver reckons with.
+const VXLAN: u32 = 50;
+/// What the overlay driver takes for IPsec's header and padding, in bytes, before it rounds down to a multiple of four.
+const IPSEC: u32 = 26;
+/// What the overlay driver takes the machines' interfaces for, where nothing was said.
+const UNDERLAY: u32 = 1500;
+
+/// Bytes that a packet of a container may have. The engine's option `com.docker.network.driver.mtu` of an overlay says what the
+/// *machines'* interfaces carry: the driver itself subtracts what VXLAN and IPsec take.
+pub fn inside(underlay: u32, encrypted: bool) -> u32 {
+    let mtu = underlay.saturating_sub(VXLAN);
+    if encrypted { (mtu.saturating_sub(IPSEC)) & !3 } else { mtu }
+}
+
+/// The option that gives containers this largest packet.
+fn option(inside: u32, encrypted: bool) -> u32 {
+    if encrypted { inside.next_multiple_of(4) + IPSEC + VXLAN } else { inside + VXLAN }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It is there.
+    Keep {
+        /// Its largest packet for containers, in bytes; `None` where the engine does not say.
+        mtu: Option<u32>,
+        /// What a person should know.
+        notes: Vec<String>,
+    },
+    /// It is to be made.
+    Make,
+    /// The containers have the machines' network.
+    None,
+}
+
+/// Decides from what the first node has, the swarm's manager. `swarm` tells whether it has been in the swarm until now: a network of
+/// an earlier life is gone with it.
+pub fn decide(plan: &ClusterPlan, seen: &[Seen]) -> Result<Decision, Problem> {
+    let name = &plan.network.name;
+    let found = seen.iter().find_map(|node| node.network.as_ref());
+    match (plan.network.kind, found) {
+        (NetworkKind::Host, _) => Ok(Decision::None),
+        (NetworkKind::Existing, None) => Err(Problem::new(STEP, format!("there is no network {name} on any node"))
+            .fix("docker network ls, on the first node, names those that are there")
+            .fix("or let envdoc make one: `kind: overlay` in cluster.yaml")),
+        (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
+            Err(Problem::new(STEP, format!("the network {name} is not attachable: only swarm services may use it"))
+                .fix("make it anew with `docker network create --driver overlay --attachable`, or let envdoc make its own"))
+        }
+        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && seen.len() > 1 => Err(Problem::new(
+            STEP,
+            format!("the network {name} is of one machine only ({} driver): it connects no containers of {} nodes", found.driver, seen.len()),
+        )
+        .fix("name an overlay, or leave `network` out")),
+        (NetworkKind::Existing, Some(found)) => Ok(keep(plan, found, Vec::new())),
+        (NetworkKind::Overlay, None) => Ok(Decision::Make),
+        (NetworkKind::Overlay, Some(found)) => compare(plan, found),
+    }
+}
+
+fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
+    let overlay = found.driver == "overlay";
+    let mtu = overlay.then(|| inside(found.mtu.unwrap_or(UNDERLAY), found.encrypted)).or(plan.network.mtu);
+    Decision::Keep { mtu, notes }
+}
+
+fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
+    let name = &plan.network.name;
+    if found.labels.get(LABEL) != Some(&plan.name) {
+        return Err(Problem::new(
+            STEP,
+            format!(
+                "there is a network {name} already that is not of this cluster ({} driver)",
+                found.driver
+            ),
+        )
+        .fix("use it as it is: `kind: existing` in cluster.yaml")
+        .fix("or give the cluster's own another name: `network: { name: … }`"));
+    }
+    let mut differs = Vec::new();
+    let is = inside(found.mtu.unwrap_or(UNDERLAY), found.encrypted);
+    if let Some(wanted) = plan.network.mtu
+        && wanted != is
+    {
+        differs.push(format!("its MTU is {is}, wanted is {wanted}"));
+    }
+    if found.encrypted != plan.network.encrypted {
+        let word = |encrypted: bool| if encrypted { "encrypted" } else { "not encrypted" };
+        differs.push(format!("it is {}, wanted is {}", word(found.encrypted), word(plan.network.encrypted)));
+    }
+    if let Some(wanted) = &plan.network.subnet
+        && !found.subnets.contains(wanted)
+    {
+        differs.push(format!("its subnet is {}, wanted is {wanted}", found.subnets.join(", ")));
+    }
+    if differs.is_empty() {
+        return Ok(keep(plan, found, Vec::new()));
+    }
+    Err(Problem::new(STEP, format!("the network {name} is not as cluster.yaml says: {}", differs.join("; ")))
+        .fix("a network cannot be changed: `envdoc cluster down`, then `envdoc cluster up` makes it anew"))
+}
+
+/// The network to be made, from the largest packets of the machines' interfaces in bytes.
+pub fn wanted(plan: &ClusterPlan, underlays: &[u32]) -> Network {
+    let encrypted = plan.network.encrypted;
+    let mtu = plan.network.mtu.map(|mtu| option(mtu, encrypted)).or(underlays.iter().min().copied());
+    Network {
+        name: plan.network.name.clone(),
+        mtu,
+        encrypted,
+        subnets: plan.network.subnet.iter().cloned().collect(),
+        labels: [(LABEL.to_owned(), plan.name.clone())].into(),
+        ..Network::default()
+    }
+}
+
+/// Whether a subnet has addresses in common with an interface's: (address, length of its prefix).
+pub fn overlaps(subnet: &str, interface: (IpAddr, u8)) -> bool {
+    let Some((address, length)) = subnet.split_once('/') else { return false };
+    let (Ok(address), Ok(length)) = (address.parse::<IpAddr>(), length.parse::<u8>()) else { return false };
+    let (other, other_length) = interface;
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => (u128::from(u32::from(address)), 32_u8),
+        IpAddr::V6(address) => (u128::from(address), 128_u8),
+    };
+    let ((a, width), (b, other_width)) = (bits(address), bits(other));
+    if width != other_width {
+        return false;
+    }
+    let kept = length.min(other_length).min(width);
+    let shift = u32::from(width - kept);
+    kept == 0 || a.checked_shr(shift) == b.checked_shr(shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_takes_is_counted_once() {
+        // Seen on Docker 20.10: an option of 1450 gave eth0 an MTU of 1400, none gave 1450.
+        assert_eq!(inside(1450, false), 1400);
+        assert_eq!(inside(UNDERLAY, false), 1450);
+        for (wanted, encrypted) in [(1400, false), (8950, false), (1424, true), (8920, true)] {
+            assert_eq!(inside(option(wanted, encrypted), encrypted), wanted);
+        }
+    }
+
+    fn plan(network: &str) -> ClusterPlan {
+        let text = format!(
+            "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
+        );
+        let request = crate::request::ClusterRequest::parse("x", &text).unwrap();
+        crate::settle::settle(&request).unwrap()
+    }
+
+    fn seen(network: Option<Network>) -> [Seen; 2] {
+        [Seen { network, ..Seen::default() }, Seen::default()]
+    }
+
+    #[test]
+    fn only_the_clusters_own_network_is_used_and_only_as_it_is_asked_for() {
+        let own = Network {
+            driver: "overlay".into(),
+            scope: "swarm".into(),
+            attachable: true,
+            mtu: Some(1450),
+            labels: [(LABEL.to_owned(), "abc".to_owned())].into(),
+            ..Network::default()
+        };
+        let asked = plan("{}");
+        assert_eq!(decide(&asked, &seen(None)), Ok(Decision::Make));
+        let keep = Decision::Keep { mtu: Some(1400), notes: Vec::new() };
+        assert_eq!(decide(&asked, &seen(Some(own.clone()))), Ok(keep));
+        let other = plan("{mtu: 1350}");
+        let problem = decide(&other, &seen(Some(own.clone()))).unwrap_err();
+        assert!(problem.says.contains("its MTU is 1400, wanted is 1350"), "{}", problem.says);
+        let foreign = Network { labels: Default::default(), ..own };
+        let problem = decide(&asked, &seen(Some(foreign.clone()))).unwrap_err();
+        assert!(problem.says.contains("not of this cluster"), "{}", problem.says);
+        let existing = plan("{kind: existing, name: theirs}");
+        assert!(decide(&existing, &seen(Some(foreign.clone()))).is_ok());
+        let bridge = Network { driver: "bridge".into(), scope: "local".into(), ..foreign };
+        assert!(decide(&existing, &seen(Some(bridge))).unwrap_err().says.contains("of one machine only"));
+    }
+
+    #[test]
+    fn subnets_that_overlap() {
+        let interface = |text: &str, length| (text.parse().unwrap(), length);
+        assert!(overlaps("10.0.18.0/24", interface("10.0.18.1", 24)));
+        assert!(overlaps("10.0.0.0/8", interface("10.0.18.1", 24)));
+        assert!(overlaps("10.0.18.128/25", interface("10.0.18.1", 24)));
+        assert!(!overlaps("10.0.19.0/24", interface("10.0.18.1", 24)));
+        assert!(!overlaps("10.0.19.0/24", interface("fd00::1", 64)));
+        assert!(!overlaps("nonsense", interface("10.0.18.1", 24)));
+    }
+}

@@ -1,0 +1,219 @@
+//! The machines of a cluster: roads to all of them opened side by side, and what can be done on each: commands, a worker, a snapshot.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+
+use super::plan;
+use crate::worker::session::Session;
+use docker::docker::Engine;
+use docker::road::ssh::{Connection, Ran, Talk, quoted};
+use docker::road::{Blocked, Road};
+use host::snapshot::Snapshot;
+
+/// How many machines are worked on at once, and how long each may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Machines at once.
+    pub width: usize,
+    /// For one machine, counted from its turn.
+    pub each: Duration,
+}
+
+impl Default for Limits {
+    /// 32 at once: each SSH connection is a process that does cryptography when it starts.
+    fn default() -> Self {
+        Limits { width: 32, each: Duration::from_secs(20) }
+    }
+}
+
+/// A machine, and whether it can be reached.
+#[derive(Debug)]
+pub struct Node {
+    /// Its place in the plan, from 0.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// The address by which the others reach it.
+    pub address: String,
+    /// Its engine's endpoint.
+    pub engine: String,
+    /// The way to it, or why there is none.
+    pub road: Result<Road, Blocked>,
+    /// How long reaching it took.
+    pub took: Duration,
+    /// The session of its connection, where that must last and nothing else holds it.
+    pub held: Option<Talk>,
+}
+
+/// How a machine itself can be worked on, beside its engine.
+#[derive(Debug)]
+pub enum Place<'n> {
+    /// It is this machine.
+    Here,
+    /// Over SSH.
+    There(&'n Connection),
+    /// Not at all: its endpoint is that of an engine alone.
+    EngineOnly,
+    /// There is no way to it.
+    Blocked(&'n Blocked),
+}
+
+/// Works on all items, so many at once; the results are in the order of the items. Each brings its own deadline.
+pub async fn side_by_side<I, T, W: Future<Output = T>>(
+    items: impl IntoIterator<Item = I>,
+    width: usize,
+    work: impl Fn(I) -> W,
+) -> Vec<T> {
+    let numbered = items.into_iter().enumerate().map(|(index, item)| {
+        let work = work(item);
+        async move { (index, work.await) }
+    });
+    let mut done: Vec<(usize, T)> =
+        futures_util::stream::iter(numbered).buffer_unordered(width.max(1)).collect().await;
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Opens the roads to all nodes. Whether their engines answer is not asked yet.
+pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) -> Vec<Node> {
+    side_by_side(nodes, limits.width, |node| async move {
+        let started = Instant::now();
+        let road = Road::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
+        Node::new(node, road, started.elapsed())
+    })
+    .await
+}
+
+impl Node {
+    /// Of the plan's, with the way to it.
+    pub fn new(node: &plan::Node, road: Result<Road, Blocked>, took: Duration) -> Node {
+        Node {
+            index: node.index,
+            name: node.name.clone(),
+            address: node.address.clone(),
+            engine: node.engine.clone(),
+            road,
+            took,
+            held: None,
+        }
+    }
+
+    /// How the machine itself can be worked on.
+    pub fn place(&self) -> Place<'_> {
+        match &self.road {
+            Err(blocked) => Place::Blocked(blocked),
+            Ok(road) => match road.ssh() {
+                Some(connection) => Place::There(connection),
+                None if self.engine.starts_with("unix://") => Place::Here,
+                None => Place::EngineOnly,
+            },
+        }
+    }
+
+    /// Why the machine itself cannot be looked at, where it cannot.
+    pub fn closed(&self) -> Option<String> {
+        match self.place() {
+            Place::Here | Place::There(_) => None,
+            Place::EngineOnly => Some(format!(
+                "only the engine of {} can be asked ({}); an ssh:// endpoint shows the machine too",
+                self.name, self.engine
+            )),
+            Place::Blocked(blocked) => Some(format!("{} cannot be reached: {}", self.name, blocked.says)),
+        }
+    }
+
+    /// The engine, asked for its version. The road goes with it.
+    pub async fn into_engine(self, deadline: Instant) -> Result<Engine, diagnostic::error::Error> {
+        let road = self.road.map_err(|blocked| blocked.error(&self.engine))?;
+        if let Some(connection) = road.ssh() {
+            connection.engine_answers(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
+        }
+        Engine::over(road).await
+    }
+
+    /// Everything that `envdoc check` reads there, unredacted. `program` is how envdoc is started there.
+    pub async fn snapshot(
+        &self,
+        program: &str,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Result<Snapshot, String> {
+        let Place::There(connection) = self.place() else {
+            return Err(self.closed().unwrap_or_else(|| "this machine is looked at directly".into()));
+        };
+        // The engine that the cluster uses, not the one that a login there would.
+        let engine = quoted(&format!("unix://{}", connection.address.socket));
+        let command = format!("env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} {}", asking(timeout));
+        let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.says)?;
+        snapshot_of(&ran)
+    }
+
+    /// Starts a worker on the machine.
+    pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, String> {
+        let mut command = match self.place() {
+            Place::Here => {
+                let mut command = tokio::process::Command::new("sh");
+                command.args(["-c", &format!("exec {program} worker")]).process_group(0).kill_on_drop(true);
+                command
+            }
+            Place::There(connection) => connection.command(&format!("{program} worker")),
+            _ => return Err(self.closed().unwrap_or_default()),
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| format!("no worker could be started: {error}"))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the worker has no pipes".into());
+        };
+        let session = Session::open(stdout, stdin, deadline).await?;
+        Ok(Worker { session, _child: Some(child) })
+    }
+}
+
+/// The words that ask envdoc for all that it reads.
+pub fn asking(timeout: Duration) -> String {
+    format!("snapshot --no-redact --timeout {}", timeout.as_secs_f64())
+}
+
+/// What came of that.
+pub fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
+    if ran.status != 0 {
+        return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
+    }
+    serde_json::from_slice(&ran.stdout)
+        .map_err(|error| format!("what envdoc said there is no snapshot: {error}"))
+}
+
+/// A worker on a machine; it ends with this.
+pub struct Worker {
+    /// To ask it.
+    pub session: Session,
+    /// None where it runs in the session of the connection itself.
+    _child: Option<tokio::process::Child>,
+}
+
+impl Worker {
+    /// One that was started in the session of the connection itself.
+    pub async fn of(talk: Talk, deadline: Duration) -> Result<Worker, String> {
+        let session = Session::open(talk.stdout, talk.stdin, deadline).await?;
+        Ok(Worker { session, _child: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_slow_one_holds_up_nobody_and_the_order_stays() {
+        let started = Instant::now();
+        let done = side_by_side(0..20_u64, 4, |item| async move {
+            tokio::time::sleep(Duration::from_millis(if item == 0 { 200 } else { 10 })).await;
+            item
+        })
+        .await;
+        assert_eq!(done, (0..20).collect::<Vec<_>>());
+        assert!(started.elapsed() < Duration::from_millis(400), "{:?}", started.elapsed());
+    }
+}

@@ -1,0 +1,127 @@
+//! A short-lived container on a node, of the cluster's image, in which envdoc's worker looks and tries: in the machine's own network,
+//! or in the cluster's.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::plan::{ClusterPlan, LABEL, Node};
+use crate::worker::bundle::Bundle;
+use crate::worker::container as worker_container;
+use crate::worker::session::Session;
+use crate::worker::{Answer, Failure, Interface, Task, Why};
+use docker::container;
+use docker::docker::Engine;
+
+/// The longest that a question without the network may take.
+const LOCAL: Duration = Duration::from_secs(10);
+/// The longest that a connection between two nodes may take.
+pub const CONNECTING: Duration = Duration::from_secs(5);
+
+/// One that runs. [`Probe::end`] removes it; what is left of one carries the cluster's label, and `down` removes it.
+pub struct Probe<'engine> {
+    engine: &'engine Engine,
+    name: String,
+    session: Session,
+}
+
+impl<'engine> Probe<'engine> {
+    /// Starts one. `network` is `host` or the cluster's.
+    pub async fn start(
+        plan: &ClusterPlan,
+        node: &Node,
+        engine: &'engine Engine,
+        network: &str,
+        bundle: &Bundle,
+    ) -> Result<Probe<'engine>, String> {
+        let name = name(plan, node);
+        container::kill(engine, &name).await?;
+        let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
+        container::waiting(
+            engine,
+            &name,
+            plan.image_name(),
+            network,
+            bundle.command("/", &["worker"]),
+            &labels,
+        )
+        .await?;
+        let started = async {
+            worker_container::bring(engine, &name, bundle).await?;
+            container::start(engine, &name).await?;
+            worker_container::session(engine, &name, bundle).await
+        };
+        match started.await {
+            Ok(session) => Ok(Probe { engine, name, session }),
+            Err(why) => {
+                let _ = container::kill(engine, &name).await;
+                Err(why)
+            }
+        }
+    }
+
+    /// Removes it.
+    pub async fn end(self) {
+        let _ = container::kill(self.engine, &self.name).await;
+    }
+
+    /// Does a task.
+    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, Failure> {
+        self.session.ask(task, deadline).await
+    }
+
+    /// The network interfaces.
+    pub async fn interfaces(&self) -> Result<Vec<Interface>, Failure> {
+        interfaces(&self.session).await
+    }
+
+    /// Whether a port of a machine takes connections.
+    pub async fn connects(&self, address: &str, port: u16) -> Result<(), Failure> {
+        connects(&self.session, address, port, false).await.map(drop)
+    }
+}
+
+/// The name of a node's.
+pub fn name(plan: &ClusterPlan, node: &Node) -> String {
+    format!("{}-{}-probe", plan.name, node.name)
+}
+
+/// The network interfaces that a worker sees.
+pub async fn interfaces(session: &Session) -> Result<Vec<Interface>, Failure> {
+    match session.ask(Task::Interfaces, LOCAL).await? {
+        Answer::Interfaces { interfaces } => Ok(interfaces),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The addresses of a name, where a worker is.
+pub async fn resolve(session: &Session, name: &str) -> Result<Vec<IpAddr>, Failure> {
+    match session.ask(Task::Resolve { name: name.to_owned() }, LOCAL).await? {
+        Answer::Resolved { addresses } => Ok(addresses),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Connects from where a worker is; what the other side said first, where that was waited for.
+pub async fn connects(
+    session: &Session,
+    address: &str,
+    port: u16,
+    greeting: bool,
+) -> Result<Option<String>, Failure> {
+    let task = Task::ConnectTcp { address: address.to_owned(), port, greeting };
+    match session.ask(task, CONNECTING).await? {
+        Answer::Connected { greeting, .. } => Ok(greeting),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// An answer to another question.
+pub fn unexpected(answer: &Answer) -> Failure {
+    Failure { why: Why::NotUnderstood, says: format!("the worker answered something else: {answer:?}") }
+}
+
+/// The interface that has an address.
+pub fn with_address(interfaces: &[Interface], address: IpAddr) -> Option<&Interface> {
+    interfaces.iter().find(|interface| interface.addresses.iter().any(|(own, _)| *own == address))
+}

@@ -1,0 +1,44 @@
+//! The nodes' engines, connected to all at once.
+
+use std::time::Instant;
+
+use super::nodes::{self, Limits};
+use super::plan::{ClusterPlan, Node};
+use super::problem::Problem;
+use docker::docker::Engine;
+
+/// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
+pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
+    connect_to(&plan.nodes, Limits::default()).await
+}
+
+/// These nodes.
+pub async fn connect_to<'p>(
+    nodes: impl IntoIterator<Item = &'p Node>,
+    limits: Limits,
+) -> Vec<(&'p Node, Result<Engine, Problem>)> {
+    let nodes: Vec<&Node> = nodes.into_iter().collect();
+    let opened = nodes::open(nodes.iter().copied(), limits).await;
+    nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {
+        let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|error| {
+            let mut problem = Problem::of("connect", &node.name, error.message);
+            problem.fix = error.hints;
+            problem
+        });
+        (node, engine)
+    })
+    .await
+}
+
+/// All of them, or what is wrong with those that cannot be used.
+pub fn whole<'r, 'p>(
+    reached: &'r [(&'p Node, Result<Engine, Problem>)],
+) -> Result<Vec<(&'p Node, &'r Engine)>, Vec<Problem>> {
+    let problems: Vec<_> = reached.iter().filter_map(|(_, engine)| engine.as_ref().err().cloned()).collect();
+    if problems.is_empty() { Ok(those(reached)) } else { Err(problems) }
+}
+
+/// Those that can be used.
+pub fn those<'r, 'p>(reached: &'r [(&'p Node, Result<Engine, Problem>)]) -> Vec<(&'p Node, &'r Engine)> {
+    reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?))).collect()
+}

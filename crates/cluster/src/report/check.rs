@@ -1,0 +1,309 @@
+//! What `envdoc cluster check` found: a table of what differs, what is wrong between the machines, and on each.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anstyle::Style;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::{Looked, NodeResults};
+use checks::Verdict;
+use checks::fleet::{FleetResult, TRAITS, value};
+use checks::report::json::{self as check_json, CheckEntry};
+use diagnostic::Subject;
+use diagnostic::layout::{Layout, Mark, wrapped};
+use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::render::text::finding;
+use diagnostic::report::{Outcome, Report, Summary};
+use facts::Fact;
+
+/// Version of the format.
+pub const SCHEMA: u32 = 2;
+/// The widest a table gets before machines go into rows.
+const COLUMNS_MAX: usize = 4;
+
+/// What `envdoc cluster check --format json` prints.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterCheckReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// How many results have each status, on the machines and between them.
+    pub summary: Summary,
+    /// What must be the same or arrive.
+    pub results: Vec<FleetEntry>,
+    /// What each machine has, by what and by machine; null where nobody could look.
+    pub table: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    /// Each machine.
+    pub nodes: Vec<NodeEntry>,
+    /// What to know.
+    pub notes: Vec<String>,
+}
+
+/// The result of a check of all machines.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FleetEntry {
+    /// Id of the check.
+    pub check: String,
+    /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
+    pub status: String,
+    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    pub message: String,
+    /// The same as `message`, as schema 1 named it.
+    pub says: String,
+    /// The readings that a finding rests on.
+    pub evidence: Vec<String>,
+    /// What to do about a finding, the best first.
+    pub fixes: Vec<FixEntry>,
+    /// The first of `fixes`, as schema 1 named it; null where there is none.
+    pub fix: Option<OldFixEntry>,
+}
+
+/// A machine.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct NodeEntry {
+    /// Its name.
+    pub name: String,
+    /// Its engine's endpoint.
+    pub engine: String,
+    /// Why the machine itself was not looked at; null where it was.
+    pub closed: Option<String>,
+    /// What to do about that.
+    pub hints: Vec<String>,
+    /// Seconds that reaching and looking at it took.
+    pub seconds: f64,
+    /// Seconds that its clock is ahead of this machine's; null where it was not asked.
+    pub clock_ahead: Option<f64>,
+    /// How many of its own results have each status.
+    pub summary: Summary,
+    /// Its own results, as `envdoc check` gives them.
+    pub results: Vec<CheckEntry>,
+}
+
+/// The verdicts on one machine.
+fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
+    node.results.iter().map(|result| &result.verdict)
+}
+
+/// The results between the machines and of each, for every renderer.
+pub fn report(looked: &Looked, results: &[FleetResult]) -> Report {
+    let fleet = results.iter().map(|result| Outcome::new(result.check, result.verdict.clone()));
+    let own = looked.nodes.iter().flat_map(|node| {
+        node.results.iter().map(|result| Outcome {
+            subject: Subject::node(&node.name),
+            ..Outcome::new(result.check, result.verdict.clone())
+        })
+    });
+    Report {
+        command: "envdoc cluster check",
+        about: looked.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
+        properties: vec![("nodes", looked.nodes.len().to_string())],
+        results: fleet.chain(own).collect(),
+    }
+}
+
+/// All results together.
+pub fn summary(looked: &Looked, results: &[FleetResult]) -> Summary {
+    let own = looked.nodes.iter().flat_map(|node| node.results.iter().map(|result| &result.verdict));
+    Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
+}
+
+/// The report for machines.
+pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
+    let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
+    for one in TRAITS {
+        let row = table.entry(one.name.to_owned()).or_default();
+        for member in &looked.fleet.members {
+            let found = match (one.of)(&member.facts) {
+                Fact::Unknown(_) => None,
+                known => Some(value(&known)),
+            };
+            row.insert(member.name.clone(), found);
+        }
+    }
+    let entry = |result: &FleetResult| {
+        let verdict = &result.verdict;
+        FleetEntry {
+            check: result.check.id.into(),
+            status: verdict.status().into(),
+            message: verdict.message().into(),
+            says: verdict.message().into(),
+            evidence: evidence(verdict),
+            fixes: fixes(verdict),
+            fix: old_fix(verdict),
+        }
+    };
+    let node = |(node, member): (&NodeResults, &facts::fleet::Member)| NodeEntry {
+        name: node.name.clone(),
+        engine: node.engine.clone(),
+        closed: node.closed.clone(),
+        hints: node.hints.clone(),
+        seconds: node.seconds,
+        clock_ahead: member.skew.known().map(|skew| skew.seconds),
+        summary: Summary::of(verdicts(node)),
+        results: node.results.iter().map(check_json::of_check).collect(),
+    };
+    ClusterCheckReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        summary: summary(looked, results),
+        results: results.iter().map(entry).collect(),
+        table,
+        nodes: looked.nodes.iter().zip(&looked.fleet.members).map(node).collect(),
+        notes: looked.notes.clone(),
+    }
+}
+
+/// The report for people.
+pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String {
+    let mut text = String::new();
+    table(&mut text, looked, layout);
+    for node in &looked.nodes {
+        machine(&mut text, node, layout);
+    }
+    text.push('\n');
+    let bold = Style::new().bold();
+    let _ = writeln!(text, "{bold}All machines together{bold:#}");
+    for result in results {
+        verdict(&mut text, result.check.id, result.check.summary, &result.verdict, layout);
+    }
+    for note in &looked.notes {
+        wrapped(&mut text, note, "  note: ", "    ", layout);
+    }
+    let own = summary(looked, results);
+    let _ = writeln!(text, "\n{}", own.words());
+    text
+}
+
+/// What differs, a row each; what is the same in one line. Many machines go into groups.
+fn table(text: &mut String, looked: &Looked, layout: Layout) {
+    let members = &looked.fleet.members;
+    let (mut same, mut rows): (Vec<String>, Vec<(&str, Vec<String>)>) = (Vec::new(), Vec::new());
+    for one in TRAITS {
+        let values: Vec<String> = members.iter().map(|member| value(&(one.of)(&member.facts))).collect();
+        match values.first() {
+            Some(first) if values.iter().all(|value| value == first) => match first.as_str() {
+                "none" => {}
+                "?" => rows.push((one.name, values)),
+                known => same.push(format!("{} {known}", one.name)),
+            },
+            _ => rows.push((one.name, values)),
+        }
+    }
+    if !same.is_empty() {
+        wrapped(text, &same.join(", "), "the same: ", "  ", layout);
+    }
+    if rows.is_empty() {
+        return;
+    }
+    if members.len() > COLUMNS_MAX {
+        for (name, values) in rows {
+            wrapped(
+                text,
+                &grouped(members.iter().map(|member| member.name.as_str()), &values),
+                &format!("{name}: "),
+                "  ",
+                layout,
+            );
+        }
+        return;
+    }
+    let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+    rows.insert(0, ("differs", names));
+    let first = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().map(|(_, values)| values[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..members.len()).map(width).collect();
+    for (place, (name, values)) in rows.iter().enumerate() {
+        let cells: Vec<String> =
+            values.iter().zip(&widths).map(|(value, &width)| format!("{value:width$}")).collect();
+        let style = if place == 0 { Style::new().bold() } else { Style::new() };
+        let _ = writeln!(text, "{style}{name:first$}  {}{style:#}", cells.join("  ").trim_end());
+    }
+}
+
+/// `580.95.05: node1, node2 and 60 more; 550.54.14: node7`.
+fn grouped<'n>(names: impl Iterator<Item = &'n str>, values: &[String]) -> String {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, value) in names.zip(values) {
+        match groups.iter_mut().find(|(known, _)| known == value) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((value, vec![name])),
+        }
+    }
+    groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let group = |(value, names): &(&str, Vec<&str>)| match names.len() {
+        0..=4 => format!("{value}: {}", names.join(", ")),
+        count => format!("{value}: {} and {} more", names[..3].join(", "), count - 3),
+    };
+    groups.iter().map(group).collect::<Vec<_>>().join("; ")
+}
+
+/// One machine: its counts, and what is wrong with it.
+fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
+    let bold = Style::new().bold();
+    let summary = Summary::of(verdicts(node));
+    let _ = writeln!(text, "\n{bold}{}{bold:#} ({}): {}", node.name, node.engine, summary.words());
+    if let Some(why) = &node.closed {
+        let style = Mark::Unknown.style();
+        wrapped(text, &format!("could not look: {why}"), &format!("  {style}?{style:#} "), "      ", layout);
+        for hint in &node.hints {
+            wrapped(text, hint, "      hint: ", "      ", layout);
+        }
+    }
+    for result in &node.results {
+        if let Verdict::Found(found) = &result.verdict {
+            finding(text, result.check.id, found, layout);
+        }
+    }
+    if node.closed.is_none() && summary.unknown > 0 {
+        let unknown = node.results.iter().filter_map(|result| match &result.verdict {
+            Verdict::Unknown(_) => Some(result.check.id),
+            _ => None,
+        });
+        let ids: Vec<&str> = unknown.collect();
+        let shown = if layout.verbose || ids.len() <= 4 {
+            ids.join(", ")
+        } else {
+            format!("{} and {} more", ids[..3].join(", "), ids.len() - 3)
+        };
+        let style = Mark::Unknown.style();
+        wrapped(
+            text,
+            &format!("could not look: {shown}"),
+            &format!("    {style}?{style:#} "),
+            "      ",
+            layout,
+        );
+    }
+}
+
+fn verdict(text: &mut String, id: &str, summary: &str, verdict: &Verdict, layout: Layout) {
+    let mark = verdict.mark();
+    let (style, sign) = (mark.style(), mark.sign(layout.unicode));
+    match verdict {
+        Verdict::Found(found) => finding(text, id, found, layout),
+        Verdict::Pass => wrapped(text, summary, &format!("  {style}{sign}{style:#} "), "    ", layout),
+        Verdict::Unknown(why) => {
+            wrapped(
+                text,
+                &format!("{id}: could not look: {why}"),
+                &format!("  {style}{sign}{style:#} "),
+                "    ",
+                layout,
+            );
+        }
+        Verdict::NotApplicable(why) if layout.verbose => {
+            wrapped(
+                text,
+                &format!("{id}: not applicable: {why}"),
+                &format!("  {style}{sign}{style:#} "),
+                "    ",
+                layout,
+            );
+        }
+        Verdict::NotApplicable(_) => {}
+    }
+}

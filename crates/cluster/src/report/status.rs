@@ -1,0 +1,107 @@
+//! What `cluster status` found.
+
+use std::fmt::Write;
+
+use anstyle::AnsiColor;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::status::NodeStatus;
+use diagnostic::layout::Layout;
+use diagnostic::terminal::colour;
+
+/// The version of this report's schema.
+pub const SCHEMA: u32 = 1;
+
+/// The report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatusReport {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// envdoc's version.
+    pub envdoc: String,
+    /// The cluster's name.
+    pub cluster: String,
+    /// `up` where nothing differs from the plan, `down` where nothing of it is there, else `partly`.
+    pub status: String,
+    /// The nodes.
+    pub nodes: Vec<NodeStatus>,
+}
+
+impl StatusReport {
+    /// From what was seen.
+    pub fn new(cluster: &str, nodes: Vec<NodeStatus>) -> StatusReport {
+        // An attempt to join that failed is something, and has to be told.
+        let settled =
+            |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
+        let nothing = |node: &NodeStatus| {
+            node.engine.is_some()
+                && node.container.as_deref() == Some("none")
+                && node.network.is_none()
+                && settled(node)
+        };
+        let status = match (nodes.iter().all(|node| node.differs.is_empty()), nodes.iter().all(nothing)) {
+            (true, _) => "up",
+            (false, true) => "down",
+            (false, false) => "partly",
+        };
+        StatusReport {
+            schema: SCHEMA,
+            envdoc: env!("CARGO_PKG_VERSION").into(),
+            cluster: cluster.to_owned(),
+            status: status.into(),
+            nodes,
+        }
+    }
+}
+
+/// For people.
+pub fn text(report: &StatusReport, layout: Layout) -> String {
+    let mut text = String::new();
+    let short = |id: &str| id.strip_prefix("sha256:").unwrap_or(id).chars().take(12).collect::<String>();
+    let dash = || "-".to_owned();
+    let mut rows = vec![
+        ["node", "engine", "swarm", "network", "image", "container", "health", "since"].map(str::to_owned),
+    ];
+    for node in &report.nodes {
+        rows.push([
+            node.node.clone(),
+            node.engine.clone().unwrap_or_else(|| "not reached".into()),
+            node.swarm.clone().unwrap_or_else(dash),
+            node.network.clone().unwrap_or_else(dash),
+            node.image.as_deref().map_or_else(dash, short),
+            node.container.clone().unwrap_or_else(dash),
+            node.health.clone().unwrap_or_else(dash),
+            node.since.as_deref().map_or_else(dash, |since| since.chars().take(19).collect()),
+        ]);
+    }
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in &rows {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    let (sign, arrow) = if layout.unicode { ("✓", "✗") } else { ("+", "x") };
+    let (green, red) = (colour(AnsiColor::Green), colour(AnsiColor::Red).bold());
+    text.push('\n');
+    match report.status.as_str() {
+        "up" => {
+            let _ = writeln!(text, "{green}{sign} {} is up, as cluster.yaml says{green:#}", report.cluster);
+        }
+        "down" => {
+            let _ = writeln!(text, "{} is down: `envdoc cluster up` makes it", report.cluster);
+        }
+        _ => {
+            for node in &report.nodes {
+                for differs in &node.differs {
+                    let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
+                }
+                for fix in &node.fix {
+                    let _ = writeln!(text, "  {}: {fix}", node.node);
+                }
+            }
+        }
+    }
+    text
+}

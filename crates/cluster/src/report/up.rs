@@ -1,0 +1,82 @@
+//! What `cluster up` and `cluster down` did.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::progress::{Outcome, sign};
+use crate::problem::Problem;
+use diagnostic::layout::Layout;
+
+/// The version of this report's schema.
+pub const SCHEMA: u32 = 1;
+
+/// The report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WorkReport {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// envdoc's version.
+    pub envdoc: String,
+    /// The cluster's name.
+    pub cluster: String,
+    /// `up`, `unchanged`, `planned`, `down`, `failed`.
+    pub status: String,
+    /// What was looked at and done, in order.
+    pub steps: Vec<StepEntry>,
+    /// What stopped it.
+    pub problems: Vec<Problem>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// One step of one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepEntry {
+    /// `connect`, `image`, `swarm`, `network`, `settings`, `container`, `healthy`, `verify`.
+    pub step: String,
+    /// The node; the cluster's name where it is of all.
+    pub node: String,
+    /// What was done, or is so.
+    pub says: String,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// The plan of a dry run.
+pub fn planned(report: &WorkReport, layout: Layout) -> String {
+    let mut text = format!("envdoc cluster up would, for {}:\n", report.cluster);
+    for step in &report.steps {
+        let (sign, style) = sign(step.outcome, layout.unicode);
+        let _ = writeln!(text, "  {style}{sign}{style:#} {:<9} {:<10} {}", step.step, step.node, step.says);
+    }
+    if report.steps.iter().all(|step| step.outcome == Outcome::Unchanged) {
+        text.push_str("Nothing: everything is as cluster.yaml says.\n");
+    }
+    text + &rest(report, layout)
+}
+
+/// Problems and notes, for people.
+pub fn rest(report: &WorkReport, layout: Layout) -> String {
+    let mut text = problems(&report.problems, layout);
+    for note in &report.notes {
+        let _ = writeln!(text, "{}", textwrap::fill(&format!("note: {note}"), layout.width));
+    }
+    text
+}
+
+/// Problems, each with what to do.
+pub fn problems(problems: &[Problem], layout: Layout) -> String {
+    let mut text = String::new();
+    for problem in problems {
+        let (sign, style) = sign(Outcome::Failed, layout.unicode);
+        let node = problem.node.as_deref().map_or(String::new(), |node| format!(" {node}"));
+        let _ = writeln!(text, "{style}{sign} {}{node}:{style:#} {}", problem.step, problem.says.trim());
+        for fix in &problem.fix {
+            let arrow = if layout.unicode { "→" } else { "->" };
+            let _ = writeln!(text, "    {arrow} {fix}");
+        }
+    }
+    text
+}

@@ -1,0 +1,273 @@
+//! DeepSpeed trains a tiny model: ZeRO stage 2, started by its own launcher over ssh and hostfile, as `envdoc cluster launch` does. Every
+//! rank must have the same loss after every step.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::outcome::{Captured, Ends, Outcome, Verdict};
+use crate::crowd;
+use crate::inside::Inside;
+use crate::launch::{self, FirstFailure};
+use crate::plan::ClusterPlan;
+use crate::request::Launcher;
+use crate::worker::bundle::Bundle;
+use docker::container;
+use docker::docker::Engine;
+
+/// What every rank runs.
+pub const SCRIPT: &str = include_str!("../../../../templates/smoke/deepspeed.py");
+/// Its name beside the worker in every container: not `deepspeed.py`, which `import deepspeed` would find.
+const NAME: &str = "zero2.py";
+/// Steps of the training.
+const STEPS: usize = 20;
+/// The longest that it may take, in seconds: from a cold disk torch and DeepSpeed take half a minute to be imported.
+const SECONDS: u64 = 150;
+/// The part by which losses may differ where GPUs differ; the weights are the same everywhere.
+const ROUNDING: f64 = 1e-5;
+/// The longest that bringing the script may take.
+const BRINGING: Duration = Duration::from_secs(20);
+/// Lines that are kept.
+const LINES: usize = 20_000;
+
+/// What a rank prints.
+#[derive(Debug, Clone, Deserialize)]
+struct Said {
+    rank: i64,
+    torch: Option<String>,
+    deepspeed: Option<String>,
+    backend: Option<String>,
+    first: Option<f64>,
+    last: Option<f64>,
+    #[serde(default)]
+    losses: Vec<String>,
+    seconds: Option<f64>,
+    failed: Option<String>,
+}
+
+/// The rung. What was started is found again by `mark`: [`crowd::end_all`] ends it.
+pub async fn train(
+    plan: &ClusterPlan,
+    inside: &[Inside<'_>],
+    mark: &str,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
+    let start = Instant::now();
+    let fail = |outcome: &mut Outcome, node: &str, why: String| {
+        outcome.verdict = Verdict::Failed;
+        outcome.rung("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
+    };
+    for one in inside {
+        let brought = container::fill(one.engine, &one.node.name, "/", archive());
+        let brought = tokio::time::timeout(BRINGING, brought).await;
+        if let Err(why) = brought.unwrap_or_else(|_| Err("its engine does not answer".into())) {
+            return fail(outcome, &one.node.name, format!("the script cannot be brought into it: {why}"));
+        }
+    }
+    let engines: Vec<(String, &Engine)> =
+        inside.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
+    let Some((first_node, first_engine)) = engines.first() else { return Ok(()) };
+    let (script, seconds, steps) =
+        (format!("/{}/{NAME}", Bundle::NAME), SECONDS.to_string(), STEPS.to_string());
+    let words = [script, "--seconds".into(), seconds, "--steps".into(), steps];
+    let jobs = match launch::jobs(plan, &engines, Launcher::Deepspeed, &words, mark) {
+        Ok(jobs) => jobs,
+        Err(error) => return fail(outcome, first_node, error.to_string()),
+    };
+    if let Err(why) = launch::mark_ranks(first_engine, first_node, mark).await {
+        return fail(outcome, first_node, why);
+    }
+    let first = FirstFailure::of(plan);
+    let lines: RefCell<Vec<String>> = RefCell::default();
+    let keep = |node: &str, _: bool, line: &str| {
+        first.line(node, line);
+        let mut lines = lines.borrow_mut();
+        if lines.len() < LINES {
+            lines.push(line.to_owned());
+        }
+    };
+    let running = crowd::run(jobs, &engines, mark, true, &first.alarm, &keep);
+    // The script ends itself; this is for a launcher that does not.
+    let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
+    let all = engines.iter().map(|(name, engine)| (name.as_str(), *engine));
+    crowd::end_all(all, mark).await;
+    launch::unmark_ranks(first_engine, first_node, mark).await;
+    let how = match ended {
+        Ok(ended) => launch::verdict(&ended, &first),
+        Err(_) => Some(format!("it was not done within {} s", SECONDS + 20)),
+    };
+    told(plan, &lines.into_inner(), how, start, outcome)
+}
+
+/// The script, to be unpacked at the root.
+fn archive() -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(SCRIPT.len() as u64);
+    // Into memory: it cannot fail.
+    let _ = tar.append_data(&mut header, format!("{}/{NAME}", Bundle::NAME), SCRIPT.as_bytes());
+    tar.into_inner().unwrap_or_default()
+}
+
+/// The result in a line, whatever the launcher has put before it: `node2: ENVDOC {…}`.
+fn said(line: &str) -> Option<Said> {
+    let (_, result) = line.split_once("ENVDOC {")?;
+    serde_json::from_str(&format!("{{{result}")).ok()
+}
+
+/// The node of a rank.
+fn node_of(plan: &ClusterPlan, rank: i64) -> String {
+    let mut first = 0;
+    for node in &plan.nodes {
+        first += i64::from(node.slots);
+        if rank < first {
+            return node.name.clone();
+        }
+    }
+    plan.nodes.first().map_or_else(String::new, |node| node.name.clone())
+}
+
+/// What came of it.
+fn told(
+    plan: &ClusterPlan,
+    lines: &[String],
+    how: Option<String>,
+    start: Instant,
+    outcome: &mut Outcome,
+) -> Result<(), Ends> {
+    let world: usize = plan.nodes.iter().map(|node| node.slots as usize).sum();
+    let all: Vec<Said> = lines.iter().filter_map(|line| said(line)).collect();
+    let mut failed: Vec<(bool, String, String)> = Vec::new();
+    for one in &all {
+        if let Some(why) = &one.failed {
+            // In a collective one waits for another.
+            let waited = why.starts_with("init_distributed") || why.starts_with("step ");
+            let node = node_of(plan, one.rank);
+            failed.push((waited, node.clone(), format!("{node}: rank {}: {why}", one.rank)));
+        }
+    }
+    failed.sort();
+    if failed.is_empty() && (how.is_some() || all.len() < world) {
+        let node = node_of(plan, 0);
+        // pdsh has the last word, and only says that ssh ended.
+        let telling =
+            |line: &&String| !line.trim().is_empty() && !line.starts_with("pdsh@") && said(line).is_none();
+        let error = |line: &&String| telling(line) && line.contains("Error");
+        let last = lines.iter().rev().find(error).or_else(|| lines.iter().rev().find(telling));
+        let last = last.map_or(String::new(), |line| format!("; it printed last: {}", line.trim()));
+        let how = how.unwrap_or_else(|| format!("only {} of {world} ranks told their loss", all.len()));
+        failed.push((false, node, format!("{how}{last}")));
+    }
+    if !failed.is_empty() {
+        outcome.verdict = Verdict::Failed;
+        let lines = lines.iter().filter(|line| said(line).is_none()).cloned().collect();
+        outcome.captured.push(Captured { from: "deepspeed".into(), lines });
+        let failed = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
+        return outcome.rung("deepspeed", start, failed, "");
+    }
+    judge(plan, &all, start, outcome)
+}
+
+/// Every rank has told its losses.
+fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome) -> Result<(), Ends> {
+    let Some(first) = all.first() else { return Ok(()) };
+    let last = |one: &Said| one.last.unwrap_or(f64::NAN);
+    let other = all.iter().find(|one| {
+        let far = (last(one) - last(first)).abs() > ROUNDING * last(first).abs();
+        far || last(one).is_nan() || one.losses.len() != STEPS
+    });
+    if let Some(other) = other {
+        outcome.verdict = Verdict::Wrong;
+        let node = node_of(plan, other.rank);
+        let says = format!(
+            "{node}: rank {} has the loss {} after {} steps, rank {} has {}: their weights differ",
+            other.rank,
+            last(other),
+            other.losses.len(),
+            first.rank,
+            last(first)
+        );
+        return outcome.rung("deepspeed", start, vec![(node, says)], "");
+    }
+    let (begun, ended) = (first.first.unwrap_or(f64::NAN), last(first));
+    if ended >= begun || begun.is_nan() {
+        outcome.verdict = Verdict::Wrong;
+        let node = node_of(plan, first.rank);
+        let says = format!(
+            "{node}: the loss did not fall: {begun:.3} after the first step, {ended:.3} after {STEPS}"
+        );
+        return outcome.rung("deepspeed", start, vec![(node, says)], "");
+    }
+    let same = all.iter().all(|one| one.losses == first.losses);
+    let says = format!(
+        "DeepSpeed {} with torch {} over {} on {} ranks: {STEPS} steps of ZeRO-2 in {:.1} s, the loss fell from {begun:.3} to {ended:.3} and is {} on all ranks",
+        first.deepspeed.as_deref().unwrap_or("?"),
+        first.torch.as_deref().unwrap_or("?"),
+        first.backend.as_deref().unwrap_or("?"),
+        all.len(),
+        all.iter().filter_map(|one| one.seconds).fold(0.0, f64::max),
+        if same { "the same to the last bit" } else { "the same but for rounding" }
+    );
+    outcome.says += &format!("; {says}");
+    outcome.rung("deepspeed", start, Vec::new(), &says)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    /// Two nodes of one rank each.
+    fn plan() -> ClusterPlan {
+        testing::two_nodes("")
+    }
+
+    fn line(rank: usize, last: &str, losses: &str) -> String {
+        format!(
+            "node{}: ENVDOC {{\"rank\": {rank}, \"host\": \"n\", \"torch\": \"2.6.0\", \"deepspeed\": \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \"losses\": [{losses}], \"seconds\": 0.5}}",
+            rank + 1
+        )
+    }
+
+    fn outcome(lines: &[String], how: Option<&str>) -> Outcome {
+        let mut outcome = Outcome::new(vec!["node1".into(), "node2".into()]);
+        outcome.verdict = Verdict::Ok;
+        let _ = told(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
+        outcome
+    }
+
+    #[test]
+    fn losses_that_are_the_same_and_fall() {
+        let losses = vec!["\"0x1.8p+1\""; STEPS].join(",");
+        let good = outcome(&[line(0, "3.0", &losses), line(1, "3.0", &losses)], None);
+        assert_eq!(good.verdict, Verdict::Ok);
+        assert!(good.says.contains("the same to the last bit on all ranks"), "{}", good.says);
+        let differ = outcome(&[line(0, "3.0", &losses), line(1, "3.1", &losses)], None);
+        assert_eq!(differ.verdict, Verdict::Wrong);
+        assert!(
+            differ.says.contains("rank 1 has the loss 3.1")
+                && differ.phases[0].node.as_deref() == Some("node2")
+        );
+        let risen = outcome(&[line(0, "9.9", &losses), line(1, "9.9", &losses)], None);
+        assert_eq!(risen.verdict, Verdict::Wrong);
+        let short = outcome(&[line(0, "3.0", "\"0x1.8p+1\""), line(1, "3.0", &losses)], None);
+        assert_eq!(short.verdict, Verdict::Wrong);
+    }
+
+    #[test]
+    fn whoever_could_not_begin_is_the_cause_and_the_output_is_kept() {
+        let waited = r#"node1: ENVDOC {"rank": 0, "host": "a", "failed": "init_distributed: DistStoreError: Timed out"}"#;
+        let broke = r#"node2: ENVDOC {"rank": 1, "host": "b", "failed": "import deepspeed: ModuleNotFoundError: No module named 'deepspeed'"}"#;
+        let trace = "node2: ModuleNotFoundError: No module named 'deepspeed'";
+        let bad =
+            outcome(&[waited.into(), broke.into(), trace.into()], Some("node1 ended with 1 after 3.0 s"));
+        assert_eq!(bad.verdict, Verdict::Failed);
+        assert!(bad.says.starts_with("deepspeed: node2: rank 1: import deepspeed"), "{}", bad.says);
+        assert_eq!(bad.captured[0].lines, [trace]);
+        let silent =
+            outcome(&["bash: line 1: deepspeed: command not found".into()], Some("node1 ended with 127"));
+        assert!(silent.says.contains("ended with 127; it printed last: bash: line 1"), "{}", silent.says);
+    }
+}

@@ -1,0 +1,64 @@
+//! Ranks on this machine: workers as processes of their own, which talk over the loopback.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+
+use super::ladder::Place;
+use crate::worker::session::Session;
+use diagnostic::error::{Error, Kind};
+
+/// The longest that a worker may take to start.
+const STARTING: Duration = Duration::from_secs(10);
+
+/// Workers of this machine; dropping it ends them.
+pub struct Local {
+    /// The ranks.
+    pub places: Vec<Place>,
+    children: Vec<Child>,
+}
+
+impl Local {
+    /// Starts so many.
+    pub async fn start(ranks: usize) -> Result<Local, Error> {
+        let failed = |why: String| Error::new(Kind::Usage, format!("a rank cannot be started: {why}"));
+        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        let mut local = Local { places: Vec::new(), children: Vec::new() };
+        for rank in 0..ranks {
+            let mut child = Command::new(&program)
+                .arg("worker")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::inherit())
+                .kill_on_drop(true)
+                .spawn()
+                .map_err(|error| failed(error.to_string()))?;
+            let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+                return Err(failed("it has no pipes".into()));
+            };
+            local.children.push(child);
+            let session = Session::open(stdout, stdin, STARTING).await.map_err(failed)?;
+            let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            local.places.push(Place { node: format!("rank {rank}"), address, session: Arc::new(session) });
+        }
+        Ok(local)
+    }
+
+    /// Ends them, and waits until they are gone.
+    pub async fn end(mut self) {
+        self.places.clear();
+        for child in &mut self.children {
+            if tokio::time::timeout(Duration::from_secs(2), child.wait()).await.is_err() {
+                let _ = child.kill().await;
+            }
+        }
+    }
+
+    /// Process numbers, in the order of the ranks.
+    pub fn processes(&self) -> Vec<u32> {
+        self.children.iter().filter_map(Child::id).collect()
+    }
+}

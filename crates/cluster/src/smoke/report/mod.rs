@@ -1,0 +1,386 @@
+//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the plot of [`plot`]; [`live`]
+//! shows it as it goes on.
+
+pub mod live;
+pub mod page;
+pub mod plot;
+pub mod text;
+
+use std::collections::BTreeMap;
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, Status};
+use crate::smoke::pairs::Pair;
+use diagnose::read;
+use diagnose::report::json::{self as diagnosis_json, CauseEntry};
+use diagnose::weigh::{self, Diagnosis};
+use diagnostic::error::{Error, Kind};
+
+/// Version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests prints them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SmokeReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// `ok`, `slow`, `wrong` or `failed`.
+    pub verdict: String,
+    /// Why, in a sentence or two.
+    pub says: String,
+    /// Where each rank is, in the order of the ranks.
+    pub ranks: Vec<String>,
+    /// The rungs of the ladder that were tried, in order.
+    pub phases: Vec<PhaseEntry>,
+    /// The sizes that were measured, in order.
+    pub results: Vec<ResultEntry>,
+    /// What carried the data: `tcp`.
+    pub transport: String,
+    /// What the bandwidth of the largest size is held against; null where nothing was measured.
+    pub expected: Option<ExpectedEntry>,
+    /// What every link of the ring carried without reducing, in GB/s: from the rank before to the rank at that place.
+    pub links_gbps: Vec<f64>,
+    /// The longest time until a connection between two ranks stood: one round trip; null where none was tried.
+    pub slowest_connect: Option<ConnectEntry>,
+    /// The part of its TCP segments that each rank had to send again while the path was measured, in the order of the ranks; null where
+    /// the kernel does not tell.
+    pub resent: Vec<Option<f64>>,
+    /// What every link of the ring carried while the others rested, in GB/s; empty where the links were alike.
+    pub links_alone_gbps: Vec<f64>,
+    /// Seconds that each rank took for writing and checking its own numbers of the largest size, in the order of the ranks.
+    pub own_seconds: Vec<f64>,
+    /// What pairs of ranks carried alone; empty where they were not tried.
+    pub pairs: Vec<PairEntry>,
+    /// What NCCL did on the GPUs; null where it was not tried.
+    pub nccl: Option<NcclEntry>,
+    /// What the output of the rung that broke is known to mean, as `envdoc diagnose` tells it; the first is the root cause.
+    pub causes: Vec<CauseEntry>,
+    /// What else should be known.
+    pub remarks: Vec<String>,
+    /// What to do, each a sentence or a command.
+    pub fix: Vec<String>,
+}
+
+/// NCCL on the GPUs, driven by envdoc itself.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclEntry {
+    /// The ranks, one for each GPU, in their order.
+    pub ranks: Vec<NcclRankEntry>,
+    /// The sizes that were measured, in order.
+    pub results: Vec<ResultEntry>,
+    /// What NCCL's own log tells of all ranks together; empty where it was not reached.
+    pub log: NcclLogEntry,
+}
+
+/// What NCCL's own log tells.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclLogEntry {
+    /// The networks that were chosen: `IB`, `Socket`, `AWS Libfabric`.
+    pub networks: Vec<String>,
+    /// What they found: `[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`, `[0]eth0:10.0.0.1<0>`.
+    pub devices: Vec<String>,
+    /// Connections by transport: `P2P/CUMEM`, `SHM`, `NET/IB/GDRDMA`.
+    pub connections: BTreeMap<String, usize>,
+    /// Whether NVLink SHARP (NVLS) is used.
+    pub nvls: bool,
+    /// How many rings there are.
+    pub rings: usize,
+    /// In which orders they go through the ranks, each once.
+    pub ring_orders: Vec<String>,
+    /// What lies between the GPUs of a node, in NCCL's words: `NVL`, `PHB`, `SYS`.
+    pub gpu_paths: Vec<String>,
+    /// What it warns of.
+    pub warnings: Vec<String>,
+}
+
+/// A rank on a GPU.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NcclRankEntry {
+    /// Its node.
+    pub node: String,
+    /// Which of the GPUs that the node's container sees, from 0.
+    pub device: usize,
+    /// `NVIDIA H100 80GB HBM3`.
+    pub gpu: String,
+    /// `9.0`.
+    pub compute_capability: String,
+    /// Version of the kernel module; null where /proc does not tell.
+    pub driver: Option<String>,
+    /// The CUDA version that the driver's library is for.
+    pub cuda: String,
+    /// Bytes of the GPU's memory that were free.
+    pub free_bytes: usize,
+    /// The libnccl that was loaded.
+    pub library: String,
+    /// Why it was that one.
+    pub library_from: String,
+    /// Its version, by its own word.
+    pub nccl: String,
+}
+
+/// A pair of ranks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PairEntry {
+    /// The one.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// What was carried from the one to the other, in GB/s; null where nothing was.
+    pub there_gbps: Option<f64>,
+    /// What was carried back at the same time.
+    pub back_gbps: Option<f64>,
+    /// The time of an all-reduce of 8 bytes between them.
+    pub seconds: Option<f64>,
+    /// Why nothing was carried.
+    pub says: Option<String>,
+}
+
+/// A connection between two ranks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectEntry {
+    /// Who connected.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// How long it took, in milliseconds.
+    pub milliseconds: f64,
+}
+
+/// A rung of the ladder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PhaseEntry {
+    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`,
+    /// `communicator`, `nccl-all-reduce`, `nccl-bandwidth`, `transport`, `torch`, `deepspeed`.
+    pub name: String,
+    /// On which node; null where it is the ring's.
+    pub node: Option<String>,
+    /// `passed`, `failed` or `skipped`.
+    pub status: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// What was seen.
+    pub says: String,
+}
+
+/// One size.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ResultEntry {
+    /// Bytes that were reduced.
+    pub bytes: usize,
+    /// Median of the rounds, each as long as its slowest rank.
+    pub seconds: f64,
+    /// Algorithm bandwidth: bytes over time.
+    pub algbw_gbps: f64,
+    /// Bus bandwidth: algorithm bandwidth times 2(n-1)/n.
+    pub busbw_gbps: f64,
+    /// Whether every element on every rank was the sum of all ranks.
+    pub correct: bool,
+}
+
+/// What a bandwidth is held against.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExpectedEntry {
+    /// Bus bandwidth.
+    pub busbw_gbps: f64,
+    /// The part of it below which the verdict is `slow`.
+    pub tolerance: f64,
+    /// Where the number is from.
+    pub from: String,
+}
+
+/// The report for machines.
+pub fn json(outcome: &Outcome) -> SmokeReport {
+    SmokeReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        verdict: outcome.verdict.id().into(),
+        says: outcome.says.clone(),
+        ranks: outcome.ranks.clone(),
+        phases: outcome
+            .phases
+            .iter()
+            .map(|phase| PhaseEntry {
+                name: phase.name.into(),
+                node: phase.node.clone(),
+                status: phase.status.id().into(),
+                seconds: phase.seconds,
+                says: phase.says.clone(),
+            })
+            .collect(),
+        results: outcome.results.iter().map(measured).collect(),
+        transport: outcome.transport.clone(),
+        expected: outcome.expected.as_ref().map(|expected| ExpectedEntry {
+            busbw_gbps: expected.bus / 1e9,
+            tolerance: expected.tolerance,
+            from: expected.from.clone(),
+        }),
+        links_gbps: outcome.links.iter().map(|link| link / 1e9).collect(),
+        slowest_connect: outcome.network.slowest_connect.map(|(from, to, milliseconds)| ConnectEntry {
+            from: outcome.ranks[from].clone(),
+            to: outcome.ranks[to].clone(),
+            milliseconds,
+        }),
+        resent: outcome.network.resent.clone(),
+        links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
+        own_seconds: outcome.network.own.clone(),
+        pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
+        nccl: outcome.nccl.as_ref().map(nccl),
+        causes: diagnosis_json::report(&causes(outcome)).causes,
+        remarks: outcome.remarks.clone(),
+        fix: outcome.fix.clone(),
+    }
+}
+
+/// What the output of the rung that broke is known to mean.
+pub fn causes(outcome: &Outcome) -> Diagnosis {
+    let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
+    match outcome.captured.is_empty() {
+        true => Diagnosis::default(),
+        false => weigh::weigh(&outcome.captured.iter().map(read).collect::<Vec<_>>(), None),
+    }
+}
+
+fn measured(result: &Measured) -> ResultEntry {
+    ResultEntry {
+        bytes: result.bytes,
+        seconds: result.seconds,
+        algbw_gbps: result.algorithm / 1e9,
+        busbw_gbps: result.bus / 1e9,
+        correct: result.wrong == 0,
+    }
+}
+
+fn nccl(nccl: &Nccl) -> NcclEntry {
+    let rank = |rank: &NcclRank| NcclRankEntry {
+        node: rank.node.clone(),
+        device: rank.device,
+        gpu: rank.gpu.name.clone(),
+        compute_capability: format!("{}.{}", rank.gpu.capability.0, rank.gpu.capability.1),
+        driver: rank.gpu.driver.clone(),
+        cuda: rank.gpu.cuda.clone(),
+        free_bytes: rank.gpu.free,
+        library: rank.library.path.clone(),
+        library_from: rank.library.from.clone(),
+        nccl: rank.library.version.clone(),
+    };
+    NcclEntry {
+        ranks: nccl.ranks.iter().map(rank).collect(),
+        results: nccl.results.iter().map(measured).collect(),
+        log: NcclLogEntry {
+            networks: nccl.log.networks.iter().cloned().collect(),
+            devices: nccl.log.devices.iter().cloned().collect(),
+            connections: nccl.log.connections.clone(),
+            nvls: nccl.log.nvls,
+            rings: nccl.log.rings,
+            ring_orders: nccl.log.orders.iter().cloned().collect(),
+            gpu_paths: nccl.log.paths.iter().cloned().collect(),
+            warnings: nccl.log.warnings.clone(),
+        },
+    }
+}
+
+fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
+    let came = pair.came.as_ref().ok();
+    PairEntry {
+        from: ranks[pair.ranks.0].clone(),
+        to: ranks[pair.ranks.1].clone(),
+        there_gbps: came.map(|came| came.there / 1e9),
+        back_gbps: came.map(|came| came.back / 1e9),
+        seconds: came.map(|came| came.trip),
+        says: pair.came.as_ref().err().cloned(),
+    }
+}
+
+/// JUnit XML for CI systems: a case for each rung and one for the verdict.
+pub fn junit(outcome: &Outcome) -> Result<String, Error> {
+    let mut suite = TestSuite::new("smoke");
+    let failure = |says: &str| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(says.to_owned()).set_type("error");
+        status
+    };
+    for phase in &outcome.phases {
+        let status = match phase.status {
+            Status::Passed => TestCaseStatus::success(),
+            Status::Failed => failure(&phase.says),
+            Status::Skipped => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message(phase.says.clone());
+                status
+            }
+        };
+        let name = phase.node.as_ref().map_or(phase.name.to_owned(), |node| format!("{} {node}", phase.name));
+        let mut case = TestCase::new(name, status);
+        case.set_classname("envdoc.smoke").set_time(std::time::Duration::from_secs_f64(phase.seconds));
+        suite.add_test_case(case);
+    }
+    let fine = outcome.verdict == crate::smoke::outcome::Verdict::Ok;
+    let mut case =
+        TestCase::new("verdict", if fine { TestCaseStatus::success() } else { failure(&outcome.says) });
+    case.set_classname("envdoc.smoke");
+    suite.add_test_case(case);
+    let mut report = quick_junit::Report::new("envdoc smoke");
+    report.add_test_suite(suite);
+    report.to_string().map_err(|error| Error::new(Kind::File, format!("cannot write JUnit XML: {error}")))
+}
+
+/// A table of sizes in Markdown.
+fn sizes(results: &[Measured]) -> String {
+    let head = "\n| bytes | time, µs | algbw, GB/s | busbw, GB/s | correct |\n|---:|---:|---:|---:|---|\n";
+    let row = |result: &Measured| {
+        format!(
+            "| {} | {:.1} | {:.3} | {:.3} | {} |\n",
+            result.bytes,
+            result.seconds * 1e6,
+            result.algorithm / 1e9,
+            result.bus / 1e9,
+            if result.wrong == 0 { "yes" } else { "no" }
+        )
+    };
+    match results.is_empty() {
+        true => String::new(),
+        false => head.to_owned() + &results.iter().map(row).collect::<String>(),
+    }
+}
+
+/// Markdown for an issue or a pull request.
+pub fn markdown(outcome: &Outcome) -> String {
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut text = format!("**smoke: {}** - {}\n\n", outcome.verdict.id(), cell(&outcome.says));
+    text += "| phase | node | status | seconds | |\n|---|---|---|---:|---|\n";
+    for phase in &outcome.phases {
+        let node = phase.node.as_deref().unwrap_or("all");
+        let (status, seconds) = (phase.status.id(), phase.seconds);
+        text += &format!(
+            "| {} | {} | {status} | {seconds:.2} | {} |\n",
+            phase.name,
+            cell(node),
+            cell(&phase.says)
+        );
+    }
+    text += &sizes(&outcome.results);
+    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
+        text += "\nNCCL on the GPUs:\n";
+        text += &sizes(&nccl.results);
+    }
+    for cause in causes(outcome).causes {
+        text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.says));
+        for line in cause.evidence.iter().take(3) {
+            text += &format!("\n    {}:{}: {}\n", line.file, line.line, line.text);
+        }
+    }
+    for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
+        if !list.is_empty() {
+            text += &format!("\n{heading}:\n\n");
+        }
+        for says in list {
+            text += &format!("- {says}\n");
+        }
+    }
+    text
+}

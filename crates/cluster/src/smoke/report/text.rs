@@ -1,0 +1,110 @@
+//! The report for people: the rungs, the bandwidths, the verdict.
+
+use std::fmt::Write;
+
+use anstyle::AnsiColor;
+
+use crate::smoke::outcome::{Measured, Outcome, Status, Verdict};
+use diagnostic::layout::Layout;
+use diagnostic::terminal::colour;
+
+/// Rows of the table of bandwidths unless all are asked for.
+const ROWS: usize = 8;
+
+/// Writes it.
+pub fn report(outcome: &Outcome, layout: &Layout) -> String {
+    let mut text = String::new();
+    let world = outcome.ranks.len();
+    let _ = writeln!(
+        text,
+        "{world} rank{} over {}: {}\n",
+        if world == 1 { "" } else { "s" },
+        outcome.transport,
+        outcome.ranks.join(", ")
+    );
+    for phase in &outcome.phases {
+        let (sign, style) = match (phase.status, layout.unicode) {
+            (Status::Passed, true) => ("✓", colour(AnsiColor::Green)),
+            (Status::Passed, false) => ("+", colour(AnsiColor::Green)),
+            (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
+            (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
+            (Status::Skipped, _) => ("-", colour(AnsiColor::BrightBlack)),
+        };
+        let indent = " ".repeat(27);
+        let says = textwrap::fill(
+            &phase.says,
+            textwrap::Options::new(layout.width.max(60)).initial_indent(&indent).subsequent_indent(&indent),
+        );
+        let _ = writeln!(
+            text,
+            "{style}{sign}{style:#} {:<14} {:>6.2} s  {}",
+            phase.name,
+            phase.seconds,
+            says.trim_start()
+        );
+    }
+    table(&outcome.results, layout, "", &mut text);
+    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
+        table(&nccl.results, layout, "NCCL on the GPUs:", &mut text);
+    }
+    let style = match outcome.verdict {
+        Verdict::Ok => colour(AnsiColor::Green).bold(),
+        Verdict::Slow => colour(AnsiColor::Yellow).bold(),
+        Verdict::Wrong | Verdict::Failed => colour(AnsiColor::Red).bold(),
+    };
+    let verdict = format!("{}: {}", outcome.verdict.id(), outcome.says);
+    let verdict = textwrap::fill(&verdict, layout.width.max(60));
+    let (word, rest) = verdict.split_at(outcome.verdict.id().len());
+    let _ = writeln!(text, "\n{style}{word}{style:#}{rest}");
+    let causes = super::causes(outcome);
+    if !causes.causes.is_empty() {
+        text.push('\n');
+        text += &diagnose::report::text::brief(&causes, *layout);
+    }
+    for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
+        let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
+        for says in list {
+            let indent = " ".repeat(sign.chars().count() + 3);
+            let first = format!("  {sign} ");
+            let options = textwrap::Options::new(layout.width.max(60))
+                .initial_indent(&first)
+                .subsequent_indent(&indent);
+            let _ = writeln!(text, "{}", textwrap::fill(says, options));
+        }
+    }
+    text
+}
+
+/// The largest sizes tell of bandwidth, the smallest of latency: where there are many, every few are shown.
+fn table(results: &[Measured], layout: &Layout, title: &str, text: &mut String) {
+    if results.is_empty() {
+        return;
+    }
+    if !title.is_empty() {
+        let _ = writeln!(text, "\n{title}");
+    }
+    let _ = writeln!(text, "\n{:>12} {:>12} {:>14} {:>14}", "bytes", "time", "algbw GB/s", "busbw GB/s");
+    let last = results.len() - 1;
+    let step = if layout.verbose { 1 } else { last / ROWS + 1 };
+    for (row, result) in results.iter().enumerate() {
+        if !(last - row).is_multiple_of(step) && row != 0 {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12} {:>14.3} {:>14.3}",
+            result.bytes,
+            time(result.seconds),
+            result.algorithm / 1e9,
+            result.bus / 1e9
+        );
+    }
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}

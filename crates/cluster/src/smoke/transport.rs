@@ -1,0 +1,276 @@
+//! Whether what carried NCCL's data is what should have: by its own log, by what was wished for, and by what each node's container sees of
+//! InfiniBand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::nccl_log::Read;
+
+/// Less memory than this that may be locked is too little for InfiniBand, in bytes.
+const LOCKED: u64 = 1 << 30;
+/// Ways between GPUs that are NVLink: straight, or through another GPU (NVIDIA/nccl:src/graph/topo.h, PATH_NVL and PATH_NVB).
+const NVLINK: &[&str] = &["NVL", "NVB"];
+
+/// What is wished for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Wish {
+    /// InfiniBand or RoCE between the nodes.
+    Ib,
+    /// NVLink within them.
+    Nvlink,
+    /// Plain sockets between them.
+    Socket,
+}
+
+/// What may keep NCCL from InfiniBand, as seen in a container.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Infiniband {
+    /// Devices of the machine: `/sys/class/infiniband`.
+    pub devices: Vec<String>,
+    /// Whether `/dev/infiniband/uverbs*` is there.
+    pub mounted: bool,
+    /// Whether libibverbs is found.
+    pub library: bool,
+    /// Bytes that may be locked; `None`: without limit.
+    pub memlock: Option<u64>,
+    /// Variables of NCCL that decide on it.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// A node: what NCCL's ranks there have written, and what its container sees.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Its name.
+    pub node: String,
+    /// The log of its ranks.
+    pub read: Read,
+    /// What it sees.
+    pub infiniband: Infiniband,
+}
+
+/// Nodes on which the transport is not as it should be, and why; the first is the cause. Without a wish, InfiniBand that is there and unused
+/// is a fault too, and so are nodes that chose different networks.
+pub fn unlike(sites: &[Site], wish: Option<Wish>) -> Vec<(String, String)> {
+    let networks: BTreeSet<&String> = sites.iter().flat_map(|site| &site.read.networks).collect();
+    let several = sites.len() > 1;
+    let of = |site: &Site| {
+        let own = alone(&site.read, wish, &site.infiniband, several);
+        let apart = networks.len() > 1 && site.read.networks.iter().any(|network| network == "Socket");
+        let why = own.or_else(|| {
+            let others = networks.iter().filter(|network| !site.read.networks.contains(**network));
+            let others: Vec<_> = others.map(|network| network.as_str()).collect();
+            apart.then(|| {
+                format!(
+                    "NCCL takes sockets here, {} elsewhere: {}",
+                    others.join(" and "),
+                    reasons(&site.read, &site.infiniband)
+                )
+            })
+        })?;
+        Some((site.node.clone(), format!("{}: {why}", site.node)))
+    };
+    sites.iter().filter_map(of).collect()
+}
+
+fn alone(read: &Read, wish: Option<Wish>, seen: &Infiniband, several: bool) -> Option<String> {
+    let has = |name: &str| read.connections.keys().any(|kind| kind.starts_with(name));
+    // Where no connection between nodes was told, the network that was chosen is what is known.
+    let told = has("NET/");
+    let between = |name: &str| {
+        has(&format!("NET/{name}"))
+            || several && !told && read.networks.iter().any(|net| net.starts_with(name))
+    };
+    let list = || read.connections.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let uses = match (read.connections.is_empty(), read.networks.first()) {
+        (false, _) => format!("NCCL's connections are {}", list()),
+        (true, Some(network)) => format!("NCCL uses network {network}"),
+        (true, None) => "NCCL told of no connection".to_owned(),
+    };
+    match wish {
+        Some(Wish::Nvlink) => no_nvlink(read, &uses),
+        Some(Wish::Socket) if !between("Socket") => Some(format!("no sockets between the nodes: {uses}")),
+        Some(Wish::Ib) | None if between("Socket") && (wish.is_some() || !seen.devices.is_empty()) => {
+            Some(format!("sockets carry the data between the nodes, not InfiniBand: {}", reasons(read, seen)))
+        }
+        Some(Wish::Ib) if !between("IB") => Some(format!("no InfiniBand between the nodes: {uses}")),
+        _ => None,
+    }
+}
+
+/// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe as well, and then what NCCL told of the ways between the GPUs decides.
+fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
+    let p2p = read.connections.keys().any(|kind| kind.starts_with("P2P"));
+    let ways = || read.paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    match (p2p, read.paths.is_empty()) {
+        _ if read.nvls => None,
+        (false, _) => Some(format!("no NVLink within the nodes: {uses}")),
+        (true, true) => Some(
+            "whether NVLink carries the data within the nodes is not known: P2P may be PCIe, and NCCL's log has no topology \
+             (NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH)"
+                .to_owned(),
+        ),
+        (true, false) if read.paths.iter().all(|path| NVLINK.contains(&path.as_str())) => None,
+        (true, false) => Some(format!(
+            "not all GPUs of a node reach each other over NVLink: by NCCL's log the ways are {} (NVL: NVLink; PIX, PXB, PHB, SYS: PCIe)",
+            ways()
+        )),
+    }
+}
+
+fn reasons(read: &Read, seen: &Infiniband) -> String {
+    let mut found = Vec::new();
+    let variable = |name: &str| seen.variables.get(name).map(String::as_str);
+    if variable("NCCL_IB_DISABLE").is_some_and(|value| value != "0") {
+        found.push("NCCL_IB_DISABLE is set".to_owned());
+    }
+    if let Some(net) = variable("NCCL_NET").filter(|net| net.eq_ignore_ascii_case("socket")) {
+        found.push(format!("NCCL_NET is {net}"));
+    }
+    if seen.devices.is_empty() {
+        found.push("the machine has no InfiniBand device (/sys/class/infiniband is empty)".into());
+    } else if !seen.mounted {
+        found.push(format!(
+            "{} are not in the container: /dev/infiniband/uverbs* is missing (network: {{ infiniband: true }} in cluster.yaml)",
+            seen.devices.join(", ")
+        ));
+    }
+    if !seen.library {
+        found.push("the image has no libibverbs.so.1 (libibverbs1, ibverbs-providers)".into());
+    }
+    if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < LOCKED) {
+        found.push(format!(
+            "only {} KiB may be locked in memory (limits: {{ memlock: unlimited }})",
+            bytes >> 10
+        ));
+    }
+    if let Some(filter) = variable("NCCL_IB_HCA") {
+        let known = seen.devices.iter().any(|device| {
+            filter.contains(device.as_str()) || device.starts_with(filter.trim_start_matches(['=', '^']))
+        });
+        if !known || filter.starts_with('^') {
+            found.push(format!("NCCL_IB_HCA={filter} lets none of {} through", seen.devices.join(", ")));
+        }
+    }
+    let said = |warning: &&String| warning.contains("ibv") || warning.contains("NET/IB");
+    let warnings: Vec<_> =
+        read.warnings.iter().filter(said).map(|warning| format!("\"{warning}\"")).collect();
+    if !warnings.is_empty() {
+        found.push(format!("NCCL warns {}", warnings.join(", ")));
+    }
+    if found.is_empty() {
+        let told = if read.no_infiniband { "NCCL found no device" } else { "NCCL does not say why" };
+        return format!("{told}; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows more");
+    }
+    found.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smoke::nccl_log;
+
+    fn log(name: &str) -> Read {
+        #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
+        let text = std::fs::read_to_string(format!("../../tests/nccl_logs/{name}.log")).unwrap();
+        nccl_log::read(text.lines())
+    }
+
+    fn sees() -> Infiniband {
+        let devices = vec!["mlx5_0".into()];
+        Infiniband { devices, mounted: true, library: true, ..Infiniband::default() }
+    }
+
+    /// What is said of two nodes that both have written this.
+    fn says(read: &Read, wish: Option<Wish>, seen: &Infiniband) -> Option<String> {
+        let of = |node: &str| Site { node: node.into(), read: read.clone(), infiniband: seen.clone() };
+        unlike(&[of("node1"), of("node2")], wish).first().map(|(_, says)| says.clone())
+    }
+
+    #[test]
+    fn what_is_wished_for_and_there_is_no_fault() {
+        for (name, wish) in [
+            ("ib-two-nodes", Wish::Ib),
+            ("ib-nvls-two-nodes", Wish::Ib),
+            ("ib-two-nodes", Wish::Nvlink),
+            ("ib-nvls-two-nodes", Wish::Nvlink),
+            ("socket-two-nodes", Wish::Socket),
+            ("socket-shm-two-nodes", Wish::Socket),
+        ] {
+            assert_eq!(says(&log(name), Some(wish), &sees()), None, "{name}");
+        }
+        // A network that was chosen is enough where no connection is told.
+        assert_eq!(says(&log("roce-p2p-without-nvlink"), Some(Wish::Ib), &sees()), None);
+        for name in ["ib-two-nodes", "efa-two-nodes", "efa-p5en"] {
+            assert_eq!(says(&log(name), None, &sees()), None, "{name}");
+        }
+        // Sockets are no fault where there is nothing better.
+        assert_eq!(says(&log("socket-two-nodes"), None, &Infiniband::default()), None);
+    }
+
+    #[test]
+    fn what_is_wished_for_and_not_there_is_named() {
+        let told = |name: &str, wish| says(&log(name), Some(wish), &sees()).unwrap();
+        assert!(told("ib-two-nodes", Wish::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
+        assert!(told("efa-two-nodes", Wish::Ib).contains("no InfiniBand between the nodes"));
+        assert!(told("efa-p5en", Wish::Ib).contains("NCCL uses network Libfabric"));
+        assert!(told("socket-shm-two-nodes", Wish::Nvlink).contains("no NVLink within the nodes"));
+        // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is told apart.
+        assert!(told("socket-two-nodes", Wish::Nvlink).contains("is not known: P2P may be PCIe"));
+        let mut pcie = log("pcie-without-nvlink");
+        pcie.connections.insert("P2P/CUMEM".into(), 8);
+        let why = says(&pcie, Some(Wish::Nvlink), &sees()).unwrap();
+        assert!(
+            why.contains("not all GPUs of a node reach each other over NVLink") && why.contains("PHB, SYS")
+        );
+        pcie.paths = log("libibverbs-missing-nvlink").paths;
+        assert_eq!(says(&pcie, Some(Wish::Nvlink), &sees()), None);
+    }
+
+    #[test]
+    fn infiniband_that_is_there_and_unused_is_a_fault_with_its_reasons() {
+        let blocked = log("infiniband-not-opened");
+        let told = says(&blocked, None, &sees()).unwrap();
+        for reason in ["node1: sockets carry", "ibv_open_device failed", "Unable to open device mlx5_bond_0"]
+        {
+            assert!(told.contains(reason), "{told}");
+        }
+        let socket = log("socket-two-nodes");
+        assert!(says(&socket, None, &sees()).unwrap().contains("NCCL does not say why"));
+        let mut bad = Infiniband { memlock: Some(65_536), mounted: false, library: false, ..sees() };
+        bad.variables.insert("NCCL_IB_HCA".into(), "mlx4".into());
+        bad.variables.insert("NCCL_IB_DISABLE".into(), "1".into());
+        let told = says(&socket, None, &bad).unwrap();
+        for reason in [
+            "uverbs* is missing",
+            "no libibverbs.so.1",
+            "only 64 KiB",
+            "NCCL_IB_HCA=mlx4 lets none of mlx5_0",
+            "NCCL_IB_DISABLE is set",
+        ] {
+            assert!(told.contains(reason), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_one_node_that_falls_back_is_the_one_that_is_named() {
+        let lines = |host: &str| {
+            #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
+            let text =
+                std::fs::read_to_string("../../tests/nccl_logs/one-node-without-infiniband.log").unwrap();
+            nccl_log::read(text.lines().filter(|line| line.starts_with(host)))
+        };
+        let missing = Infiniband { mounted: false, ..sees() };
+        let sites = [
+            Site { node: "node1".into(), read: lines("host-2"), infiniband: sees() },
+            Site { node: "node2".into(), read: lines("host-1"), infiniband: missing },
+        ];
+        let told = unlike(&sites, None);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].0 == "node2" && told[0].1.contains("uverbs* is missing"), "{told:?}");
+        // Where its container sees no card at all, that is the reason.
+        let none = [sites[0].clone(), Site { infiniband: Infiniband::default(), ..sites[1].clone() }];
+        let told = unlike(&none, None);
+        assert!(told.len() == 1 && told[0].1.contains("NCCL takes sockets here, IB elsewhere"), "{told:?}");
+    }
+}

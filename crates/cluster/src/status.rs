@@ -1,0 +1,190 @@
+//! `status`: what is there of a cluster, node by node, and what differs from its plan.
+
+use futures_util::future::join_all;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::plan::{ClusterPlan, LABEL, Node};
+use super::problem::Problem;
+use super::request::NetworkKind;
+use super::seen::{self, Seen};
+use docker::docker::Engine;
+use docker::swarm::{self, Member, State};
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NodeStatus {
+    /// Its name.
+    pub node: String,
+    /// Its engine's name and version; `None` where it cannot be reached.
+    pub engine: Option<String>,
+    /// `ready`, `joining`, `none`, …; `None` where no swarm is wanted.
+    pub swarm: Option<String>,
+    /// Whether it has the network.
+    pub network: Option<String>,
+    /// The id of its image.
+    pub image: Option<String>,
+    /// `running`, `exited (1)`, `none`.
+    pub container: Option<String>,
+    /// `healthy`, `starting`, `unhealthy`.
+    pub health: Option<String>,
+    /// When the container was started last, as RFC 3339.
+    pub since: Option<String>,
+    /// What differs from the plan, each a sentence.
+    pub differs: Vec<String>,
+    /// What to do where the node could not be asked, each a sentence or a command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<String>,
+}
+
+/// Asks all nodes that can be reached.
+pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
+    let seen = join_all(nodes.iter().map(|(node, engine)| async move {
+        match engine {
+            Ok(engine) => seen::one(plan, node, engine).await,
+            Err(problem) => Err(problem.says.clone()),
+        }
+    }))
+    .await;
+    let members = match nodes.first() {
+        Some((_, Ok(engine))) if plan.network.kind == NetworkKind::Overlay => {
+            swarm::members(engine).await.ok()
+        }
+        _ => None,
+    };
+    let reference = seen.iter().flatten().find_map(|seen| seen.image.clone());
+    nodes
+        .iter()
+        .zip(seen)
+        .map(|((node, engine), seen)| match seen {
+            Ok(seen) => {
+                let mut row = of(plan, &seen, members.as_deref());
+                row.engine = engine.ok().map(|engine| engine.name.clone());
+                if let (Some(image), Some(reference)) = (&seen.image, &reference)
+                    && !image.same(reference)
+                {
+                    row.differs
+                        .push(format!("its image {} is not that of the other nodes", plan.image_name()));
+                }
+                row
+            }
+            Err(why) => NodeStatus {
+                node: node.name.clone(),
+                differs: vec![why],
+                fix: engine.err().map(|problem| problem.fix.clone()).unwrap_or_default(),
+                ..NodeStatus::default()
+            },
+        })
+        .collect()
+}
+
+/// One node, as it was seen.
+fn of(plan: &ClusterPlan, seen: &Seen, members: Option<&[Member]>) -> NodeStatus {
+    let mut row = NodeStatus { node: seen.name.clone(), ..NodeStatus::default() };
+    if plan.network.kind == NetworkKind::Overlay {
+        row.swarm = Some(in_swarm(seen, members, &mut row.differs));
+    }
+    in_network(plan, seen, &mut row);
+    match &seen.image {
+        Some(image) => row.image = Some(image.id.clone()),
+        None => row.differs.push(format!("it does not have the image {}", plan.image_name())),
+    }
+    match seen.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
+        Some(true) => {}
+        Some(false) => {
+            row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume))
+        }
+        None => row.differs.push("it does not have the settings".into()),
+    }
+    in_container(plan, seen, &mut row);
+    row
+}
+
+fn in_swarm(seen: &Seen, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
+    let swarm = &seen.machine.swarm;
+    match swarm.state {
+        State::Inactive => {
+            differs.push("it is in no swarm".into());
+            "none".into()
+        }
+        State::Pending => {
+            differs.push("it has not finished joining the swarm".into());
+            "joining".into()
+        }
+        State::Locked => {
+            differs.push("its swarm is locked: docker swarm unlock".into());
+            "locked".into()
+        }
+        State::Error => {
+            differs.push(format!("its swarm is not well: {}", swarm.error));
+            "error".into()
+        }
+        State::Active => match members {
+            None => {
+                differs.push("the first node does not tell of the swarm".into());
+                "active".into()
+            }
+            Some(members) => match members.iter().find(|member| member.id == swarm.node) {
+                Some(member) if member.ready => "ready".into(),
+                Some(member) => {
+                    differs.push(format!("the manager does not hear from it: {}", member.says));
+                    "down".into()
+                }
+                None => {
+                    differs.push(format!("it is in another swarm ({})", swarm.managers.join(", ")));
+                    "another".into()
+                }
+            },
+        },
+    }
+}
+
+fn in_network(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
+    match &seen.network {
+        Some(network) => row.network = Some(network.name.clone()),
+        // A worker shows an overlay only as long as a container uses it.
+        None if seen.container.as_ref().is_some_and(|container| container.running) => {
+            row.differs.push(format!("it does not have the network {}", plan.network.name));
+        }
+        None => {}
+    }
+}
+
+fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
+    let Some(container) = &seen.container else {
+        row.container = Some("none".into());
+        row.differs.push(format!("there is no container {}", seen.name));
+        return;
+    };
+    if container.labels.get(LABEL) != Some(&plan.name) {
+        row.container = Some("foreign".into());
+        row.differs.push(format!("there is a container {} that is not of this cluster", seen.name));
+        return;
+    }
+    row.health.clone_from(&container.health);
+    if container.running {
+        row.container = Some(container.status.clone());
+        row.since = Some(container.since.clone());
+        if container.health.as_deref() == Some("starting") {
+            row.differs.push("its health check has not passed yet since it was started".into());
+        }
+        if container.health.as_deref() == Some("unhealthy") {
+            row.differs.push(format!("its health check fails: {}", container.health_says));
+        }
+    } else {
+        let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));
+        row.container = Some(format!("{}{exit}", container.status));
+        let memory = if container.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
+        let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
+        row.differs.push(format!("its container does not run{memory}{error}: `envdoc cluster up` starts it"));
+    }
+    if seen.image.as_ref().is_some_and(|image| image.id != container.image) {
+        row.differs.push(format!(
+            "its container was made from an older {}: `envdoc cluster up` makes it anew",
+            plan.image_name()
+        ));
+    }
+    if container.restarts > 0 {
+        row.differs.push(format!("its container was started again {} times", container.restarts));
+    }
+}

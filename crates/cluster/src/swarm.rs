@@ -1,0 +1,287 @@
+//! What is to be done so that the nodes are one swarm: decided from what their engines say, and nothing of anybody else's is touched.
+
+use docker::swarm::{Machine, Member, State};
+
+use super::problem::Problem;
+use super::seen::Seen;
+
+const STEP: &str = "swarm";
+
+/// What is to be done with a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: it is in.
+    None,
+    /// Start a swarm.
+    Init,
+    /// Join the first node's.
+    Join,
+    /// It is joining: wait.
+    Wait,
+    /// An attempt to join has failed before and left a mark: leave, and join again.
+    Again,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// For each node, in order.
+    pub actions: Vec<Action>,
+    /// Ids of members that are earlier lives of our nodes, to be taken off the list when those have joined.
+    pub stale: Vec<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// Decides. `members` are those of the first node's swarm, where it manages one.
+pub fn decide(nodes: &[Seen], members: &[Member]) -> Result<Decision, Vec<Problem>> {
+    let mut problems = twice(nodes);
+    let Some((leader, others)) = nodes.split_first() else { return Ok(Decision::default()) };
+    let first = match leading(leader) {
+        Ok(action) => action,
+        Err(problem) => {
+            problems.push(problem);
+            return Err(problems);
+        }
+    };
+    let mut decision = Decision { actions: vec![first], ..Decision::default() };
+    for node in others {
+        match following(node, leader, first, members) {
+            Ok(action) => decision.actions.push(action),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let is_ours = |member: &Member| nodes.iter().any(|node| node.machine.swarm.node == member.id);
+    let (stale, strangers): (Vec<_>, Vec<_>) =
+        members.iter().filter(|member| !is_ours(member)).partition(|member| {
+            !member.ready && nodes.iter().any(|node| node.machine.hostname == member.hostname)
+        });
+    decision.stale = stale.into_iter().map(|member| member.id.clone()).collect();
+    let changes = decision.actions.iter().any(|action| *action != Action::None);
+    if !strangers.is_empty() {
+        let names: Vec<_> = strangers.iter().map(|member| member.hostname.as_str()).collect();
+        let says = format!(
+            "the swarm of {} has members that are not of this cluster: {}",
+            leader.name,
+            names.join(", ")
+        );
+        if changes {
+            problems.push(Problem::of(STEP, &leader.name, format!("{says}; envdoc adds nothing to a swarm of somebody else's"))
+                .fix("join the missing nodes yourself (docker swarm join), then `envdoc cluster up` uses the swarm as it is")
+                .fix(format!("or, where those members are gone for good: docker node rm --force {}", names.join(" "))));
+        } else {
+            decision.notes.push(format!("{says}; it is used as it is"));
+        }
+    }
+    if problems.is_empty() { Ok(decision) } else { Err(problems) }
+}
+
+/// Nodes that are secretly the same engine.
+fn twice(nodes: &[Seen]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (place, node) in nodes.iter().enumerate() {
+        let id = &node.machine.id;
+        // Machines that were cloned from one image share the id; their host names differ, or where they keep their images.
+        let is =
+            |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
+        let same =
+            nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
+        if let Some(other) = same {
+            problems.push(
+                Problem::of(STEP, &node.name, format!("{} and {} are the same engine (id {id})", other.name, node.name))
+                    .fix("give each node an engine of its own in cluster.yaml")
+                    .fix("where they are two machines cloned from one image: another host name on one of them (hostnamectl set-hostname), its engine-id (below the data-root; older engines: /etc/docker/key.json) removed, its engine restarted"),
+            );
+        }
+    }
+    problems
+}
+
+/// Nodes whose machines have the same host name: no fault here, but confusing elsewhere.
+pub fn namesakes(nodes: &[Seen]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (place, node) in nodes.iter().enumerate() {
+        let name = &node.machine.hostname;
+        if let Some(other) =
+            nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
+        {
+            notes.push(format!(
+                "{} and {} have the same host name, {name}: the containers are told apart by their own names, `docker node ls` shows both alike; `hostnamectl set-hostname` and a restart of the engine on one of them mend it",
+                other.name, node.name
+            ));
+        }
+    }
+    notes
+}
+
+fn leading(leader: &Seen) -> Result<Action, Problem> {
+    let swarm = &leader.machine.swarm;
+    match swarm.state {
+        State::Inactive => Ok(Action::Init),
+        State::Active if swarm.manager => Ok(Action::None),
+        State::Active => Err(Problem::of(
+            STEP,
+            &leader.name,
+            format!(
+                "{} is a worker of a swarm that {} manages; the first node must be a manager",
+                leader.name,
+                swarm.managers.join(", ")
+            ),
+        )
+        .fix("put the manager first under `nodes`, or promote this node there: docker node promote")
+        .fix("where nobody needs that swarm on it any more: docker swarm leave")),
+        State::Pending => Err(Problem::of(
+            STEP,
+            &leader.name,
+            format!("{} is joining another swarm ({})", leader.name, swarm.managers.join(", ")),
+        )
+        .fix("where that is not wanted: docker swarm leave --force")),
+        State::Locked => Err(locked(leader)),
+        State::Error => Err(unwell(leader)),
+    }
+}
+
+fn locked(node: &Seen) -> Problem {
+    Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name))
+        .fix("docker swarm unlock, with the key that `docker swarm unlock-key` gave when it was locked")
+}
+
+fn unwell(node: &Seen) -> Problem {
+    Problem::of(
+        STEP,
+        &node.name,
+        format!("the swarm on {} is not well: {}", node.name, node.machine.swarm.error),
+    )
+    .fix("the engine's log says more: journalctl -u docker")
+    .fix("where nobody needs that swarm any more: docker swarm leave --force")
+}
+
+fn following(node: &Seen, leader: &Seen, first: Action, members: &[Member]) -> Result<Action, Problem> {
+    let swarm = &node.machine.swarm;
+    let elsewhere = || {
+        let managers = match swarm.managers.is_empty() {
+            true => "itself".to_owned(),
+            false => swarm.managers.join(", "),
+        };
+        Problem::of(
+            STEP,
+            &node.name,
+            format!(
+                "{} is already in another swarm, managed by {managers}; envdoc does not take it out of there",
+                node.name
+            ),
+        )
+        .fix("where nobody needs it there any more, on that node: docker swarm leave (--force on a manager)")
+        .fix("else leave the node out of cluster.yaml, or put that swarm's manager first under `nodes`")
+    };
+    let ours = swarm
+        .managers
+        .iter()
+        .any(|manager| manager.rsplit_once(':').is_some_and(|(host, _)| host == leader.address));
+    match swarm.state {
+        State::Inactive => Ok(Action::Join),
+        State::Active if first == Action::None && members.iter().any(|member| member.id == swarm.node) => {
+            Ok(Action::None)
+        }
+        State::Active => Err(elsewhere()),
+        State::Pending if ours => Ok(Action::Wait),
+        State::Pending => Err(elsewhere()),
+        State::Locked => Err(locked(node)),
+        // It never became a member of anything: nothing is lost by leaving.
+        State::Error if swarm.node.is_empty() => Ok(Action::Again),
+        State::Error => Err(unwell(node)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docker::swarm::Membership;
+
+    fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> Seen {
+        Seen {
+            name: format!("node{number}"),
+            address: format!("10.0.18.{number}"),
+            machine: Machine {
+                id: format!("ENGINE{number}"),
+                hostname: format!("host{number}"),
+                swarm: Membership {
+                    state,
+                    node: id.into(),
+                    manager,
+                    managers: managers.iter().map(|address| (*address).to_owned()).collect(),
+                    ..Membership::default()
+                },
+                ..Machine::default()
+            },
+            ..Seen::default()
+        }
+    }
+
+    fn member(id: &str, hostname: &str, ready: bool) -> Member {
+        Member { id: id.into(), hostname: hostname.into(), ready, ..Member::default() }
+    }
+
+    fn says(result: Result<Decision, Vec<Problem>>) -> String {
+        result.unwrap_err().into_iter().map(|problem| problem.says).collect::<Vec<_>>().join("\n")
+    }
+
+    const OURS: &[&str] = &["10.0.18.1:2377"];
+
+    #[test]
+    fn bare_nodes_become_a_swarm() {
+        let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Inactive, "", false, &[])];
+        assert_eq!(decide(&nodes, &[]).unwrap().actions, [Action::Init, Action::Join]);
+    }
+
+    #[test]
+    fn a_swarm_of_ours_is_used_again_and_completed() {
+        let nodes = [
+            node(1, State::Active, "a", true, OURS),
+            node(2, State::Active, "b", false, OURS),
+            node(3, State::Inactive, "", false, &[]),
+            node(4, State::Pending, "", false, OURS),
+            node(5, State::Error, "", false, &[]),
+        ];
+        let members = [member("a", "host1", true), member("b", "host2", true), member("old", "host3", false)];
+        let decision = decide(&nodes, &members).unwrap();
+        assert_eq!(decision.actions, [Action::None, Action::None, Action::Join, Action::Wait, Action::Again]);
+        assert_eq!(decision.stale, ["old"]);
+    }
+
+    #[test]
+    fn a_worker_of_another_swarm_is_refused() {
+        for other in [&["10.9.9.9:2377"][..], OURS] {
+            let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Active, "x", false, other)];
+            assert!(says(decide(&nodes, &[])).contains("node2 is already in another swarm, managed by 10."));
+        }
+        let nodes =
+            [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
+        assert!(says(decide(&nodes, &[member("a", "host1", true)])).contains("another swarm"));
+        let nodes = [
+            node(1, State::Active, "x", false, &["10.9.9.9:2377"]),
+            node(2, State::Inactive, "", false, &[]),
+        ];
+        assert!(says(decide(&nodes, &[])).contains("the first node must be a manager"));
+    }
+
+    #[test]
+    fn a_swarm_with_strangers_is_used_as_it_is_or_not_at_all() {
+        let members = [member("a", "host1", true), member("b", "host2", true), member("z", "stranger", true)];
+        let whole = [node(1, State::Active, "a", true, OURS), node(2, State::Active, "b", false, OURS)];
+        let decision = decide(&whole, &members).unwrap();
+        assert!(decision.notes[0].contains("stranger") && decision.stale.is_empty());
+        let lacking = [node(1, State::Active, "a", true, OURS), node(2, State::Inactive, "", false, &[])];
+        assert!(says(decide(&lacking, &members)).contains("not of this cluster: host2, stranger"));
+    }
+
+    #[test]
+    fn one_engine_under_two_names() {
+        let mut second = node(2, State::Inactive, "", false, &[]);
+        second.machine.id = "ENGINE1".into();
+        second.machine.hostname = "host1".into();
+        let nodes = [node(1, State::Inactive, "", false, &[]), second];
+        assert!(says(decide(&nodes, &[])).contains("node1 and node2 are the same engine"));
+        assert!(namesakes(&nodes)[0].contains("host1"));
+    }
+}

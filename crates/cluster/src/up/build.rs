@@ -1,0 +1,146 @@
+//! The image that cluster.yaml has built: by `envdoc build` itself, on the first node's engine.
+
+use diagnostic::terminal;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use super::Work;
+use crate::plan::{Image, Node};
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use crate::seen::Seen;
+use crate::worker::digest::hex;
+use host::file;
+
+const STEP: &str = "image";
+/// Label of the image: what it was built from, as a SHA-256 of the file.
+const BUILT_FROM: &str = "envdoc.cluster.built-from";
+
+/// Whether the first node has the image that the file of `build` stands for now. One that is not built is always current.
+pub(super) fn current(work: &Work<'_>, seen: &[Seen]) -> Result<bool, Problem> {
+    let Some((path, _)) = source(work) else { return Ok(true) };
+    let digest = digest(&path)?;
+    let image = seen.first().and_then(|first| first.image.as_ref());
+    Ok(image.is_some_and(|image| image.labels.get(BUILT_FROM) == Some(&digest)))
+}
+
+/// The file that the image is built from, seen from here, and the image's tag.
+fn source<'w>(work: &'w Work<'_>) -> Option<(PathBuf, &'w str)> {
+    let Image::Built { request, tag } = &work.plan.image else { return None };
+    let above = work.plan.origin.as_deref().and_then(|origin| Path::new(origin).parent());
+    Some((above.unwrap_or(Path::new("")).join(request), tag))
+}
+
+fn digest(path: &Path) -> Result<String, Problem> {
+    let text = file::read(path).map_err(|error| Problem::new(STEP, error.message))?;
+    let text = text.ok_or_else(|| {
+        Problem::new(
+            STEP,
+            format!("there is no file {}, from which the image is to be built", path.display()),
+        )
+        .fix("`build` in cluster.yaml is seen from the directory of that file")
+    })?;
+    Ok(hex(&Sha256::digest(text.as_bytes())))
+}
+
+/// Builds it, and tells what the build says.
+pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let (leader, engine) = work.leader()?;
+    let Some((path, tag)) = source(work) else { return Ok(()) };
+    let one = |problem: Problem| vec![problem];
+    let words = words(&path, tag, &digest(&path).map_err(one)?, &engine.endpoint, leader);
+    work.progress.doing(STEP, &leader.name, &format!("building {tag} from {}", path.display()));
+    let ended = run(&words, leader).await;
+    let problem = match ended {
+        Ok(0) => {
+            work.done(STEP, &leader.name, format!("built {tag} from {}", path.display()), Outcome::Changed);
+            return Ok(());
+        }
+        Ok(1) => Problem::of(
+            STEP,
+            &leader.name,
+            format!(
+                "the image {tag} could not be built from {}, or is not what was promised: the build's own words are above",
+                path.display()
+            ),
+        ),
+        Ok(status) => Problem::of(
+            STEP,
+            &leader.name,
+            format!("the build of {tag} ended with status {status}: its own words are above"),
+        ),
+        Err(why) => {
+            Problem::of(STEP, &leader.name, format!("the build of {tag} could not be started: {why}"))
+        }
+    };
+    work.done(STEP, &leader.name, "no image", Outcome::Failed);
+    Err(vec![problem.fix(format!("the same by hand: envdoc {}", words.join(" ")))])
+}
+
+/// The words of the build.
+fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) -> Vec<String> {
+    let endpoint = if endpoint.is_empty() { &leader.engine } else { endpoint };
+    let request = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let words = [
+        "build",
+        &folder.display().to_string(),
+        if request { "--request" } else { "--file" },
+        &path.display().to_string(),
+        "--tag",
+        tag,
+        "--label",
+        &format!("{BUILT_FROM}={digest}"),
+        "--host",
+        endpoint,
+        "--progress",
+        "plain",
+    ];
+    words.map(str::to_owned).into()
+}
+
+/// Runs this program with these words; both of its streams are progress here.
+async fn run(words: &[String], leader: &Node) -> Result<i32, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = tokio::process::Command::new(program);
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true);
+    if let Some(folder) = &leader.tls {
+        command.env("DOCKER_TLS_VERIFY", "1").env("DOCKER_CERT_PATH", folder);
+    }
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    if let Some(out) = child.stdout.take() {
+        let mut lines = BufReader::new(out).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            terminal::note(&line);
+        }
+    }
+    let status = child.wait().await.map_err(|error| error.to_string())?;
+    Ok(status.code().unwrap_or(255))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_request_and_a_dockerfile() {
+        let plan = testing::two_nodes("");
+        let of =
+            |path: &str| words(Path::new(path), "two:envdoc", "00", "ssh://gpu1", &plan.nodes[0]).join(" ");
+        assert!(
+            of("a/images/request.yaml")
+                .starts_with("build a/images --request a/images/request.yaml --tag two:envdoc --label")
+        );
+        assert!(of("Dockerfile").starts_with("build . --file Dockerfile --tag two:envdoc"));
+        assert!(of("Dockerfile").ends_with("--host ssh://gpu1 --progress plain"));
+    }
+}

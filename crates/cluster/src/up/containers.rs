@@ -1,0 +1,243 @@
+//! The steps `settings` and `container`: on every node what the plan says, made anew only where it differs.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::diagnosis;
+use super::{Work, on_all};
+use crate::container::{self, Container};
+use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
+use crate::problem::Problem;
+use crate::render::{SettingsFile, settings};
+use crate::report::progress::Outcome;
+use crate::seen::{self, Seen};
+use crate::worker::digest::hex;
+use docker::docker::Engine;
+use docker::{container as engine_container, volume};
+
+const STEP: &str = "container";
+/// Label of the settings' volume: what is in it, as a SHA-256.
+const SETTINGS_LABEL: &str = "envdoc.settings";
+
+/// What is to be done with a node's container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Nothing.
+    Keep,
+    /// It is as it should be, and only stopped.
+    Start,
+    /// There is none, or another one of ours.
+    Make {
+        /// Whether one of ours goes.
+        replaces: bool,
+        /// Whether the settings are to be written.
+        settings: bool,
+    },
+}
+
+/// Decides; what is not of this cluster is refused.
+pub(super) fn decide(
+    work: &Work<'_>,
+    seen: &Seen,
+    wanted: &Container,
+    digest: &str,
+) -> Result<Action, Problem> {
+    let ours = |labels: &BTreeMap<String, String>| labels.get(LABEL) == Some(&work.plan.name);
+    let foreign = |what: &str| {
+        Problem::of(
+            STEP,
+            &seen.name,
+            format!("there is a {what} on {} already that is not of this cluster", seen.name),
+        )
+    };
+    if let Some(volume) = &seen.volume
+        && !ours(volume)
+    {
+        return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
+            "give the cluster another name, or remove the volume where nobody needs it: docker volume rm",
+        ));
+    }
+    // Without keys (a dry run) it is unknown what would be in it.
+    let same_settings = seen.volume.as_ref().is_some_and(|labels| {
+        labels.get(SETTINGS_LABEL).is_some_and(|label| label == digest || digest.is_empty())
+    });
+    let Some(found) = &seen.container else {
+        return Ok(Action::Make { replaces: false, settings: !same_settings });
+    };
+    if !ours(&found.labels) {
+        return Err(foreign(&format!("container {}", seen.name))
+            .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", seen.name)));
+    }
+    let same_image = seen.image.as_ref().is_none_or(|image| image.id == found.image);
+    let same = found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL) && same_image && same_settings;
+    Ok(match (same, found.running) {
+        (true, true) => Action::Keep,
+        (true, false) => Action::Start,
+        (false, _) => Action::Make { replaces: true, settings: !same_settings },
+    })
+}
+
+/// What is in a node's settings, and its digest.
+pub(super) fn files(work: &Work<'_>, node: &Node) -> Result<(Vec<SettingsFile>, String), Problem> {
+    let files = settings(work.plan, node, work.keys.as_ref(), &work.secrets)
+        .map_err(|error| Problem::of("settings", &node.name, error.message))?;
+    let mut digest = Sha256::new();
+    for file in &files {
+        digest.update(format!("{}\n{:o}\n{}\n", file.path, file.mode, file.bytes.len()));
+        digest.update(&file.bytes);
+    }
+    let digest = hex(&digest.finalize());
+    Ok((files, digest))
+}
+
+/// Makes them, on all nodes at once.
+pub(super) async fn made(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    on_all(work.nodes.iter().copied(), |node, engine| one(work, node, engine)).await.map(drop)
+}
+
+pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+    let failed = |problem: Problem| {
+        work.done(STEP, &node.name, "does not run", Outcome::Failed);
+        problem
+    };
+    let seen =
+        seen::one(work.plan, node, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+    let wanted = container::of(work.plan, node);
+    let (files, digest) = files(work, node).map_err(failed)?;
+    match decide(work, &seen, &wanted, &digest).map_err(failed)? {
+        Action::Keep => {
+            work.done(STEP, &node.name, "runs, as cluster.yaml says", Outcome::Unchanged);
+            return Ok(());
+        }
+        Action::Start => {
+            work.progress.doing(STEP, &node.name, "starting");
+            if engine_container::start(engine, &node.name).await.is_ok() {
+                work.done(STEP, &node.name, "was stopped, and is started again", Outcome::Changed);
+                return Ok(());
+            }
+            // What an engine that died has left of it may keep it from starting; a new one is not kept.
+            work.progress.doing(STEP, &node.name, "it does not start: making it anew");
+            let anew = async {
+                engine_container::remove(engine, &node.name).await?;
+                engine_container::make(engine, &wanted).await
+            };
+            anew.await.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+        }
+        Action::Make { replaces, settings } => {
+            if replaces {
+                work.progress.doing(STEP, &node.name, "removing the one that differs");
+                let removed = engine_container::remove(engine, &node.name).await;
+                removed.map_err(|why| {
+                    failed(Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("the container that differs cannot be removed: {why}"),
+                    ))
+                })?;
+            }
+            if settings {
+                write(work, node, engine, &files, &digest)
+                    .await
+                    .map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            }
+            shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+            work.progress.doing(STEP, &node.name, "creating");
+            let created = engine_container::make(engine, &wanted).await;
+            created.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            work.progress.doing(STEP, &node.name, "starting");
+        }
+    }
+    if let Err(why) = engine_container::start(engine, &node.name).await {
+        let problem = match diagnosis::limit(&why) {
+            Some(limit) => diagnosis::unraised(work, node, engine, limit, &why).await,
+            None => diagnosis::container(work, node, &why),
+        };
+        return Err(failed(problem));
+    }
+    work.done(STEP, &node.name, format!("made of {} and started", wanted.image), Outcome::Changed);
+    Ok(())
+}
+
+/// Fills the settings' volume through a container that is never started.
+async fn write(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    files: &[SettingsFile],
+    digest: &str,
+) -> Result<(), String> {
+    work.progress.doing("settings", &node.name, "writing");
+    let plan = work.plan;
+    let name = &plan.settings_volume;
+    let holder = format!("{}-{}-settings", plan.name, node.name);
+    engine_container::kill(engine, &holder).await?;
+    volume::remove(engine, name).await?;
+    let ours = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
+    let mut labels = ours.clone();
+    labels.insert(SETTINGS_LABEL.into(), digest.to_owned());
+    volume::create(engine, name, &labels, &BTreeMap::new()).await?;
+    let filled = async {
+        engine_container::holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
+        engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await
+    };
+    let filled = filled.await;
+    // The volume is used by nothing else yet: it must not go with the container.
+    let removed = engine_container::release(engine, &holder).await;
+    if let Err(why) = filled.and(removed) {
+        // One that is not filled must not look as if it were.
+        let _ = volume::remove(engine, name).await;
+        return Err(why);
+    }
+    work.done(
+        "settings",
+        &node.name,
+        format!("{} files in the volume {name}", files.len()),
+        Outcome::Changed,
+    );
+    Ok(())
+}
+
+fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
+    let mut tar = tar::Builder::new(Vec::new());
+    let failed = |error: std::io::Error| format!("the settings cannot be packed: {error}");
+    let header = |mode: u32, kind: tar::EntryType, size: usize| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_size(size as u64);
+        header
+    };
+    let mut folders: Vec<&str> =
+        files.iter().filter_map(|file| file.path.rsplit_once('/').map(|(folder, _)| folder)).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for folder in folders {
+        let mut header = header(0o755, tar::EntryType::Directory, 0);
+        tar.append_data(&mut header, format!("{folder}/"), std::io::empty()).map_err(failed)?;
+    }
+    for file in files {
+        let mut header = header(file.mode, tar::EntryType::Regular, file.bytes.len());
+        tar.append_data(&mut header, &file.path, file.bytes.as_slice()).map_err(failed)?;
+    }
+    tar.into_inner().map_err(failed)
+}
+
+/// Volumes of shares, which the engine mounts when a container starts.
+async fn shares(work: &Work<'_>, engine: &Engine) -> Result<(), String> {
+    for mount in &work.plan.mounts {
+        let Source::Nfs { volume: name, server, path, options } = &mount.from else { continue };
+        if volume::labels(engine, name).await?.is_some() {
+            continue;
+        }
+        let how =
+            if options.is_empty() { format!("addr={server}") } else { format!("addr={server},{options}") };
+        let driver = [("type", "nfs".to_owned()), ("o", how), ("device", format!(":{path}"))];
+        let driver = driver.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let labels = BTreeMap::from([(LABEL.to_owned(), work.plan.name.clone())]);
+        volume::create(engine, name, &labels, &driver).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The step `healthy`: every container's own check holds.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+
+use super::{Work, diagnosis, on_all};
+use crate::plan::Node;
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use docker::container::{self, Found};
+use docker::docker::Engine;
+
+const STEP: &str = "healthy";
+/// The longest until a container is well.
+const BECOMING: Duration = Duration::from_secs(120);
+/// A container without a check counts as well when it has run this long.
+const SETTLED: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(500);
+/// Lines of a container's output that are read for a cause.
+const LINES: u32 = 30;
+const READING: Duration = Duration::from_secs(10);
+
+/// Waits for all.
+pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    on_all(work.nodes.iter().copied(), |node, engine| async move {
+        work.progress.doing(STEP, &node.name, "waiting until it is healthy");
+        let result = one(work, node, engine).await;
+        match &result {
+            Ok(says) => work.done(STEP, &node.name, says.clone(), Outcome::Unchanged),
+            Err(_) => work.done(STEP, &node.name, "is not", Outcome::Failed),
+        }
+        result
+    })
+    .await
+    .map(drop)
+}
+
+/// Waits for one.
+pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<String, Problem> {
+    let started = Instant::now();
+    let mut last = "unknown".to_owned();
+    // What was before does not count: a port that was taken may be free by now.
+    let mut before = None;
+    while started.elapsed() < BECOMING {
+        match container::look(engine, &node.name).await {
+            Ok(Some(found)) => {
+                match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
+                    State::Well(says) => return Ok(says),
+                    State::Never(says) => {
+                        return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
+                    }
+                    State::NotYet(says) => last = says,
+                }
+            }
+            Ok(None) => {
+                return Err(Problem::of(
+                    STEP,
+                    &node.name,
+                    "its container was removed meanwhile by somebody else",
+                )
+                .fix("`envdoc cluster up` again makes it anew"));
+            }
+            Err(why) => {
+                return Err(Problem::of(
+                    STEP,
+                    &node.name,
+                    format!("the engine of {} went away: {why}", node.name),
+                )
+                .fix("systemctl status docker, on that node")
+                .fix("`envdoc cluster up` again goes on from here"));
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let says = format!("{last} after {} s", BECOMING.as_secs());
+    Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await))
+}
+
+enum State {
+    Well(String),
+    NotYet(String),
+    Never(String),
+}
+
+fn state(found: &Found, before: i64, waited: Duration) -> State {
+    if found.restarts > before + 1
+        || (!found.running && found.status != "created" && found.status != "restarting")
+    {
+        let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
+        let memory = if found.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
+        return State::Never(format!("{}{exit}{memory}", found.status));
+    }
+    match found.health.as_deref() {
+        Some("healthy") => State::Well("healthy".into()),
+        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_says)),
+        Some(other) => State::NotYet(other.to_owned()),
+        None if found.running && waited > SETTLED => State::Well("runs; it has no health check".into()),
+        None => State::NotYet(found.status.clone()),
+    }
+}
+
+async fn printed(engine: &Engine, name: &str) -> String {
+    let mut logs = container::logs(engine, name, Some(LINES), false);
+    let mut bytes = Vec::new();
+    let read = async {
+        while let Some(Ok(chunk)) = logs.next().await {
+            bytes.extend_from_slice(&chunk.bytes);
+        }
+    };
+    let _ = tokio::time::timeout(READING, read).await;
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}

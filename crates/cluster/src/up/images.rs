@@ -1,0 +1,224 @@
+//! The step `image`: the same one on every node.
+
+use futures_util::future::join_all;
+
+use super::{Work, build, on_all};
+use crate::image::{self, Decision};
+use crate::plan::Node;
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use crate::seen::Seen;
+use diagnostic::units::short_size;
+use docker::docker::Engine;
+use docker::image::Identity;
+use docker::{pull, push, transfer};
+
+const STEP: &str = "image";
+/// The first letters of a digest that tell images apart for people.
+const SHORT: usize = 19;
+
+/// Brings it to those that lack it.
+pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
+    let decision = image::decide(work.plan, seen, current);
+    if decision == Decision::Build {
+        build::build(work).await?;
+        let seen = work.look().await?;
+        return brought(work, &seen, image::decide(work.plan, &seen, true)).await;
+    }
+    brought(work, seen, decision).await
+}
+
+async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(), Vec<Problem>> {
+    let name = work.plan.image_name();
+    match decision {
+        Decision::Same(image) => fits(&image, seen).map(|()| unchanged(work, &image)),
+        Decision::Build => Err(vec![Problem::new(
+            STEP,
+            format!("the image {name} was built, and the first node does not have it"),
+        )]),
+        Decision::Pull => {
+            on_all(work.nodes.iter().copied(), |node, engine| pull_on(work, node, engine)).await?;
+            equal(work).await
+        }
+        Decision::Send { from, mut to, registry } => {
+            let (_, source) = work.nodes[from];
+            let whole = found(source, name)
+                .await
+                .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
+            fits(&whole, seen)?;
+            if registry {
+                pushed(work, from).await;
+                to = without_pulled(work, &whole, to).await;
+            }
+            send(work, from, &to, &whole).await?;
+            equal(work).await
+        }
+    }
+}
+
+fn fits(image: &Identity, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let misfits = image::misfits(image, seen);
+    if !misfits.is_empty() {
+        return Err(misfits);
+    }
+    image::worker_fits(image).map_err(|problem| vec![problem])
+}
+
+fn unchanged(work: &Work<'_>, image: &Identity) {
+    let says = format!(
+        "{} is the same on every node: {} ({})",
+        work.plan.image_name(),
+        short(&image.id),
+        short_size(image.bytes)
+    );
+    work.done(STEP, &work.plan.name, says, Outcome::Unchanged);
+}
+
+/// A digest's first letters.
+pub(super) fn short(id: &str) -> &str {
+    id.get(..SHORT).unwrap_or(id)
+}
+
+async fn found(engine: &Engine, name: &str) -> Result<Identity, String> {
+    docker::image::find(engine, name).await?.ok_or_else(|| format!("the image {name} went away meanwhile"))
+}
+
+async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+    let name = work.plan.image_name();
+    work.progress.doing(STEP, &node.name, &format!("pulling {name}"));
+    let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
+    match pull::pull(engine, work.logins.clone(), name, far).await {
+        Ok(()) => {
+            work.done(STEP, &node.name, format!("pulled {name}"), Outcome::Changed);
+            Ok(())
+        }
+        Err(why) => {
+            work.done(STEP, &node.name, "not pulled", Outcome::Failed);
+            Err(unpulled(node, name, &why))
+        }
+    }
+}
+
+fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
+    let problem = Problem::of(
+        STEP,
+        &node.name,
+        format!("no node has the image {name}, and it cannot be pulled: {why}"),
+    );
+    if full(why) {
+        return no_space(node, name, why);
+    }
+    problem
+        .fix(format!(
+            "build it or load it on one node (envdoc build --tag {name}): the others get it from there"
+        ))
+        .fix("a registry that wants a login: docker login, on this machine")
+}
+
+/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to engine, and it is said.
+async fn pushed(work: &Work<'_>, from: usize) {
+    let Some(registry) = &work.plan.registry else { return };
+    let (node, engine) = work.nodes[from];
+    let name = work.plan.image_name();
+    work.progress.doing(STEP, &node.name, &format!("pushing {name}"));
+    match push::push(engine, work.logins.clone(), name).await {
+        Ok(digest) => {
+            work.done(STEP, &node.name, format!("pushed {name} ({})", short(&digest)), Outcome::Changed);
+        }
+        Err(why) => {
+            work.done(STEP, &node.name, format!("{registry} did not take {name}"), Outcome::Failed);
+            work.note(format!("{registry} did not take {name} ({why}): it goes from engine to engine"));
+        }
+    }
+}
+
+/// Those of the nodes that did not get the same image from the registry.
+async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Vec<usize> {
+    let tried = to.iter().map(|place| async {
+        let (node, engine) = work.nodes[*place];
+        work.progress.doing(STEP, &node.name, "asking the registry");
+        let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
+        let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
+        let same = docker::image::find(engine, work.plan.image_name()).await.ok().flatten();
+        let same = pulled && same.is_some_and(|image| image.same(whole));
+        if same {
+            work.done(STEP, &node.name, "pulled from its registry", Outcome::Changed);
+        }
+        (*place, same)
+    });
+    let tried = join_all(tried).await;
+    tried.into_iter().filter(|(_, same)| !same).map(|(place, _)| place).collect()
+}
+
+/// From engine to engine.
+async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> Result<(), Vec<Problem>> {
+    if to.is_empty() {
+        return Ok(());
+    }
+    let (source, engine) = work.nodes[from];
+    let targets: Vec<_> = to.iter().map(|place| work.nodes[*place]).collect();
+    for (node, _) in &targets {
+        work.progress.doing(STEP, &node.name, &format!("from {} ({})", source.name, short_size(whole.bytes)));
+    }
+    let started = std::time::Instant::now();
+    let engines: Vec<_> = targets.iter().map(|(_, engine)| *engine).collect();
+    let name = work.plan.image_name();
+    let results = transfer::stream(engine, name, &engines, |bytes| {
+        for (node, _) in &targets {
+            work.progress.far(STEP, &node.name, &format!("from {}:", source.name), bytes, whole.bytes);
+        }
+    })
+    .await;
+    let took = diagnostic::units::time(started.elapsed().as_secs_f64());
+    let mut problems = Vec::new();
+    for (result, (node, _)) in results.into_iter().zip(&targets) {
+        match result {
+            Ok(()) => {
+                let says = format!("{name} came from {} ({}, {took})", source.name, short_size(whole.bytes));
+                work.done(STEP, &node.name, says, Outcome::Changed);
+            }
+            Err(why) => {
+                work.done(STEP, &node.name, "did not get the image", Outcome::Failed);
+                problems.push(match full(&why) {
+                    true => no_space(node, name, &why),
+                    false => Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("{} did not get the image {name} from {}: {why}", node.name, source.name),
+                    )
+                    .fix("`envdoc cluster up` again goes on from here"),
+                });
+            }
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn full(why: &str) -> bool {
+    why.contains("no space left on device") || why.contains("disk quota exceeded")
+}
+
+fn no_space(node: &Node, name: &str, why: &str) -> Problem {
+    Problem::of(STEP, &node.name, format!("the disk of {} is full: {name} does not fit ({why})", node.name))
+        .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses")
+        .fix("or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
+}
+
+/// At last every node must have the same.
+async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let seen = work.look().await?;
+    match image::decide(work.plan, &seen, true) {
+        Decision::Same(image) => fits(&image, &seen),
+        _ => {
+            let ids: Vec<_> = seen
+                .iter()
+                .map(|node| {
+                    format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id)))
+                })
+                .collect();
+            Err(vec![Problem::new(STEP, format!("{} is not the same everywhere: {}", work.plan.image_name(), ids.join(", ")))
+                .fix("name it by digest in cluster.yaml (name@sha256:…), so that a registry cannot give two nodes different ones")])
+        }
+    }
+}

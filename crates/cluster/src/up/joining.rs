@@ -1,0 +1,279 @@
+//! The step `swarm`: all nodes in one.
+
+use std::time::{Duration, Instant};
+
+use super::{Work, on_all};
+use crate::plan::Node;
+use crate::probe::Probe;
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use crate::swarm::{self, Action, Decision};
+use crate::worker::Why;
+use docker::docker::Engine;
+use docker::swarm::{self as engine_swarm, State, Token};
+
+const STEP: &str = "swarm";
+/// The longest until a node that joins is ready; the engine's own attempt ends after about 30 s.
+const JOINING: Duration = Duration::from_secs(60);
+/// How often is looked.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long a node's engine may be silent while it joins: one that is started again is back by then.
+const SILENCE: Duration = Duration::from_secs(8);
+/// Where a manager is asked to be joined.
+const MANAGER: u16 = 2377;
+
+/// Makes it so.
+pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let seen = work.look().await?;
+    let decision = swarm::decide(&seen, &work.members(&seen).await?)?;
+    for note in &decision.notes {
+        work.note(note.clone());
+    }
+    let (leader, manager) = work.leader()?;
+    if decision.actions.first() == Some(&Action::Init) {
+        start(work, leader, manager).await.map_err(|problem| vec![problem])?;
+    }
+    let token = engine_swarm::token(manager).await;
+    let token = token.map_err(|why| {
+        vec![Problem::of(STEP, &leader.name, format!("the manager lets nobody join: {why}"))]
+    })?;
+    let nodes: Vec<_> = work.nodes.iter().copied().zip(&decision.actions).collect();
+    on_all(work.nodes.iter().copied(), |node, engine| {
+        let action = nodes
+            .iter()
+            .find(|((other, _), _)| other.name == node.name)
+            .map_or(Action::None, |(_, action)| **action);
+        let token = &token;
+        async move {
+            match action {
+                Action::Init => Ok(()),
+                Action::None => still(work, node, engine, manager).await,
+                _ => join(work, node, engine, action, token).await,
+            }
+        }
+    })
+    .await?;
+    forget(work, manager, &decision).await;
+    Ok(())
+}
+
+async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), Problem> {
+    work.progress.doing(STEP, &leader.name, "starting a swarm");
+    let address = super::ip(leader).await?;
+    match engine_swarm::init(manager, &address).await {
+        Ok(()) => {
+            work.done(
+                STEP,
+                &leader.name,
+                format!("started a swarm, manager at {}:{MANAGER}", leader.address),
+                Outcome::Changed,
+            );
+            Ok(())
+        }
+        Err(why) => {
+            work.done(STEP, &leader.name, "no swarm", Outcome::Failed);
+            Err(unmade(leader, &why))
+        }
+    }
+}
+
+fn unmade(node: &Node, why: &str) -> Problem {
+    let address = &node.address;
+    if why.contains("must be a non-zero IP address or network interface")
+        || why.contains("must specify a listening address")
+        || why.contains("could not resolve")
+    {
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("{address} cannot be resolved to an address on {}: {why}", node.name),
+        )
+        .fix("write the IP address in cluster.yaml, or mend the name: getent hosts, on that node");
+    }
+    if why.contains("cannot assign requested address") || why.contains("not match any") {
+        return Problem::of(STEP, &node.name, format!("{address} is no address of {}: {why}", node.name))
+            .fix("`ip -brief address`, on that node, lists those that are");
+    }
+    if why.contains("address already in use") {
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("a port of the swarm (2377/tcp, 7946/tcp+udp) is taken on {}: {why}", node.name),
+        )
+        .fix("`ss -lntup | grep -E ':(2377|7946) '`, on that node, says by what");
+    }
+    Problem::of(STEP, &node.name, format!("the swarm could not be started: {why}"))
+}
+
+/// A node that is in: whether the manager hears from it.
+async fn still(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
+    ready(work, node, engine, manager).await?;
+    work.done(STEP, &node.name, "in the swarm, ready", Outcome::Unchanged);
+    Ok(())
+}
+
+async fn join(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    action: Action,
+    token: &Token,
+) -> Result<(), Problem> {
+    let Some((leader, manager)) = work.nodes.first().copied() else { return Ok(()) };
+    work.progress.doing(STEP, &node.name, &format!("joining {}", leader.name));
+    let failed = |problem: Problem| {
+        work.done(STEP, &node.name, "not in the swarm", Outcome::Failed);
+        problem
+    };
+    if action == Action::Again {
+        let left = engine_swarm::leave(engine, true).await;
+        left.map_err(|why| {
+            failed(Problem::of(
+                STEP,
+                &node.name,
+                format!("what a failed attempt left cannot be cleared: {why}"),
+            ))
+        })?;
+    }
+    if action != Action::Wait {
+        let remote = with_port(&super::ip(leader).await?, MANAGER);
+        let own = super::ip(node).await?;
+        if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
+            return Err(failed(refused(work, node, engine, &why).await));
+        }
+    }
+    ready(work, node, engine, manager).await.map_err(failed)?;
+    work.done(STEP, &node.name, format!("joined the swarm of {}", leader.name), Outcome::Changed);
+    Ok(())
+}
+
+/// `10.0.18.1:2377`, `[fd00::1]:2377`.
+fn with_port(address: &str, port: u16) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
+/// Waits until a node says that it is in, and the manager that it is ready.
+async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
+    let started = Instant::now();
+    let mut last = String::new();
+    let mut silent: Option<Instant> = None;
+    while started.elapsed() < JOINING {
+        let machine = engine_swarm::machine(engine).await;
+        let since = silent.take();
+        match machine {
+            Ok(machine) if machine.swarm.state == State::Active => {
+                let members = engine_swarm::members(manager).await;
+                let member =
+                    members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
+                match member {
+                    Ok(Some(member)) if member.ready => return Ok(()),
+                    Ok(Some(member)) => last = format!("the manager says: {}", member.says),
+                    Ok(None) => last = "the manager does not know it yet".into(),
+                    Err(why) => last = why,
+                }
+            }
+            Ok(machine) if machine.swarm.state == State::Error => {
+                return Err(refused(work, node, engine, &machine.swarm.error).await);
+            }
+            Ok(machine) => last = format!("its engine says: {:?}", machine.swarm.state).to_lowercase(),
+            Err(why) => {
+                let since = since.unwrap_or_else(Instant::now);
+                if since.elapsed() > SILENCE {
+                    return Err(Problem::of(
+                        STEP,
+                        &node.name,
+                        format!("the engine of {} does not answer any more: {why}", node.name),
+                    )
+                    .fix("systemctl status docker, on that node")
+                    .fix("then `envdoc cluster up` goes on from here"));
+                }
+                silent = Some(since);
+                last = why;
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let why = format!("it was not ready after {} s; {last}", JOINING.as_secs());
+    Err(refused(work, node, engine, &why).await)
+}
+
+/// Why a node did not get in: what can be seen from there of the manager's ports decides.
+async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Problem {
+    let Some((leader, _)) = work.nodes.first().copied() else { return Problem::of(STEP, &node.name, why) };
+    if why.contains("certificate has expired or is not yet valid") || why.contains("x509") {
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("the certificate of the swarm does not hold on {}: {why}", node.name),
+        )
+        .fix("compare the clocks: date -u, on both");
+    }
+    if why.contains("address already in use") {
+        return unmade(node, why);
+    }
+    let tried = match work.bundle() {
+        Ok(bundle) => Probe::start(work.plan, node, engine, "host", bundle).await,
+        Err(problem) => Err(problem.says),
+    };
+    let Ok(probe) = tried else { return unseen(node, leader, why) };
+    let manager = probe.connects(&leader.address, MANAGER).await;
+    let gossip = probe.connects(&leader.address, 7946).await;
+    probe.end().await;
+    match (manager, gossip) {
+        (Err(failure), gossip) => {
+            let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
+            let says = match failure.why {
+                Why::TimedOut => format!(
+                    "{address}:{MANAGER}/tcp of {leader_name} is blocked: no answer comes to {node_name}"
+                ),
+                Why::Refused => format!(
+                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, or the manager does not listen there"
+                ),
+                Why::UnknownName => {
+                    format!("the name {address} of {leader_name} cannot be resolved on {node_name}")
+                }
+                _ => {
+                    format!("{node_name} does not reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
+                }
+            };
+            let both =
+                if gossip.is_err() && failure.why != Why::UnknownName { "; 7946/tcp neither" } else { "" };
+            let problem =
+                Problem::of(STEP, node_name, format!("{says}{both}. So it cannot join the swarm ({why})"));
+            match failure.why {
+                Why::UnknownName => problem.fix("write the IP address in cluster.yaml, or add the name to /etc/hosts on every node"),
+                _ => problem.fix(format!("open 2377/tcp, 7946/tcp+udp and 4789/udp between the nodes: `iptables -L INPUT -n -v` on {leader_name}, `nft list ruleset`, the provider's security group"))
+                    .fix("then `envdoc cluster up` goes on from here"),
+            }
+        }
+        (Ok(()), _) => Problem::of(
+            STEP,
+            &node.name,
+            format!(
+                "{} does not get into the swarm, though it reaches {}:{MANAGER}/tcp of {}: {why}",
+                node.name, leader.address, leader.name
+            ),
+        )
+        .fix("its engine's log says more: journalctl -u docker")
+        .fix("then `envdoc cluster up` goes on from here"),
+    }
+}
+
+/// The way could not be looked at from there.
+fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
+    Problem::of(STEP, &node.name, format!("{} does not get into the swarm: {why}", node.name))
+        .fix(format!(
+            "from {}, {}:2377/tcp and 7946/tcp+udp must be reachable: nc -vz {0} 2377",
+            node.name, leader.address
+        ))
+        .fix("then `envdoc cluster up` goes on from here")
+}
+
+/// Earlier lives of our nodes are taken off the manager's list.
+async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
+    for member in &decision.stale {
+        if let Err(why) = engine_swarm::forget(manager, member).await {
+            work.note(format!("a member that is gone stays on the manager's list: {why}"));
+        }
+    }
+}

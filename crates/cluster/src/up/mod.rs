@@ -1,0 +1,295 @@
+//! `up`: from nodes with an engine to containers that reach each other, in steps that look first and change only what differs.
+
+mod build;
+mod containers;
+mod diagnosis;
+mod gone;
+mod healthy;
+mod images;
+mod joining;
+mod network;
+mod planning;
+mod verify;
+
+pub use planning::planned;
+
+use std::cell::{OnceCell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::keys::Keys;
+use super::plan::{ClusterPlan, Node};
+use super::problem::Problem;
+use super::request::NetworkKind;
+use super::secrets::Value;
+use super::seen::{self, Seen};
+use super::swarm;
+use crate::report::progress::{Outcome, Progress};
+use crate::report::up::StepEntry;
+use crate::worker::bundle::Bundle;
+use docker::auth::Logins;
+use docker::docker::Engine;
+use docker::swarm as engine_swarm;
+
+/// Seconds by which clocks may differ before the certificates of a swarm do not hold.
+const CLOCKS_MAX: i64 = 300;
+/// The longest that resolving a name may take.
+const RESOLVING: Duration = Duration::from_secs(10);
+/// Seconds by which clocks may differ before it is told.
+const CLOCKS_TOLD: i64 = 3;
+
+/// A cluster at work.
+pub struct Work<'a> {
+    /// The plan.
+    pub plan: &'a ClusterPlan,
+    /// The nodes with their engines, in order.
+    pub nodes: Vec<(&'a Node, &'a Engine)>,
+    /// Where it is told.
+    pub progress: &'a Progress,
+    /// Logins to registries.
+    pub logins: Arc<Logins>,
+    /// What was done.
+    pub steps: RefCell<Vec<StepEntry>>,
+    /// What should be known.
+    pub notes: RefCell<Vec<String>>,
+    /// The keys of the containers' SSH servers and clients; `None` where there are none.
+    pub keys: Option<Keys>,
+    /// The containers' secrets.
+    pub secrets: Vec<Value>,
+    bundle: OnceCell<Bundle>,
+}
+
+impl<'a> Work<'a> {
+    /// Nothing done yet.
+    pub fn new(
+        plan: &'a ClusterPlan,
+        nodes: Vec<(&'a Node, &'a Engine)>,
+        progress: &'a Progress,
+        logins: Arc<Logins>,
+        keys: Option<Keys>,
+        secrets: Vec<Value>,
+    ) -> Work<'a> {
+        Work {
+            plan,
+            nodes,
+            progress,
+            logins,
+            keys,
+            secrets,
+            steps: RefCell::default(),
+            notes: RefCell::default(),
+            bundle: OnceCell::new(),
+        }
+    }
+
+    /// The first node's engine.
+    fn leader(&self) -> Result<(&'a Node, &'a Engine), Vec<Problem>> {
+        self.nodes.first().copied().ok_or_else(|| vec![Problem::new("connect", "the cluster has no nodes")])
+    }
+
+    /// Tells and keeps how a step ended.
+    pub fn done(&self, step: &str, node: &str, says: impl Into<String>, outcome: Outcome) {
+        let says = says.into();
+        self.progress.done(step, node, &says, outcome);
+        self.keep(step, node, says, outcome);
+    }
+
+    fn keep(&self, step: &str, node: &str, says: impl Into<String>, outcome: Outcome) {
+        let entry = StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome };
+        self.steps.borrow_mut().push(entry);
+    }
+
+    /// Tells and keeps what should be known, once.
+    pub fn note(&self, says: impl Into<String>) {
+        let says = says.into();
+        if !self.notes.borrow().contains(&says) {
+            self.notes.borrow_mut().push(says);
+        }
+    }
+
+    /// The program that is brought into containers.
+    fn bundle(&self) -> Result<&Bundle, Problem> {
+        if let Some(bundle) = self.bundle.get() {
+            return Ok(bundle);
+        }
+        let bundle = Bundle::make().map_err(|error| Problem::new("image", error.message))?;
+        Ok(self.bundle.get_or_init(|| bundle))
+    }
+
+    /// Whether anything was changed.
+    pub fn changed(&self) -> bool {
+        self.steps.borrow().iter().any(|step| step.outcome == Outcome::Changed)
+    }
+
+    async fn look(&self) -> Result<Vec<Seen>, Vec<Problem>> {
+        seen::look(self.plan, &self.nodes).await
+    }
+
+    async fn members(&self, seen: &[Seen]) -> Result<Vec<engine_swarm::Member>, Vec<Problem>> {
+        let (leader, engine) = self.leader()?;
+        match seen.first().is_some_and(|first| first.machine.swarm.manager) {
+            true => engine_swarm::members(engine).await.map_err(|why| {
+                vec![Problem::of("swarm", &leader.name, format!("the manager does not tell its members: {why}"))
+                    .fix("a swarm of several managers that lost most of them has no leader: `docker node ls` there says so")]
+            }),
+            false => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Does everything; what was done is in [`Work::steps`].
+pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    match steps(work).await {
+        Ok(()) => Ok(()),
+        Err(problems) => Err(gone::first(work, problems).await),
+    }
+}
+
+async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let seen = work.look().await?;
+    connected(work, &seen)?;
+    refused(work, &seen).await?;
+    images::same_everywhere(work, &seen).await?;
+    if work.plan.network.kind == NetworkKind::Overlay {
+        joining::one_swarm(work).await?;
+    }
+    network::ready(work).await?;
+    containers::made(work).await?;
+    healthy::all(work).await?;
+    verify::all(work).await
+}
+
+/// What the nodes are, and what speaks against them.
+fn connected(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    for ((node, engine), seen) in work.nodes.iter().zip(seen) {
+        let says = format!("{} on {} ({})", engine.name, seen.machine.hostname, node.engine);
+        work.done("connect", &node.name, says, Outcome::Unchanged);
+    }
+    for note in swarm::namesakes(seen) {
+        work.note(note);
+    }
+    let problems = clocks(seen);
+    for note in slightly_off(seen) {
+        work.note(note);
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// A node's address as the number that engines want.
+async fn ip(node: &Node) -> Result<String, Problem> {
+    if node.address.parse::<std::net::IpAddr>().is_ok() {
+        return Ok(node.address.clone());
+    }
+    let found = tokio::time::timeout(RESOLVING, tokio::net::lookup_host((node.address.as_str(), 0))).await;
+    let why = match found {
+        Ok(Ok(mut all)) => match all.next() {
+            Some(address) => return Ok(address.ip().to_string()),
+            None => "it has no address".to_owned(),
+        },
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", RESOLVING.as_secs()),
+    };
+    Err(Problem::of(
+        "connect",
+        &node.name,
+        format!("the name {} cannot be resolved here: {why}", node.address),
+    )
+    .fix("write the IP address in cluster.yaml, or mend the name: getent hosts NAME")
+    .fix("`ip -brief address`, on that node, lists its addresses"))
+}
+
+/// Refuses what cannot be, before anything is changed.
+async fn refused(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    for (node, _) in &work.nodes {
+        problems.extend(ip(node).await.err());
+    }
+    if work.plan.network.kind == NetworkKind::Overlay {
+        let members = work.members(seen).await?;
+        if let Err(found) = swarm::decide(seen, &members) {
+            problems.extend(found);
+        }
+    }
+    if let Err(problem) = super::network::decide(work.plan, seen) {
+        problems.push(problem);
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// Nodes whose clocks are far from the first one's.
+fn clocks(seen: &[Seen]) -> Vec<Problem> {
+    let Some((first, ahead)) = seen.first().and_then(|first| Some((first, first.ahead?))) else {
+        return Vec::new();
+    };
+    let off = |node: &Seen| node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCKS_MAX);
+    let problem = |(node, off): (&Seen, i64)| {
+        let word = if off > 0 { "ahead of" } else { "behind" };
+        Problem::of(
+            "connect",
+            &node.name,
+            format!(
+                "the clock of {} is {} {word} that of {}: the certificates of the swarm would not hold",
+                node.name,
+                duration(off.abs()),
+                first.name
+            ),
+        )
+        .fix("timedatectl set-ntp true, on both; then the engine's clock is right too")
+    };
+    seen.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
+}
+
+fn slightly_off(seen: &[Seen]) -> Vec<String> {
+    let Some(ahead) = seen.first().and_then(|first| first.ahead) else { return Vec::new() };
+    let off = |node: &Seen| {
+        node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()))
+    };
+    let says = |(node, off): (&Seen, i64)| {
+        format!("the clock of {} is {} off: timedatectl set-ntp true", node.name, duration(off.abs()))
+    };
+    seen.iter().filter_map(|node| off(node).map(|off| (node, off))).map(says).collect()
+}
+
+fn duration(seconds: i64) -> String {
+    match seconds {
+        s if s < 120 => format!("{s} s"),
+        s if s < 7200 => format!("{} min", s / 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+/// Does something with all nodes at once; the problems of all.
+async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
+    nodes: impl IntoIterator<Item = (&'w Node, &'w Engine)>,
+    mut what: impl FnMut(&'w Node, &'w Engine) -> F,
+) -> Result<Vec<T>, Vec<Problem>> {
+    let all = join_all(nodes.into_iter().map(|(node, engine)| what(node, engine))).await;
+    let (mut done, mut problems) = (Vec::new(), Vec::new());
+    for result in all {
+        match result {
+            Ok(value) => done.push(value),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(done) } else { Err(problems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_differ() {
+        let node = |name: &str, ahead| Seen { name: name.into(), ahead: Some(ahead), ..Seen::default() };
+        let seen = [node("node1", 1), node("node2", 3601), node("node3", 0), node("node4", 11)];
+        let problems = clocks(&seen);
+        assert_eq!(problems.len(), 1);
+        assert!(
+            problems[0].says.starts_with("the clock of node2 is 60 min ahead of that of node1"),
+            "{problems:?}"
+        );
+        assert_eq!(slightly_off(&seen).len(), 1);
+    }
+}

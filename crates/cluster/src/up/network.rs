@@ -1,0 +1,187 @@
+//! The step `network`: there, seen by every node, and which interface of a container belongs to it.
+
+use std::net::IpAddr;
+
+use super::{Work, on_all};
+use crate::network::{self, Decision};
+use crate::plan::Node;
+use crate::probe::{self, Probe};
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use crate::request::NetworkKind;
+use crate::worker::Interface;
+use docker::docker::Engine;
+use docker::{container, network as engine_network};
+
+const STEP: &str = "network";
+
+/// Makes the network if it is missing, and attaches a first container where none is.
+pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let seen = work.look().await?;
+    match network::decide(work.plan, &seen).map_err(|problem| vec![problem])? {
+        Decision::None => {}
+        Decision::Keep { mtu, notes } => {
+            let mtu = mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
+            work.done(
+                STEP,
+                &work.plan.name,
+                format!("{} is there{mtu}", work.plan.network.name),
+                Outcome::Unchanged,
+            );
+            notes.into_iter().for_each(|note| work.note(note));
+        }
+        Decision::Make => make(work).await?,
+    }
+    if work.plan.network.kind == NetworkKind::Host {
+        return Ok(());
+    }
+    let attached = |name: &str| {
+        let found = seen.iter().find(|node| node.name == name).and_then(|node| node.container.as_ref());
+        found.is_some_and(|found| found.running && found.addresses.contains_key(&work.plan.network.name))
+    };
+    let bare = work.nodes.iter().copied().filter(|(node, _)| !attached(&node.name));
+    on_all(bare, |node, engine| visible(work, node, engine)).await.map(drop)
+}
+
+async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let (leader, manager) = work.leader()?;
+    let all = on_all(work.nodes.iter().copied(), |node, engine| async move {
+        work.progress.doing(STEP, &node.name, "looking at its interfaces");
+        let result = interfaces(work, node, engine, "host").await;
+        if result.is_err() {
+            work.done(STEP, &node.name, "its interfaces could not be seen", Outcome::Failed);
+        }
+        result.map(|interfaces| (node, interfaces))
+    })
+    .await?;
+    let mut underlays = Vec::new();
+    for (node, interfaces) in &all {
+        let own = own(node, interfaces);
+        if let Some(mtu) = own.and_then(|interface| interface.mtu) {
+            underlays.push(mtu);
+        }
+        if let Some(subnet) = &work.plan.network.subnet
+            && let Some(taken) = taken(subnet, interfaces)
+        {
+            return Err(vec![overlap(node, subnet, &taken)]);
+        }
+    }
+    let wanted = network::wanted(work.plan, &underlays);
+    engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why)])?;
+    let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
+    // The engine may choose the addresses only when the first container comes.
+    let mut traits = found.subnets;
+    traits.extend(wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::inside(mtu, wanted.encrypted))));
+    traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
+    let says = format!("made the overlay {} ({})", wanted.name, traits.join(", "));
+    for (node, _) in &all {
+        work.progress.done(STEP, &node.name, "looked at its interfaces", Outcome::Unchanged);
+    }
+    work.done(STEP, &work.plan.name, says, Outcome::Changed);
+    if wanted.encrypted {
+        work.note("the overlay is encrypted (IPsec): every packet is enciphered by the processor, which costs much of a fast link's bandwidth; leave `encrypted` out where the network between the nodes is yours alone");
+    }
+    Ok(())
+}
+
+/// The interface of a machine by which the others reach it.
+fn own<'i>(node: &Node, interfaces: &'i [Interface]) -> Option<&'i Interface> {
+    node.address.parse::<IpAddr>().ok().and_then(|address| probe::with_address(interfaces, address))
+}
+
+fn taken(subnet: &str, interfaces: &[Interface]) -> Option<String> {
+    let mut addresses = interfaces
+        .iter()
+        .flat_map(|interface| interface.addresses.iter().map(move |pair| (interface, *pair)));
+    let (interface, (address, length)) = addresses.find(|(_, pair)| network::overlaps(subnet, *pair))?;
+    Some(format!("{address}/{length} of {}", interface.name))
+}
+
+fn overlap(node: &Node, subnet: &str, taken: &str) -> Problem {
+    Problem::of(STEP, &node.name, format!("the subnet {subnet} overlaps an address of {}: {taken}", node.name))
+        .fix("choose another one in cluster.yaml (network: { subnet: 10.211.0.0/24 }), or leave it out: the engine chooses one that is free")
+}
+
+fn unmade(work: &Work<'_>, leader: &Node, why: &str) -> Problem {
+    let network = &work.plan.network;
+    if let Some(subnet) = network.subnet.as_ref().filter(|_| why.contains("overlap")) {
+        return Problem::of(STEP, &leader.name, format!("the subnet {subnet} overlaps that of another network of the swarm: {why}"))
+            .fix("docker network inspect $(docker network ls -q) --format '{{.Name}} {{range .IPAM.Config}}{{.Subnet}}{{end}}', on that node, lists them")
+            .fix("choose another one in cluster.yaml, or leave it out");
+    }
+    Problem::of(STEP, &leader.name, format!("the overlay {} could not be made: {why}", network.name))
+}
+
+/// The interfaces that a container in a network sees: the machine's own with `host`.
+async fn interfaces(
+    work: &Work<'_>,
+    node: &Node,
+    engine: &Engine,
+    network: &str,
+) -> Result<Vec<Interface>, Problem> {
+    let bundle = work.bundle()?;
+    let probe = Probe::start(work.plan, node, engine, network, bundle).await;
+    let probe = probe.map_err(|why| unlooked(work, node, network, &why))?;
+    let found = probe.interfaces().await;
+    probe.end().await;
+    found.map_err(|failure| unlooked(work, node, network, &failure.says))
+}
+
+fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &str) -> Problem {
+    if let Some(subnet) = work.plan.network.subnet.as_ref().filter(|_| why.contains("overlap")) {
+        return overlap(node, subnet, why);
+    }
+    if why.contains("no space left on device") {
+        return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name))
+            .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses");
+    }
+    if network != "host" && (why.contains("not found") || why.contains("attach")) {
+        return Problem::of(
+            STEP,
+            &node.name,
+            format!("{} does not get the network {network}: {why}", node.name),
+        )
+        .fix("the manager must reach it: 2377/tcp and 7946/tcp+udp open between the nodes?")
+        .fix("`envdoc cluster up` again goes on from here");
+    }
+    Problem::of(
+        STEP,
+        &node.name,
+        format!("envdoc could not look from inside a container of {}: {why}", node.name),
+    )
+}
+
+/// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces has the address there.
+async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+    let network = &work.plan.network.name;
+    let failed = |problem: Problem| {
+        work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
+        problem
+    };
+    let bundle = work.bundle().map_err(failed)?;
+    work.progress.doing(STEP, &node.name, "attaching a first container");
+    let probe = Probe::start(work.plan, node, engine, network, bundle).await;
+    let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
+    let found = probe.interfaces().await;
+    let attached = container::look(engine, &probe::name(work.plan, node)).await;
+    probe.end().await;
+    let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.says)))?;
+    let address =
+        attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
+    let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {
+        let says = format!("no interface of a container on {} has its address in {network}", node.name);
+        return Err(failed(Problem::of(STEP, &node.name, says)));
+    };
+    let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
+    let others: Vec<_> = others.map(|other| other.name.as_str()).collect();
+    let not =
+        if others.is_empty() { String::new() } else { format!(" ({} is not in it)", others.join(", ")) };
+    let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
+    work.done(
+        STEP,
+        &node.name,
+        format!("{network} is {} in a container{mtu}{not}", interface.name),
+        Outcome::Unchanged,
+    );
+    Ok(())
+}

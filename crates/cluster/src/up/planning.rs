@@ -1,0 +1,151 @@
+//! What `up` would do, from what is there now: for `--dry-run`.
+
+use super::containers::Action as OfContainer;
+use super::{Work, build, connected, containers, images, refused};
+use crate::container;
+use crate::image::{self, Decision as OfImage};
+use crate::network::{self, Decision as OfNetwork};
+use crate::problem::Problem;
+use crate::report::progress::Outcome;
+use crate::request::NetworkKind;
+use crate::seen::Seen;
+use crate::swarm::{self, Action};
+use diagnostic::units::short_size;
+
+/// Puts the steps into [`Work::steps`]; nothing is changed.
+pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let seen = work.look().await?;
+    connected(work, &seen)?;
+    refused(work, &seen).await?;
+    of_image(work, &seen)?;
+    if work.plan.network.kind == NetworkKind::Overlay {
+        of_swarm(work, &seen).await?;
+    }
+    of_network(work, &seen)?;
+    of_containers(work, &seen)
+}
+
+fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    for ((node, _), seen) in work.nodes.iter().zip(seen) {
+        let wanted = container::of(work.plan, node);
+        match containers::decide(work, seen, &wanted, "") {
+            Err(problem) => problems.push(problem),
+            Ok(OfContainer::Keep) => {
+                work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged)
+            }
+            Ok(OfContainer::Start) => {
+                work.keep("container", &node.name, "start the one that is there", Outcome::Planned)
+            }
+            Ok(OfContainer::Make { replaces, settings }) => {
+                if settings {
+                    let says = format!(
+                        "write the settings (keys, hostfile, …) into the volume {}",
+                        work.plan.settings_volume
+                    );
+                    work.keep("settings", &node.name, says, Outcome::Planned);
+                }
+                let instead = if replaces { "remove the container that differs, and " } else { "" };
+                work.keep(
+                    "container",
+                    &node.name,
+                    format!("{instead}make one of {} and start it", wanted.image),
+                    Outcome::Planned,
+                );
+            }
+        }
+    }
+    work.keep(
+        "verify",
+        &work.plan.name,
+        "try names, TCP, packet sizes and ssh between all containers",
+        Outcome::Unchanged,
+    );
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let name = work.plan.image_name();
+    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
+    match image::decide(work.plan, seen, current) {
+        OfImage::Same(image) => {
+            let says = format!("{name} is the same on every node: {}", images::short(&image.id));
+            work.keep("image", &work.plan.name, says, Outcome::Unchanged);
+        }
+        OfImage::Build => {
+            let first = work.nodes.first().map_or("", |(node, _)| node.name.as_str());
+            work.keep("image", first, format!("build {name}"), Outcome::Planned);
+            for (node, _) in work.nodes.iter().skip(1) {
+                work.keep("image", &node.name, format!("get {name} from {first}"), Outcome::Planned);
+            }
+        }
+        OfImage::Pull => {
+            for (node, _) in &work.nodes {
+                work.keep("image", &node.name, format!("pull {name}"), Outcome::Planned);
+            }
+        }
+        OfImage::Send { from, to, registry } => {
+            let source = &seen[from];
+            let bytes = source
+                .image
+                .as_ref()
+                .map_or(String::new(), |image| format!(" ({})", short_size(image.bytes)));
+            if let Some(registry) = &work.plan.registry {
+                work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
+            }
+            let first = if registry { "pull it, else " } else { "" };
+            for place in to {
+                let says = match &seen[place].image {
+                    None => format!("{first}get {name} from {}{bytes}", source.name),
+                    Some(other) => format!(
+                        "{first}get {name} from {}{bytes}; what has this name there ({}) loses it",
+                        source.name,
+                        images::short(&other.id)
+                    ),
+                };
+                work.keep("image", &seen[place].name, says, Outcome::Planned);
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let decision = swarm::decide(seen, &work.members(seen).await?)?;
+    for note in decision.notes {
+        work.note(note);
+    }
+    let first = seen.first().map_or("", |first| first.name.as_str());
+    for (node, action) in seen.iter().zip(decision.actions) {
+        let (says, outcome) = match action {
+            Action::None => ("in the swarm".to_owned(), Outcome::Unchanged),
+            Action::Init => (format!("start a swarm, manager at {}:2377", node.address), Outcome::Planned),
+            Action::Join => (format!("join the swarm of {first}"), Outcome::Planned),
+            Action::Wait => (format!("wait until it has joined the swarm of {first}"), Outcome::Planned),
+            Action::Again => {
+                (format!("clear a failed attempt, and join the swarm of {first}"), Outcome::Planned)
+            }
+        };
+        work.keep("swarm", &node.name, says, outcome);
+    }
+    Ok(())
+}
+
+fn of_network(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+    let network = &work.plan.network;
+    let says = match network::decide(work.plan, seen).map_err(|problem| vec![problem])? {
+        OfNetwork::None => return Ok(()),
+        OfNetwork::Keep { .. } => {
+            work.keep("network", &work.plan.name, format!("{} is there", network.name), Outcome::Unchanged);
+            return Ok(());
+        }
+        OfNetwork::Make => {
+            let mtu = network.mtu.map_or("the machines' smallest less 50".to_owned(), |mtu| mtu.to_string());
+            let subnet = network.subnet.as_deref().unwrap_or("of the engine's choice");
+            let encrypted = if network.encrypted { ", encrypted" } else { "" };
+            format!("make the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
+        }
+    };
+    work.keep("network", &work.plan.name, says, Outcome::Planned);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! A worker in a container that runs.
+
+use std::time::Duration;
+
+use docker::container;
+use docker::docker::Engine;
+use docker::exec::{Command, run, start};
+use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
+
+use super::bundle::Bundle;
+use super::session::Session;
+
+/// The longest that a worker may take to say its first word.
+const WORKER: Duration = Duration::from_secs(30);
+/// How long a worker in a container goes on when nothing comes from its caller: its end is not told where the engine was killed.
+pub const SILENCE: Duration = Duration::from_secs(20);
+/// What is held back of a worker's output until it is read, in bytes.
+const PIPE: usize = 64 << 10;
+
+/// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
+pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
+    for _ in 0..LEAVING {
+        match container::fill(engine, name, "/", bundle.tar.clone()).await {
+            // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this moment.
+            Err(says) if says.contains("no such file or directory") => {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            filled => return filled,
+        }
+    }
+    container::fill(engine, name, "/", bundle.tar.clone()).await
+}
+
+/// So often the worker is brought again where another one is just leaving.
+const LEAVING: usize = 3;
+
+/// Starts a worker that was brought into a container which runs.
+pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, String> {
+    let (silence, folder) = (SILENCE.as_secs().to_string(), format!("/{}", Bundle::NAME));
+    worker(engine, name, bundle.command("/", &["worker", "--silence", &silence, "--and-remove", &folder]))
+        .await
+}
+
+/// Starts a worker by a command of one's own.
+pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Session, String> {
+    let running = start(engine, name, &Command { argv, input: true, ..Command::default() }).await?;
+    let (reader, mut pipe) = tokio::io::duplex(PIPE);
+    let mut output = running.output;
+    tokio::spawn(async move {
+        while let Some(Ok(printed)) = output.next().await {
+            // Before the first word, what the loader or the engine says instead is told by the session.
+            if pipe.write_all(&printed.bytes).await.is_err() {
+                return;
+            }
+        }
+    });
+    Session::open(reader, running.input, WORKER).await
+}
+
+/// Takes the worker's files out of a container.
+pub async fn forget_worker(engine: &Engine, name: &str) -> Result<(), String> {
+    let path = format!("/{}", Bundle::NAME);
+    let ran = run(engine, name, &["rm", "-rf", &path], WORKER).await?;
+    if ran.status == 0 { Ok(()) } else { Err(ran.stderr.trim().to_owned()) }
+}

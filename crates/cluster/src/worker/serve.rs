@@ -1,0 +1,159 @@
+//! The worker itself: reads requests, does them, answers.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, interfaces, machine};
+use super::{mtu, tcp, udp};
+use crate::smoke::{nccl, rank};
+use diagnostic::error::{Error, Kind};
+use diagnostic::terminal;
+
+/// The longest that a task may take, in seconds: a day.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// How long tasks go on when standard input has ended.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Works until standard input ends, or is silent for longer than `silence`.
+pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Kind::Network, format!("cannot start: {error}")))?;
+    let (sender, requests) = mpsc::unbounded_channel();
+    // Reading from a pipe cannot be given up, so a thread does it, which the end of the process ends.
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().split(b'\n') {
+            let Ok(line) = line else { break };
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    runtime.block_on(work(requests, silence.unwrap_or(Duration::from_secs_f64(SECONDS_MAX))));
+    // A resolver that hangs is not waited for.
+    runtime.shutdown_background();
+    nccl::rank::end_surely();
+    Ok(())
+}
+
+/// Removes the directory that the program was brought in. Running programs keep their files until they end.
+pub fn remove(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(folder) {
+        Ok(()) => Ok(()),
+        // Its caller was faster.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::new(Kind::File, format!("cannot remove {}: {error}", folder.display()))),
+    }
+}
+
+async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration) {
+    let nonce = machine::nonce();
+    let hello = Hello { envdoc: env!("CARGO_PKG_VERSION").into(), protocol: PROTOCOL, nonce: nonce.clone() };
+    reply(0, Answer::Hello(hello));
+    let mut listeners: HashMap<u64, JoinHandle<()>> = HashMap::new();
+    let mut tasks = JoinSet::new();
+    while let Ok(Some(line)) = tokio::time::timeout(silence, requests.recv()).await {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let request: Request = match serde_json::from_slice(&line) {
+            Ok(request) => request,
+            Err(error) => {
+                let id = serde_json::from_slice::<serde_json::Value>(&line)
+                    .ok()
+                    .and_then(|value| value.get("id")?.as_u64())
+                    .unwrap_or(0);
+                reply(id, failed(Why::NotUnderstood, error.to_string()));
+                continue;
+            }
+        };
+        if let Task::Stop { listener } = request.task {
+            let stopped = match listeners.remove(&listener) {
+                Some(task) if !task.is_finished() => {
+                    task.abort();
+                    // Until it has ended, its socket still takes connections.
+                    let _ = task.await;
+                    true
+                }
+                _ => false,
+            };
+            let answer = match stopped {
+                true => Answer::Stopped,
+                false => failed(Why::NotFound, format!("there is no listener {listener}")),
+            };
+            reply(request.id, answer);
+            continue;
+        }
+        let listens = matches!(request.task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
+        let id = request.id;
+        if listens {
+            listeners.insert(id, tokio::spawn(one(request, nonce.clone())));
+        } else {
+            tasks.spawn(one(request, nonce.clone()));
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+    // What was asked last may be answered still.
+    let _ = tokio::time::timeout(LAST, tasks.join_all()).await;
+}
+
+/// One task to its end or its deadline.
+async fn one(request: Request, nonce: String) {
+    let Request { id, seconds, task } = request;
+    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+        reply(id, failed(Why::NotUnderstood, format!("{seconds} is no number of seconds")));
+        return;
+    }
+    let listens = matches!(task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
+    let deadline = Duration::from_secs_f64(seconds);
+    match tokio::time::timeout(deadline, answer(id, task, deadline, &nonce)).await {
+        Ok(answer) => reply(id, answer),
+        // A listener that stood until its end has answered already.
+        Err(_) if listens => {}
+        Err(_) => reply(id, failed(Why::TimedOut, format!("nothing came within {seconds} s"))),
+    }
+}
+
+async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer {
+    let listening = |port| reply(id, Answer::Listening { port });
+    let answer = match task {
+        Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
+        Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
+        Task::Route { address } => interfaces::route(address),
+        Task::Neighbour { address } => interfaces::neighbour(address),
+        Task::ListenTcp { port } => tcp::listen(port, nonce, listening).await,
+        Task::ConnectTcp { address, port, greeting } => tcp::connect(&address, port, greeting).await,
+        Task::ListenUdp { port } => udp::listen(port, nonce, listening).await,
+        Task::SendUdp { address, port, size, dont_fragment } => {
+            udp::send(&address, port, size, dont_fragment).await
+        }
+        Task::PathMtu { address, port, largest } => mtu::search(&address, port, largest).await,
+        Task::Space { path } => machine::space(&path),
+        Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
+        Task::Identity => Ok(Answer::Identity(machine::identity())),
+        Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
+        Task::Rank(task) => Ok(Answer::Rank(rank::answer(task, deadline).await)),
+        Task::Nccl(task) => Ok(Answer::Nccl(nccl::rank::answer(task, deadline).await)),
+        Task::Stop { .. } => Ok(Answer::Stopped),
+    };
+    answer.unwrap_or_else(Answer::Failed)
+}
+
+fn failed(why: Why, says: String) -> Answer {
+    Answer::Failed(Failure { why, says })
+}
+
+/// One line. Where nobody reads it any more, the end of standard input is near.
+fn reply(id: u64, answer: Answer) {
+    if let Ok(mut line) = serde_json::to_string(&Reply { id, answer }) {
+        line.push('\n');
+        let _ = terminal::print(&line);
+    }
+}

@@ -1,0 +1,58 @@
+//! Failures that are asked for by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`, `cudaErrorSystemDriverMismatch`.
+
+use catalog::cuda_errors::{self, CudaError};
+use catalog::sxids::{self, Sxid};
+use catalog::xids::{self, Xid};
+
+/// What a number or name stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Code {
+    /// A fault that the driver reports of a GPU.
+    Xid(&'static Xid),
+    /// An error that the driver reports of an NVSwitch.
+    Sxid(&'static Sxid),
+    /// An error of CUDA's runtime.
+    Cuda(&'static CudaError),
+    /// A number that the catalog does not have: its kind, and the number.
+    Unknown(&'static str, u32),
+}
+
+/// The code that a text asks for; `None` where it asks for something else.
+pub fn code(text: &str) -> Option<Code> {
+    let lower = text.trim().to_ascii_lowercase();
+    let lower = lower.strip_suffix('.').unwrap_or(&lower);
+    let number = |words: &[&str]| {
+        let rest = words.iter().find_map(|word| lower.strip_prefix(word))?;
+        rest.trim_start_matches([' ', ':', '#', '=', '-']).parse::<u32>().ok()
+    };
+    if let Some(number) = number(&["xid"]) {
+        return Some(xids::xid(number).map_or(Code::Unknown("Xid", number), Code::Xid));
+    }
+    if let Some(number) = number(&["sxid"]) {
+        return Some(sxids::sxid(number).map_or(Code::Unknown("SXid", number), Code::Sxid));
+    }
+    if let Some(number) = number(&["cuda error", "cudaerror"]) {
+        return Some(cuda_errors::numbered(number).map_or(Code::Unknown("CUDA error", number), Code::Cuda));
+    }
+    cuda_errors::named(lower).map(Code::Cuda)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, code};
+
+    #[test]
+    fn numbers_and_names() {
+        assert!(matches!(code("xid 79"), Some(Code::Xid(xid)) if xid.number == 79));
+        assert!(matches!(code("xid-79"), Some(Code::Xid(xid)) if xid.number == 79));
+        assert!(matches!(code("Xid:13"), Some(Code::Xid(xid)) if xid.number == 13));
+        assert!(matches!(code("SXid 12028"), Some(Code::Sxid(sxid)) if sxid.number == 12028));
+        assert!(matches!(code("CUDA error 803"), Some(Code::Cuda(error)) if error.number == 803));
+        assert!(matches!(code("cudaErrorECCUncorrectable"), Some(Code::Cuda(error)) if error.number == 214));
+        assert!(matches!(code("xid 4711"), Some(Code::Unknown("Xid", 4711))));
+        assert!(matches!(code("cuda error 77"), Some(Code::Unknown("CUDA error", 77))));
+        for text in ["cuda 12.1", "CUDA error: out of memory", "xid", "xid-errors", "79", "xid 79 or 13"] {
+            assert!(code(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What to read where folders are named.
+
+use std::path::PathBuf;
+
+use super::Source;
+use diagnostic::error::Error;
+use host::file;
+
+/// Endings of files that are no logs.
+const NO_LOGS: &[&str] = &[
+    "arrow",
+    "bin",
+    "bz2",
+    "ckpt",
+    "gguf",
+    "gif",
+    "h5",
+    "idx",
+    "jpeg",
+    "jpg",
+    "mp4",
+    "npy",
+    "npz",
+    "onnx",
+    "parquet",
+    "pdf",
+    "png",
+    "pt",
+    "pth",
+    "py",
+    "pyc",
+    "safetensors",
+    "so",
+    "sqlite",
+    "tar",
+    "tfrecord",
+    "tgz",
+    "webp",
+    "whl",
+    "xz",
+    "zip",
+];
+
+/// The sources that paths stand for: files, folders with all that is below them, `-` for standard input. Hidden files and what is plainly
+/// no log are left out of folders, which one source per folder says.
+pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
+    let mut sources = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            sources.push(Source::Standard);
+            continue;
+        }
+        let Some(files) = file::below(path)? else {
+            sources.push(Source::File(path.clone()));
+            continue;
+        };
+        let (mut hidden, mut others) = (0, Vec::new());
+        for file in files {
+            let inside = file.strip_prefix(path).unwrap_or(&file);
+            let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+            if inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
+                hidden += 1;
+            } else if let Some(ending) = ending.filter(|ending| NO_LOGS.contains(&ending.as_str())) {
+                others.push(ending);
+            } else {
+                sources.push(Source::File(file));
+            }
+        }
+        let mut why = Vec::new();
+        if hidden > 0 {
+            why.push(format!("hidden files that were not read: {hidden}"));
+        }
+        if !others.is_empty() {
+            let count = others.len();
+            others.sort();
+            others.dedup();
+            why.push(format!(
+                "files that are no logs by their ending and were not read: {count} (.{})",
+                others.join(", .")
+            ));
+        }
+        if !why.is_empty() {
+            sources.push(Source::LeftOut { name: path.display().to_string(), why });
+        }
+    }
+    Ok(sources)
+}

@@ -1,0 +1,108 @@
+//! Reading logs: from files, folders and streams to the lines that mean something, in memory that does not grow with the input.
+//!
+//! Bytes are unpacked ([`open`], [`packed`], [`utf16`], [`special`]), freed of colours ([`clean`]) and searched in blocks ([`blocks`]); what is kept of them is bounded
+//! ([`keep`], [`known`]).
+
+pub mod blocks;
+pub mod clean;
+pub mod container;
+pub mod error_like;
+pub mod folder;
+pub mod keep;
+pub mod known;
+pub mod lines;
+pub mod open;
+pub mod packed;
+pub mod pickle;
+pub mod ready;
+pub mod recorder;
+pub mod special;
+pub mod utf16;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use folder::sources;
+
+use super::scan::Hit;
+use diagnostic::error::Error;
+
+/// Where a log comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file, plain or packed.
+    File(PathBuf),
+    /// Standard input.
+    Standard,
+    /// What is there already.
+    Bytes {
+        /// What it is called in the report.
+        name: String,
+        /// The log.
+        bytes: Vec<u8>,
+    },
+    /// What is not read, and why: it appears in the report as a remark.
+    LeftOut {
+        /// The file or folder.
+        name: String,
+        /// Why, a sentence each.
+        why: Vec<String>,
+    },
+}
+
+/// A line that a signature matches or that looks like an error, and what stands around it where that matters.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Line number from 1, as an editor counts: carriage returns of progress bars end no line.
+    pub number: u64,
+    /// The text between two ends of line or carriage returns, without ANSI codes, invalid UTF-8 replaced; of a text over 4 KiB so much
+    /// around the first match.
+    pub text: String,
+    /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
+    pub hits: Vec<Hit>,
+    /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature matches it.
+    pub error_like: bool,
+    /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where much had been found before.
+    pub before: Vec<String>,
+    /// Up to 4 lines after it, likewise.
+    pub next: Vec<String>,
+    /// Up to 60 lines that follow, where this one starts a block: a traceback, elastic's table of errors.
+    pub after: Vec<String>,
+}
+
+/// What was read of one source. Of each signature with the same captures the first 32 and the last 4 lines are kept, the rest counted.
+#[derive(Debug, Clone, Default)]
+pub struct Read {
+    /// The source's name.
+    pub name: String,
+    /// How many lines it has.
+    pub lines: u64,
+    /// How many bytes it has, unpacked.
+    pub bytes: u64,
+    /// What was found, ascending by number.
+    pub found: Vec<Found>,
+    /// The first 40 lines, each cut after 1 KiB; of a line with carriage returns what a terminal shows last.
+    pub head: Vec<String>,
+    /// The last 40 lines, likewise.
+    pub tail: Vec<String>,
+    /// Lines with hits that were counted and not kept.
+    pub omitted: u64,
+    /// What is odd about the source: "gzip ends early at byte …", "12 NUL bytes", "binary".
+    pub remarks: Vec<String>,
+    /// It was asked for and could not be read; the remarks say why.
+    pub unread: bool,
+}
+
+/// Reads a source to its end.
+pub fn read(source: &Source) -> Result<Read, Error> {
+    open::read(source)
+}
+
+/// What is found in a text.
+pub fn text(name: &str, text: &str) -> Read {
+    let mut blocks = blocks::Blocks::new(name, blocks::LIMITS);
+    blocks.feed(text.as_bytes());
+    blocks.end()
+}

@@ -1,0 +1,75 @@
+//! The report of a diagnosis: one file a format.
+
+pub mod json;
+pub mod markdown;
+pub mod signature;
+pub mod text;
+
+use crate::weigh::overcome::WELL;
+use crate::weigh::{Cause, Confidence, Diagnosis, Moment};
+use catalog::signatures::Role;
+use diagnostic::words::capital;
+
+/// What is known in a sentence where no cause is.
+pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
+    let lines = match diagnosis.lines {
+        0 => return "Not one line was read.".into(),
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    };
+    match (diagnosis.unmatched_errors.is_empty(), diagnosis.suspicious.is_empty()) {
+        (true, true) => format!("Nothing in {lines} tells of a failure that is known, or looks like one."),
+        (true, false) => {
+            format!("Nothing in {lines} tells of a failure that is known; some lines look like one.")
+        }
+        _ => format!("No known failure in {lines}, but lines that tell of one: what they mean is not known."),
+    }
+}
+
+/// The cause in at most three sentences: what happened and to whom, what it means, and how sure that is.
+pub(super) fn sentences(cause: &Cause) -> String {
+    let says = match &cause.whose {
+        Some(whose) if !cause.says.to_lowercase().contains(&whose.to_lowercase()) => {
+            format!("{}: {}", capital(whose), cause.says)
+        }
+        _ => cause.says.clone(),
+    };
+    let sure = match cause.confidence {
+        Confidence::Certain => "",
+        Confidence::Likely => " The log points to it; it does not prove it.",
+        Confidence::Candidate => {
+            " The log does not tell what brought it about: look for what tells the causes below apart."
+        }
+    };
+    format!("{says} {}{sure}", cause.meaning)
+}
+
+/// The word before a cause in a list.
+pub(super) fn title(place: usize, cause: &Cause) -> String {
+    match (place, cause.confidence) {
+        (0, Confidence::Certain) => "root cause".into(),
+        (0, Confidence::Likely) => "likely root cause".into(),
+        (_, Confidence::Candidate) => "candidate".into(),
+        _ => "also".into(),
+    }
+}
+
+/// What the lines tell beside failures, where nothing failed: each once.
+pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
+    let mut noticed: Vec<&Moment> = Vec::new();
+    if diagnosis.failed() {
+        return noticed;
+    }
+    let tells = |moment: &&Moment| moment.role == Role::Context && !WELL.contains(&moment.id.as_str());
+    for moment in diagnosis.timeline.iter().filter(tells) {
+        if !noticed.iter().any(|known| known.says == moment.says) {
+            noticed.push(moment);
+        }
+    }
+    noticed
+}
+
+/// Seconds of the timeline.
+pub(super) fn seconds(seconds: Option<f64>) -> String {
+    seconds.map_or(String::new(), |seconds| format!("+{seconds:.1}s"))
+}

@@ -1,0 +1,238 @@
+//! The diagnosis for people: the cause first, what it rests on, what to do; then what else was found.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{nothing, noticed, seconds, sentences, title};
+use crate::scan;
+use crate::weigh::looked::Outcome;
+use crate::weigh::{Cause, Confidence, Diagnosis, Evidence, Moment};
+use catalog::signatures::{Cause as Choice, Role};
+use checks::CHECKS;
+use diagnostic::layout::Layout;
+use diagnostic::terminal::colour;
+use diagnostic::words::capital;
+
+/// Lines that nothing explains are shown up to so many.
+const SHOWN: usize = 10;
+/// A line of a log is cut after so many characters.
+const LONGEST: usize = 240;
+
+/// The report.
+pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
+    let mut text = String::new();
+    for (place, cause) in diagnosis.causes.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        let full = place == 0 || layout.verbose;
+        one(&mut text, place, cause, layout, full);
+    }
+    if diagnosis.causes.is_empty() {
+        paragraph(&mut text, &nothing(diagnosis), "", layout);
+    }
+    if !diagnosis.silent.is_empty() {
+        let ranks: Vec<String> = diagnosis.silent.iter().map(u32::to_string).collect();
+        paragraph(
+            &mut text,
+            &format!("\nRanks that said nothing of a failure: {}", ranks.join(", ")),
+            "",
+            layout,
+        );
+    }
+    lines(&mut text, "Errors that nothing explains:", &diagnosis.unmatched_errors, layout);
+    // Where nothing is known, they are all that there is.
+    if layout.verbose || !diagnosis.failed() {
+        lines(&mut text, "Lines that only look like errors:", &diagnosis.suspicious, layout);
+    }
+    if !diagnosis.last.is_empty() {
+        text.push_str("\nThe log ends with:\n");
+        diagnosis.last.iter().for_each(|line| evidence(&mut text, line, layout));
+    }
+    if timeline {
+        moments(&mut text, diagnosis, layout);
+    } else {
+        aside(&mut text, &noticed(diagnosis), layout);
+    }
+    for remark in &diagnosis.remarks {
+        paragraph(&mut text, &format!("Note: {remark}"), "", layout);
+    }
+    text
+}
+
+fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: bool) {
+    let (style, sign) = match (cause.confidence, layout.unicode) {
+        (Confidence::Candidate, _) => (colour(AnsiColor::Yellow).bold(), "?"),
+        (_, true) => (colour(AnsiColor::Red).bold(), "✗"),
+        (_, false) => (colour(AnsiColor::Red).bold(), "x"),
+    };
+    let bold = Style::new().bold();
+    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(place, cause), cause.id);
+    if !full {
+        paragraph(text, &cause.says, "  ", layout);
+        cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));
+        return;
+    }
+    paragraph(text, &sentences(cause), "  ", layout);
+    text.push('\n');
+    cause.evidence.iter().for_each(|line| evidence(text, line, layout));
+    if !cause.around.is_empty() {
+        text.push_str("\n  The log around it:\n");
+        cause.around.iter().for_each(|line| evidence(text, line, layout));
+    }
+    for looked in &cause.looked {
+        let word = match looked.outcome {
+            Outcome::Confirmed => "confirmed",
+            Outcome::RuledOut => "ruled out",
+            Outcome::Unknown => "not known",
+        };
+        paragraph(text, &format!("{}: {word}: {}", looked.check, looked.says), "  ", layout);
+    }
+    text.push('\n');
+    choices(text, cause.choices, layout);
+}
+
+/// The first cause alone, below a report that shows the lines itself; empty where nothing is known of them.
+pub fn brief(diagnosis: &Diagnosis, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(cause) = diagnosis.causes.first() {
+        let _ = writeln!(text, "  {}: {}", title(0, cause), cause.id);
+        paragraph(&mut text, &sentences(cause), "  ", layout);
+        choices(&mut text, cause.choices, layout);
+    }
+    text
+}
+
+fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
+    let several = choices.len() > 1;
+    if several {
+        text.push_str("  What may be behind it, and what tells:\n");
+    }
+    for (number, choice) in choices.iter().enumerate() {
+        let start = if several { format!("{}. ", number + 1) } else { String::new() };
+        paragraph(text, &format!("{start}{}", choice.cause), "  ", layout);
+        paragraph(text, &format!("look: {}", look(choice)), "     ", layout);
+        paragraph(text, &format!("fix:  {}", choice.fix), "     ", layout);
+        choice.commands.iter().for_each(|command| {
+            let _ = writeln!(text, "           {command}");
+        });
+    }
+}
+
+/// How to look for a cause: the check of this machine, or the command.
+pub(super) fn look(choice: &Choice) -> String {
+    match CHECKS.iter().any(|check| check.id == choice.check) {
+        true => format!("envdoc check --only {}", choice.check),
+        false => choice.check.to_owned(),
+    }
+}
+
+fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
+    let dim = Style::new().dimmed();
+    let _ =
+        writeln!(text, "  {dim}{}:{}{dim:#}  {}", line.file, line.line, cut(line.text.trim_start(), layout));
+}
+
+/// So many characters are shown before the words that tell most, of a line that is cut.
+const BEFORE: usize = 60;
+
+/// A line, or of a long one what stands around the words that tell most.
+fn cut(line: &str, layout: Layout) -> String {
+    if layout.verbose || line.char_indices().nth(LONGEST).is_none() {
+        return line.to_owned();
+    }
+    let dots = if layout.unicode { "…" } else { "..." };
+    let place = scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > LONGEST);
+    let first = place
+        .map_or(0, |place| line[..place].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first));
+    let rest = &line[first..];
+    let (shown, after) = match rest.char_indices().nth(LONGEST) {
+        Some((end, _)) => (&rest[..end], format!(" {dots}")),
+        None => (rest, String::new()),
+    };
+    let before = if first > 0 { format!("{dots} ") } else { String::new() };
+    format!("{before}{shown}{after}")
+}
+
+fn lines(text: &mut String, heading: &str, lines: &[Evidence], layout: Layout) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{heading}");
+    let shown = if layout.verbose { lines.len() } else { SHOWN };
+    lines.iter().take(shown).for_each(|line| evidence(text, line, layout));
+    if lines.len() > shown {
+        let _ = writeln!(text, "  and {} more (--verbose)", lines.len() - shown);
+    }
+}
+
+/// What is no failure and may be worth knowing.
+fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
+    if moments.is_empty() {
+        return;
+    }
+    text.push_str("\nNo failures, and perhaps worth knowing:\n");
+    let shown = if layout.verbose { moments.len() } else { SHOWN };
+    for moment in moments.iter().take(shown) {
+        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", capital(whose)));
+        let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
+        paragraph(text, &format!("{whose}{} {} ({line})", moment.says, moment.id), "  ", layout);
+    }
+    if moments.len() > shown {
+        let _ = writeln!(text, "  and {} more (--verbose)", moments.len() - shown);
+    }
+}
+
+fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
+    text.push_str("\nTimeline:\n");
+    if diagnosis.timeline.is_empty() {
+        text.push_str("  nothing that is known happened\n");
+    }
+    for moment in &diagnosis.timeline {
+        let role = match moment.role {
+            Role::Root => "root",
+            Role::Symptom => "symptom",
+            Role::Context => "context",
+        };
+        let whose = moment.whose.as_deref().unwrap_or("");
+        let count = if moment.count > 1 { format!(" ({} lines)", moment.count) } else { String::new() };
+        let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
+        let start =
+            format!("{:>9}  {whose:16} {role:8} {}{count}  {line}", seconds(moment.seconds), moment.id);
+        let _ = writeln!(text, "{}", start.trim_end());
+        if layout.verbose {
+            paragraph(text, &moment.says, "             ", layout);
+        }
+    }
+}
+
+fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
+    // What is copied is never broken: paths, options.
+    let options = textwrap::Options::new(layout.width)
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let _ = writeln!(text, "{}", textwrap::fill(words, options));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_shown_where_its_words_stand() {
+        let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
+        let told = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+        let line = format!("{} {told} {}", "训".repeat(900), "y".repeat(900));
+        let shown = cut(&line, layout);
+        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(told), "{shown}");
+        assert!(shown.chars().count() < LONGEST + 5);
+        assert_eq!(cut("short", layout), "short");
+        let plain = cut(&"z".repeat(900), layout);
+        assert!(plain.starts_with('z') && plain.ends_with('…'));
+        assert_eq!(cut(&line, Layout { verbose: true, ..layout }), line);
+    }
+}

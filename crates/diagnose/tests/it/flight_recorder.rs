@@ -1,0 +1,82 @@
+//! Dumps of PyTorch's flight recorder, given together, name the rank that did not come.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use diagnose::read::{self, Source};
+use diagnose::weigh;
+
+fn dump(sequence: u32, state: &str, enqueued: u32, completed: u32) -> Vec<u8> {
+    format!(
+        r#"{{"version":"2.10","nccl_version":"2.27.5","pg_config":{{"0":{{"name":"0","desc":"default_pg","ranks":"[0, 1, 2, 3]"}}}},"pg_status":{{"0":{{"last_enqueued_collective":"{enqueued}","last_started_collective":"{enqueued}","last_completed_collective":"{completed}"}}}},"entries":[{{"frames":[],"record_id":1,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":{sequence},"p2p_seq_id":0,"op_id":9,"profiling_name":"nccl:all_reduce","state":"{state}","is_p2p":false}}]}}"#
+    )
+    .into_bytes()
+}
+
+fn diagnose(dumps: &[(u32, Vec<u8>)]) -> weigh::Diagnosis {
+    let reads: Vec<read::Read> = dumps
+        .iter()
+        .map(|(rank, bytes)| {
+            let source = Source::Bytes { name: format!("/tmp/nccl_trace_rank_{rank}"), bytes: bytes.clone() };
+            read::read(&source).unwrap()
+        })
+        .collect();
+    weigh::weigh(&reads, None)
+}
+
+#[test]
+fn the_rank_that_lags_is_named() {
+    let waits = dump(12, "started", 12, 11);
+    let late = dump(11, "completed", 11, 11);
+    let diagnosis = diagnose(&[(0, waits.clone()), (1, waits.clone()), (2, late), (3, waits)]);
+    let cause = &diagnosis.causes[0];
+    assert_eq!((cause.id.as_str(), cause.whose.as_deref()), ("torch-desync", Some("rank 2")), "{cause:?}");
+    assert!(cause.says.contains("last called number 11 and 3 others wait in number 12"), "{}", cause.says);
+}
+
+#[test]
+fn a_rank_without_a_dump_is_named() {
+    let waits = dump(12, "scheduled", 12, 11);
+    let diagnosis = diagnose(&[(0, waits.clone()), (1, waits.clone()), (3, waits)]);
+    assert_eq!(diagnosis.causes[0].whose.as_deref(), Some("rank 2"), "{:?}", diagnosis.causes[0]);
+}
+
+#[test]
+fn ranks_that_all_completed_raise_nothing() {
+    let done = dump(12, "completed", 12, 12);
+    let diagnosis = diagnose(&[(0, done.clone()), (1, done.clone()), (2, done.clone()), (3, done)]);
+    assert!(!diagnosis.failed(), "{:?}", diagnosis.causes);
+}
+
+/// The same dump as Python's own pickler writes it.
+#[test]
+fn pickles_are_read_too() {
+    let pickle = include_bytes!("../../../../tests/logs_recorder/nccl_trace_rank_0");
+    let read =
+        read::read(&Source::Bytes { name: "nccl_trace_rank_0".into(), bytes: pickle.to_vec() }).unwrap();
+    assert_eq!(read.found.len(), 1, "{:?}", read.remarks);
+    assert_eq!(read.found[0].hits[0].captured("sequence"), Some("12"));
+}
+
+/// Dumps of a real run: PyTorch 2.15.0 with Gloo and three ranks, of which rank 1 slept while the others called their sixth all-reduce
+/// and gave up after 8 s; written by `torch._C._distributed_c10d._dump_fr_trace` (`TORCH_FR_BUFFER_SIZE=200`).
+#[test]
+fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
+    let dumps: [&[u8]; 3] = [
+        include_bytes!("../../../../tests/logs_recorder/gloo_rank_0"),
+        include_bytes!("../../../../tests/logs_recorder/gloo_rank_1"),
+        include_bytes!("../../../../tests/logs_recorder/gloo_rank_2"),
+    ];
+    let named = |place: usize| (u32::try_from(place).unwrap(), dumps[place].to_vec());
+    let first = diagnose(&[named(0), named(1), named(2)]);
+    assert_eq!(first.causes[0].id, "torch-desync", "{:?}", first.causes);
+    assert_eq!(first.causes[0].whose.as_deref(), Some("rank 1"));
+    assert!(
+        first.causes[0].says.contains("rank 1 last called number 5 and 2 others called number 6"),
+        "{}",
+        first.causes[0].says
+    );
+    // Where all called the same, and where a dump is missing, nothing is wrong: what is put away has ended.
+    let two = (1, dumps[2].to_vec());
+    assert!(!diagnose(&[named(0), two, named(2)]).failed());
+    assert!(!diagnose(&[named(0), named(2)]).failed());
+}

@@ -1,0 +1,6 @@
+//! Diagnosis of recorded logs.
+
+mod flight_recorder;
+mod fuzz;
+mod logs;
+mod logs_changed;

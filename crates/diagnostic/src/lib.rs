@@ -1,0 +1,23 @@
+//! What every part of envdoc speaks with: findings, their severity, subject, evidence and fixes; errors with hints; sizes and
+//! durations; and one renderer for each output format.
+//!
+//! In: a [`report::Report`] of [`Verdict`]s. Out: text, JSON, JUnit, SARIF, GitHub annotations, Markdown, HTML.
+//! Nothing here knows a machine, an engine or the catalog.
+
+pub mod error;
+mod finding;
+pub mod layout;
+mod missing;
+pub mod render;
+pub mod report;
+pub mod rule;
+pub mod suggest;
+pub mod terminal;
+pub mod units;
+mod verdict;
+pub mod words;
+pub mod yaml;
+
+pub use finding::{Diagnostic, Edit, Fix, FixClass, Severity, Subject};
+pub use missing::{Missing, MissingKind, Unavailable};
+pub use verdict::{Judged, Verdict};

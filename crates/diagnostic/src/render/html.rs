@@ -1,0 +1,67 @@
+//! One self-contained HTML page: no script, nothing that is loaded from elsewhere.
+
+use std::fmt::Write;
+
+use crate::report::{Outcome, Report};
+use crate::{Diagnostic, Verdict};
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page.
+pub fn report(report: &Report) -> String {
+    let title = escape(report.command);
+    let mut text = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n<h1>{title}</h1>\n"
+    );
+    for line in &report.about {
+        let _ = writeln!(text, "<p>{}</p>", escape(line));
+    }
+    let _ = writeln!(text, "<p class=\"summary\">{}</p>", escape(&report.summary().words()));
+    for group in report.groups() {
+        let _ = writeln!(text, "<h2>{}</h2>\n<ul>", escape(group.title));
+        report.of_group(group).for_each(|outcome| item(&mut text, outcome));
+        text.push_str("</ul>\n");
+    }
+    text.push_str("</html>\n");
+    text
+}
+
+fn item(text: &mut String, outcome: &Outcome) {
+    let place = super::markdown::place(&outcome.subject).map_or(String::new(), |place| format!(" {place}"));
+    let status = outcome.verdict.status();
+    let _ = write!(
+        text,
+        "<li class=\"{status}\"><b>{}</b>{} <i>{status}</i> ",
+        escape(&outcome.rule.id),
+        escape(&place)
+    );
+    match &outcome.verdict {
+        Verdict::Pass => text.push_str(&escape(&outcome.rule.summary)),
+        Verdict::NotApplicable(why) => text.push_str(&escape(why)),
+        Verdict::Unknown(why) => {
+            let _ = write!(text, "could not check: {}", escape(&why.detail));
+        }
+        Verdict::Found(found) => finding(text, found),
+    }
+    text.push_str("</li>\n");
+}
+
+fn finding(text: &mut String, found: &Diagnostic) {
+    let _ = write!(text, "<p>{}</p>", escape(&found.message));
+    if !found.evidence.is_empty() {
+        let _ = write!(text, "<pre>{}</pre>", escape(&found.evidence.join("\n")));
+    }
+    for fix in &found.fixes {
+        let consequence = fix.class.consequence().map_or(String::new(), |words| format!(" ({words})"));
+        let _ = write!(text, "<p>fix{consequence}: {}</p>", escape(&fix.title));
+        if !fix.commands.is_empty() {
+            let _ = write!(text, "<pre class=\"commands\">{}</pre>", escape(&fix.commands.join("\n")));
+        }
+    }
+}
+
+/// Text in an element.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

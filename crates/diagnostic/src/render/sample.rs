@@ -1,0 +1,91 @@
+//! One sample of results for the tests of every format.
+
+use crate::report::{Outcome, Report, RuleInfo};
+use crate::rule::Group;
+use crate::{Diagnostic, Edit, Fix, Missing, Severity, Subject, Verdict};
+
+const SYSTEM: Group = Group { id: "system", title: "System" };
+const DRIVER: Group = Group { id: "driver", title: "NVIDIA driver" };
+const GPU: Group = Group { id: "gpu", title: "GPUs" };
+const RDMA: Group = Group { id: "rdma", title: "RDMA" };
+
+fn rule(id: &'static str, group: Group, summary: &'static str) -> RuleInfo {
+    RuleInfo {
+        id: id.into(),
+        group,
+        severity: Severity::Error,
+        summary: summary.into(),
+        explain: "## What it checks\nThe sample.\n".into(),
+    }
+}
+
+/// An error, a warning, unknowns with one reason and another, a pass, and a group that does not apply.
+pub(super) fn report() -> Report {
+    let reboot = Fix::needs_reboot("Reboot to load the new module:", &["sudo reboot"]);
+    let mismatch = "loaded kernel module is 550.54.14 but libcuda is 550.90.07; new CUDA processes fail until they match";
+    let upgrade = Fix::restarts_service(
+        "Install a driver branch that gets fixes <soon>:",
+        &["sudo apt-get update", "sudo apt-get install nvidia-driver-580"],
+    );
+    let denied = || Verdict::Unknown(Missing::denied().about("/dev/kmsg"));
+    let results = vec![
+        Outcome::new(
+            rule("clock-not-synchronised", SYSTEM, "a service keeps the clock synchronised"),
+            Verdict::Pass,
+        ),
+        Outcome::new(
+            rule("driver-library-mismatch", DRIVER, "module and library are one version"),
+            Verdict::error(mismatch, reboot)
+                .evidence("loaded module 550.54.14 (/proc/driver/nvidia/version)")
+                .or_fix(Fix::manual("Or downgrade the driver packages.")),
+        ),
+        Outcome::new(
+            rule("driver-branch-end-of-life", DRIVER, "the driver branch gets fixes"),
+            Verdict::warning("branch 550 | ended; 100% of it", upgrade),
+        ),
+        Outcome::new(rule("xid-errors", GPU, "the kernel logged no Xid"), denied()),
+        Outcome::new(rule("retired-pages-pending", GPU, "no page retirement is pending"), denied()),
+        Outcome::new(
+            rule("row-remap-pending", GPU, "no row remap is pending"),
+            Verdict::unknown("`nvidia-smi` did not answer within 2.0 s and was stopped"),
+        ),
+        Outcome::new(rule("ecc-disabled", GPU, "ECC is on"), Verdict::Pass),
+        Outcome::new(
+            rule("rdma-port-down", RDMA, "every port is up"),
+            Verdict::NotApplicable("no RDMA device".into()),
+        ),
+    ];
+    Report {
+        command: "envdoc check",
+        about: vec![
+            "Ubuntu 22.04.5 LTS · Linux 5.15.0-1063 · x86_64".into(),
+            "8 × NVIDIA H100 80GB HBM3 · driver 550.54.14 · CUDA 12.4".into(),
+        ],
+        properties: vec![("os", "Ubuntu 22.04.5 LTS".into()), ("driver", "550.54.14".into())],
+        results,
+    }
+}
+
+/// Findings in files.
+pub(super) fn files() -> Report {
+    const DOCKERFILE: Group = Group { id: "dockerfile", title: "Dockerfiles" };
+    let edit = Edit {
+        file: "a b/Dockerfile".into(),
+        line: Some(1),
+        text: "FROM nvidia/cuda:12.4.1-base-ubuntu22.04".into(),
+    };
+    let tag = Diagnostic::error("nvidia/cuda:latest does not exist; NVIDIA publishes no `latest` tag")
+        .subject(Subject { column: Some(6), ..Subject::line("a b/Dockerfile", 1) })
+        .fix(Fix::safe("Name a tag that exists: nvidia/cuda:12.4.1-base-ubuntu22.04.", &[]).edit(edit));
+    let note =
+        Diagnostic::note("the apt cache stays in the layer").subject(Subject::line("a b/Dockerfile", 7));
+    Report {
+        command: "envdoc lint",
+        about: Vec::new(),
+        properties: Vec::new(),
+        results: vec![
+            Outcome::new(rule("image-tag-missing", DOCKERFILE, "every tag exists"), tag.into()),
+            Outcome::new(rule("apt-cache-kept", DOCKERFILE, "no package cache is in a layer"), note.into()),
+        ],
+    }
+}

@@ -1,0 +1,115 @@
+//! SARIF 2.1.0, as code hosts read it.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value, json};
+
+use crate::report::{Outcome, Report, RuleInfo};
+use crate::{Diagnostic, Severity, Subject, Verdict};
+
+/// What a URI reference to a path keeps as it is.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+/// The log of one run: findings, and as notes of kind `open` what could not be checked.
+pub fn report(report: &Report) -> Value {
+    let mut rules: Vec<&RuleInfo> = Vec::new();
+    for outcome in report.results.iter().filter(|outcome| shown(outcome)) {
+        if !rules.iter().any(|rule| rule.id == outcome.rule.id) {
+            rules.push(&outcome.rule);
+        }
+    }
+    let index = |outcome: &Outcome| rules.iter().position(|rule| rule.id == outcome.rule.id);
+    let results: Vec<Value> =
+        report.results.iter().filter_map(|outcome| result(outcome, index(outcome))).collect();
+    let properties: Map<String, Value> =
+        report.properties.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "envdoc",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(|one| rule(one)).collect::<Vec<_>>(),
+            }},
+            "results": results,
+            "properties": properties,
+        }],
+    })
+}
+
+fn shown(outcome: &Outcome) -> bool {
+    matches!(outcome.verdict, Verdict::Found(_) | Verdict::Unknown(_))
+}
+
+fn rule(rule: &RuleInfo) -> Value {
+    let mut value = json!({
+        "id": rule.id,
+        "shortDescription": {"text": rule.summary},
+        "defaultConfiguration": {"level": level(rule.severity)},
+    });
+    if !rule.explain.is_empty() {
+        value["help"] = json!({"text": rule.explain, "markdown": rule.explain});
+    }
+    value
+}
+
+fn result(outcome: &Outcome, index: Option<usize>) -> Option<Value> {
+    let (level, kind, text) = match &outcome.verdict {
+        Verdict::Pass | Verdict::NotApplicable(_) => return None,
+        Verdict::Unknown(why) => ("none", "open", format!("could not check: {why}")),
+        Verdict::Found(found) => (level(found.severity), "fail", message(found)),
+    };
+    let mut value = json!({
+        "ruleId": outcome.rule.id,
+        "ruleIndex": index,
+        "level": level,
+        "kind": kind,
+        "message": {"text": text},
+    });
+    let locations = locations(&outcome.subject);
+    if !locations.is_empty() {
+        value["locations"] = json!(locations);
+    }
+    Some(value)
+}
+
+fn message(found: &Diagnostic) -> String {
+    match found.fixes.first() {
+        Some(fix) if !fix.title.is_empty() => {
+            let commands: String = fix.commands.iter().map(|command| format!("\n  {command}")).collect();
+            format!("{}\nfix: {}{commands}", found.message, fix.title)
+        }
+        _ => found.message.clone(),
+    }
+}
+
+fn locations(subject: &Subject) -> Vec<Value> {
+    let mut location = Map::new();
+    if let Some(file) = &subject.file {
+        let path = utf8_percent_encode(file.trim_start_matches("./"), PATH).to_string();
+        let mut physical = json!({"artifactLocation": {"uri": path}});
+        if let Some(line) = subject.line {
+            physical["region"] = json!({"startLine": line});
+            if let Some(column) = subject.column {
+                physical["region"]["startColumn"] = json!(column);
+            }
+        }
+        location.insert("physicalLocation".into(), physical);
+    }
+    let logical: Vec<Value> = [(&subject.node, "node"), (&subject.name, "member")]
+        .iter()
+        .filter_map(|(name, kind)| name.as_ref().map(|name| json!({"name": name, "kind": kind})))
+        .collect();
+    if !logical.is_empty() {
+        location.insert("logicalLocations".into(), json!(logical));
+    }
+    if location.is_empty() { Vec::new() } else { vec![Value::Object(location)] }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}

@@ -1,0 +1,34 @@
+//! Sizes and durations for people.
+
+/// Bytes for people, with so many digits, in units of 1000 as Docker writes sizes.
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+pub fn size(bytes: u64, digits: i32) -> String {
+    const UNITS: &[&str] = &["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    // As many decimals as fit, after rounding.
+    let fits = |decimals: &i32| value < 10_f64.powi(digits - decimals) - 0.5 * 10_f64.powi(-decimals);
+    let decimals = (1..digits).rev().find(fits).unwrap_or(0);
+    format!("{value:.*} {}", usize::try_from(decimals).unwrap_or(0), UNITS[unit])
+}
+
+/// `1.2 GB`, `29 MB`.
+pub fn short_size(bytes: u64) -> String {
+    size(bytes, 2)
+}
+
+/// `0.4 s`, `72 s`, `12 min 3 s`.
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 119.5 => format!("{s:.0} s"),
+        s => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
+    }
+}

@@ -1,0 +1,314 @@
+//! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
+//!
+//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders
+//! say into [`Event`]s, [`request`] mends the requests that bollard writes.
+
+mod classic;
+mod progress;
+mod reader;
+pub(super) mod request;
+mod session;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bollard::query_parameters::BuildImageOptions;
+
+use super::auth::{self, Logins};
+use super::context::Context;
+use super::docker::Engine;
+use reader::{Reader, listen};
+
+/// The longest until an engine that takes the context no more says its first word.
+const FIRST_WORD: Duration = Duration::from_secs(60);
+
+/// Which builder is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Builder {
+    /// BuildKit where the engine has it, else its own.
+    #[default]
+    Best,
+    /// BuildKit or nothing.
+    BuildKit,
+    /// The classic builder.
+    Classic,
+}
+
+/// Everything that a build is made of; nothing is left to choose.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    /// What the build is called for [`cancel`]: [`new_id`].
+    pub id: String,
+    /// The context; its `dockerfile` names the Dockerfile within it.
+    pub context: Context,
+    /// The builder.
+    pub builder: Builder,
+    /// Why no other builder will do: `its RUN instructions have mounts`. Podman's knows mounts too.
+    pub needs_buildkit: Option<String>,
+    /// `linux/amd64`; the engine's own without it.
+    pub platform: Option<String>,
+    /// Values of ARG.
+    pub arguments: BTreeMap<String, String>,
+    /// Labels beside the Dockerfile's.
+    pub labels: BTreeMap<String, String>,
+    /// The stage to stop at.
+    pub target: Option<String>,
+    /// The network of RUN: `host`, `none`; the engine's own without it.
+    pub network: Option<String>,
+    /// Take nothing from the cache.
+    pub no_cache: bool,
+    /// Ask registries for newer base images.
+    pub pull: bool,
+    /// Images whose layers may be taken (`--cache-from`).
+    pub cache_from: Vec<String>,
+    /// Whether the cache is to be written into the image; BuildKit only.
+    pub inline_cache: bool,
+    /// What `RUN --mount=type=secret,id=…` may read; BuildKit only.
+    pub secrets: BTreeMap<String, Vec<u8>>,
+}
+
+/// What happens during a build.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Something that a person should know: a fallback, a warning of the builder.
+    Note(String),
+    /// A step began, or is found to exist.
+    Started {
+        /// Its number, from 0, in the order of appearance.
+        step: usize,
+        /// `[2/5] RUN apt-get update`.
+        name: String,
+    },
+    /// A line that a step printed.
+    Output {
+        /// The step.
+        step: usize,
+        /// The line, without its end.
+        line: String,
+    },
+    /// How far a step is, in its own unit (bytes, mostly).
+    Progress {
+        /// The step.
+        step: usize,
+        /// What is counted: `sha256:…`, `transferring context`.
+        what: String,
+        /// How much there is.
+        current: u64,
+        /// How much there will be; 0 where nobody knows.
+        total: u64,
+    },
+    /// A step ended.
+    Ended {
+        /// The step, as [`Built::steps`] has it.
+        step: usize,
+        /// Whether its result came from the cache.
+        cached: bool,
+        /// How long it took.
+        seconds: f64,
+        /// Why it failed.
+        error: Option<String>,
+    },
+}
+
+/// One step of the finished build.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// `[2/5] RUN apt-get update`.
+    pub name: String,
+    /// How long it took; 0 for what came from the cache.
+    pub seconds: f64,
+    /// Whether its result came from the cache.
+    pub cached: bool,
+}
+
+/// A finished build. The image has no name yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Built {
+    /// `sha256:…`.
+    pub image: String,
+    /// `BuildKit`, `classic builder`, `Podman`.
+    pub builder: String,
+    /// The steps in their order.
+    pub steps: Vec<Step>,
+    /// How long it took from the first byte sent.
+    pub seconds: f64,
+    /// Bytes of the context that were sent.
+    pub context_bytes: u64,
+}
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// A step failed.
+    Step {
+        /// The step's name.
+        name: String,
+        /// The last lines that it printed.
+        last: Vec<String>,
+        /// The builder's words.
+        says: String,
+    },
+    /// The builder refused: the Dockerfile, an argument, a base image that is not there.
+    Refused(String),
+    /// The context could not be read.
+    Context(String),
+    /// The engine went away or stopped answering.
+    Gone(String),
+    /// What was asked for cannot be had from this engine.
+    Impossible(String),
+}
+
+/// Lines that are kept of each step for the case that it fails.
+pub const LAST_LINES: usize = 20;
+
+/// Builds. Dropped half way, the engine ends the build: its connections are closed.
+pub async fn build(
+    engine: &Engine,
+    logins: Arc<Logins>,
+    build: Build,
+    on: &mut dyn FnMut(Event),
+) -> Result<Built, Failure> {
+    let started = Instant::now();
+    let buildkit = choose(engine, &build, on)?;
+    let id = build.id.clone();
+    let secrets = build.secrets.clone();
+    let session = match buildkit {
+        true => {
+            let open = session::Session::open(engine.road.local(), &id, secrets, logins.clone());
+            let open = tokio::time::timeout(FIRST_WORD, open).await;
+            let open = open.unwrap_or_else(|_| Err("no answer".into()));
+            Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
+        }
+        false => None,
+    };
+    let options = options(&build, buildkit.then_some(id));
+    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
+    let credentials = match buildkit {
+        true => None,
+        false => Some(credentials(&build, logins).await.map_err(Failure::Impossible)?),
+    };
+    let (stream, sent) = build.context.clone().stream();
+    let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
+    let mut reader = Reader::new(buildkit);
+    let end = listen(answer, &sent, &mut reader, on).await;
+    drop(session);
+    let (image, steps) = reader.finish(end, &sent, on)?;
+    let builder = match (buildkit, engine.podman) {
+        (true, _) => "BuildKit",
+        (false, true) => "Buildah",
+        (false, false) => "classic builder",
+    };
+    Ok(Built {
+        image,
+        builder: builder.into(),
+        steps,
+        seconds: started.elapsed().as_secs_f64(),
+        context_bytes: sent.bytes(),
+    })
+}
+
+/// A name for a build that no other has.
+pub fn new_id() -> String {
+    format!("{}{:x}-{:x}", request::MARK, std::process::id(), nanoseconds())
+}
+
+/// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
+pub async fn cancel(engine: &Engine, id: &str) {
+    let path = format!("/build/cancel?id={id}");
+    let _ =
+        tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.road.local(), &path)).await;
+}
+
+/// Whether to use BuildKit; says why not.
+fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
+    let without = match build.builder {
+        Builder::Classic => Some(String::new()),
+        _ => engine.without_buildkit(),
+    };
+    let Some(why) = without else { return Ok(true) };
+    if build.builder == Builder::BuildKit {
+        return Err(Failure::Impossible(format!("there is no BuildKit here: {why}")));
+    }
+    if let Some(need) = build.needs_buildkit.as_ref().filter(|_| !engine.podman) {
+        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
+        return Err(Failure::Impossible(format!("this image needs BuildKit ({need}), and {why}")));
+    }
+    if build.inline_cache {
+        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
+        return Err(Failure::Impossible(format!("--cache-to needs BuildKit, and {why}")));
+    }
+    let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
+    if !build.secrets.is_empty() && !engine.podman {
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        return Err(Failure::Impossible(format!(
+            "secrets and --ca-cert need BuildKit, and this is a build with {instead}{why}"
+        )));
+    }
+    if !build.secrets.is_empty() {
+        return Err(Failure::Impossible(format!(
+            "secrets and --ca-cert cannot be given to {instead} through its socket ({why})"
+        )));
+    }
+    if !why.is_empty() {
+        on(Event::Note(format!("{why}: using {instead}, which builds one step after the other")));
+    }
+    Ok(false)
+}
+
+fn options(build: &Build, session: Option<String>) -> BuildImageOptions {
+    let map = |map: &BTreeMap<String, String>| {
+        let map: HashMap<String, String> = map.clone().into_iter().collect();
+        (!map.is_empty()).then_some(map)
+    };
+    BuildImageOptions {
+        dockerfile: build.context.dockerfile.clone(),
+        nocache: build.no_cache,
+        pull: build.pull.then(|| "1".to_owned()),
+        rm: true,
+        forcerm: true,
+        buildargs: map(&build.arguments),
+        labels: map(&build.labels),
+        cachefrom: (!build.cache_from.is_empty()).then(|| build.cache_from.clone()),
+        platform: build.platform.clone().unwrap_or_default(),
+        target: build.target.clone().unwrap_or_default(),
+        networkmode: build.network.clone(),
+        session,
+        ..Default::default()
+    }
+}
+
+/// The logins of the registries that the Dockerfile's FROM lines name.
+async fn credentials(
+    build: &Build,
+    logins: Arc<Logins>,
+) -> Result<HashMap<String, bollard::auth::DockerCredentials>, String> {
+    let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
+    let text = match (own, &build.context.folder) {
+        (Some((_, bytes)), _) => String::from_utf8_lossy(bytes).into_owned(),
+        (None, Some(folder)) => {
+            let path = folder.join(&build.context.dockerfile);
+            host::file::read(&path).map_err(|error| error.message)?.unwrap_or_default()
+        }
+        (None, None) => String::new(),
+    };
+    let mut registries: Vec<String> = text.lines().filter_map(classic::registry_of_from).collect();
+    registries.sort();
+    registries.dedup();
+    let found = tokio::task::spawn_blocking(move || {
+        let login = |registry: String| {
+            let login = logins.of(&registry)?;
+            Ok::<_, String>(login.map(|login| {
+                let key = auth::key(&registry);
+                (key.to_owned(), login.for_engine(key))
+            }))
+        };
+        registries.into_iter().map(login).collect::<Result<Vec<_>, _>>()
+    });
+    let found = found.await.map_err(|error| error.to_string())??;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn nanoseconds() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
+}

@@ -1,0 +1,348 @@
+//! Containers that stay: making, starting, looking, filling, removing them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::models::{
+    ContainerCreateBody, DeviceMapping, DeviceRequest, EndpointSettings, HealthStatusEnum, HostConfig, Mount,
+    MountType, NetworkingConfig, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
+    RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
+};
+use futures_util::{Stream, StreamExt};
+
+use super::docker::{Engine, answered, found, words};
+use crate::spec::{Container, ContainerNetwork, GpuRequest, Volume};
+
+/// What a container may take to end by itself before it is killed, in seconds.
+const GRACE: i32 = 10;
+/// The longest that starting may take: the engine may have to unpack, to mount shares, to set up GPUs.
+const STARTING: Duration = Duration::from_secs(180);
+
+/// A container as its engine has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The id of the image that it was made from.
+    pub image: String,
+    /// Whether it runs.
+    pub running: bool,
+    /// `running`, `exited`, `restarting`.
+    pub status: String,
+    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check.
+    pub health: Option<String>,
+    /// What the last health check printed.
+    pub health_says: String,
+    /// When it was started last, as RFC 3339.
+    pub since: String,
+    /// Its exit status, where it has ended.
+    pub exit: Option<i64>,
+    /// What kept it from starting, in the engine's words.
+    pub error: String,
+    /// Whether the kernel ended it for want of memory.
+    pub out_of_memory: bool,
+    /// How often it was started again.
+    pub restarts: i64,
+    /// Its networks: name and address.
+    pub addresses: BTreeMap<String, String>,
+}
+
+/// A line's piece of what a container prints.
+pub struct Printed {
+    /// Whether on standard error.
+    pub error: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A container by name; `None` where there is none.
+pub async fn look(engine: &Engine, name: &str) -> Result<Option<Found>, String> {
+    Ok(found(engine.docker.inspect_container(name, None::<InspectContainerOptions>)).await?.map(of))
+}
+
+fn of(container: bollard::models::ContainerInspectResponse) -> Found {
+    let state = container.state.unwrap_or_default();
+    let health = state.health.unwrap_or_default();
+    let running = state.running.unwrap_or(false);
+    let last = health.log.unwrap_or_default().pop();
+    let networks = container.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+    let address = |endpoint: bollard::models::EndpointSettings| endpoint.ip_address.unwrap_or_default();
+    Found {
+        id: container.id.unwrap_or_default(),
+        name: container.name.unwrap_or_default().trim_start_matches('/').to_owned(),
+        labels: container.config.and_then(|config| config.labels).unwrap_or_default().into_iter().collect(),
+        image: container.image.unwrap_or_default(),
+        running,
+        status: state.status.map(|status| status.to_string()).unwrap_or_default(),
+        health: match health.status {
+            None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
+            Some(status) => Some(status.to_string()),
+        },
+        health_says: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
+        since: state.started_at.unwrap_or_default(),
+        exit: state.exit_code.filter(|_| !running),
+        error: state.error.unwrap_or_default(),
+        out_of_memory: state.oom_killed.unwrap_or(false),
+        restarts: container.restart_count.unwrap_or(0),
+        addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
+    }
+}
+
+/// The names of the containers with a label, running or not.
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, String> {
+    let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+    let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+    let containers = answered(engine.docker.list_containers(Some(options))).await?;
+    let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
+    Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+}
+
+/// Makes a container of this name.
+pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBody) -> Result<(), String> {
+    let options = CreateContainerOptionsBuilder::default().name(name).build();
+    answered(engine.docker.create_container(Some(options), body)).await.map(drop)
+}
+
+/// Makes the container of a cluster's node.
+pub async fn make(engine: &Engine, container: &Container) -> Result<(), String> {
+    create(engine, &container.name, body(container)).await
+}
+
+/// A node's container as the engine's API takes it.
+fn body(container: &Container) -> ContainerCreateBody {
+    let mut labels: HashMap<String, String> = container.labels.clone().into_iter().collect();
+    // As compose writes them, so that its programs show these containers as the project's.
+    labels.insert("com.docker.compose.project".into(), container.project.clone());
+    labels.insert("com.docker.compose.service".into(), container.name.clone());
+    let environment = container.environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let second = 1_000_000_000_i64;
+    let health = container.health.as_ref().map(|health| bollard::models::HealthConfig {
+        test: Some(std::iter::once("CMD".to_owned()).chain(health.command.clone()).collect()),
+        interval: Some(i64::from(health.interval) * second),
+        timeout: Some(i64::from(health.timeout) * second),
+        retries: Some(i64::from(health.retries)),
+        start_period: Some(i64::from(health.start_period) * second),
+        ..Default::default()
+    });
+    let endpoints = match &container.network {
+        ContainerNetwork::Host => None,
+        ContainerNetwork::Named { name, alias } => {
+            let endpoint = EndpointSettings { aliases: Some(vec![alias.clone()]), ..Default::default() };
+            Some(NetworkingConfig { endpoints_config: Some(HashMap::from([(name.clone(), endpoint)])) })
+        }
+    };
+    ContainerCreateBody {
+        hostname: Some(container.hostname.clone()).filter(|_| container.network != ContainerNetwork::Host),
+        image: Some(container.image.clone()),
+        user: container.user.clone(),
+        entrypoint: Some(container.entrypoint.clone()),
+        cmd: Some(container.command.clone()),
+        env: Some(environment.collect()),
+        labels: Some(labels),
+        healthcheck: health,
+        stop_timeout: Some(i64::from(container.stop_seconds)),
+        networking_config: endpoints,
+        host_config: Some(host(container)),
+        ..Default::default()
+    }
+}
+
+fn host(container: &Container) -> HostConfig {
+    let limit = |(name, value): &(&str, i64)| ResourcesUlimits {
+        name: Some((*name).to_owned()),
+        soft: Some(*value),
+        hard: Some(*value),
+    };
+    let device = |path: &String| DeviceMapping {
+        path_on_host: Some(path.clone()),
+        path_in_container: Some(path.clone()),
+        cgroup_permissions: Some("rwm".into()),
+    };
+    HostConfig {
+        mounts: Some(container.volumes.iter().map(mount).collect()),
+        tmpfs: Some(
+            container
+                .tmpfs
+                .iter()
+                .map(|tmpfs| (tmpfs.path.to_owned(), format!("mode={:o}", tmpfs.mode)))
+                .collect(),
+        ),
+        shm_size: i64::try_from(container.shm).ok(),
+        ulimits: Some(container.ulimits.iter().map(limit).collect()),
+        device_requests: gpus(&container.gpus).map(|request| vec![request]),
+        devices: Some(container.devices.iter().map(device).collect()),
+        cap_add: Some(container.capabilities.clone()),
+        extra_hosts: Some(
+            container.extra_hosts.iter().map(|(name, address)| format!("{name}:{address}")).collect(),
+        ),
+        network_mode: Some(match &container.network {
+            ContainerNetwork::Host => "host".to_owned(),
+            ContainerNetwork::Named { name, .. } => name.clone(),
+        }),
+        restart_policy: Some(RestartPolicy {
+            name: container.restart.parse::<RestartPolicyNameEnum>().ok(),
+            maximum_retry_count: None,
+        }),
+        ..Default::default()
+    }
+}
+
+fn mount(volume: &Volume) -> Mount {
+    Mount {
+        target: Some(volume.to.clone()),
+        source: Some(volume.from.clone()),
+        typ: Some(if volume.bind { MountType::BIND } else { MountType::VOLUME }),
+        read_only: Some(volume.read_only),
+        ..Default::default()
+    }
+}
+
+fn gpus(request: &GpuRequest) -> Option<DeviceRequest> {
+    let (count, devices) = match request {
+        GpuRequest::None => return None,
+        GpuRequest::All => (Some(-1), None),
+        GpuRequest::Count(count) => (Some(i64::from(*count)), None),
+        GpuRequest::Devices(devices) => (None, Some(devices.clone())),
+    };
+    Some(DeviceRequest {
+        driver: Some("nvidia".into()),
+        count,
+        device_ids: devices,
+        capabilities: Some(vec![vec!["gpu".into()]]),
+        ..Default::default()
+    })
+}
+
+/// Starts a container that was made.
+pub async fn start(engine: &Engine, name: &str) -> Result<(), String> {
+    let docker = engine.docker.clone().with_timeout(STARTING);
+    docker.start_container(name, None::<StartContainerOptions>).await.map_err(|error| words(&error))
+}
+
+/// Ends a container and keeps it.
+pub async fn stop(engine: &Engine, name: &str) -> Result<(), String> {
+    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
+    found(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+}
+
+/// Ends a container and removes it; whether there was one.
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
+    // One that cannot be stopped is removed by force.
+    let _ = found(engine.docker.stop_container(name, Some(stop))).await;
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+}
+
+/// Puts an archive into a directory of a container, which need not run.
+pub async fn fill(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), String> {
+    let options = UploadToContainerOptionsBuilder::default().path(directory).build();
+    answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
+}
+
+/// A container that is never started: a way into a volume, which it has at a directory.
+pub async fn holder(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    volume: &str,
+    at: &str,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let mount = Mount {
+        target: Some(at.to_owned()),
+        source: Some(volume.to_owned()),
+        typ: Some(MountType::VOLUME),
+        ..Default::default()
+    };
+    let body = ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(vec!["true".into()]),
+        labels: Some(labels.clone().into_iter().collect()),
+        host_config: Some(HostConfig { mounts: Some(vec![mount]), ..Default::default() }),
+        ..Default::default()
+    };
+    create(engine, name, body).await
+}
+
+/// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
+pub async fn waiting(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    network: &str,
+    program: Vec<String>,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let body = ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(program),
+        user: Some("0".into()),
+        open_stdin: Some(true),
+        labels: Some(labels.clone().into_iter().collect()),
+        healthcheck: Some(bollard::models::HealthConfig {
+            test: Some(vec!["NONE".into()]),
+            ..Default::default()
+        }),
+        host_config: Some(HostConfig { network_mode: Some(network.to_owned()), ..Default::default() }),
+        ..Default::default()
+    };
+    create(engine, name, body).await
+}
+
+/// Removes a container that never ran, and leaves its volumes.
+pub async fn release(engine: &Engine, name: &str) -> Result<(), String> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(false).build();
+    found(engine.docker.remove_container(name, Some(options))).await.map(drop)
+}
+
+/// Removes a container at once; whether there was one.
+pub async fn kill(engine: &Engine, name: &str) -> Result<bool, String> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+}
+
+/// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.
+pub fn logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    tail: Option<u32>,
+    follow: bool,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail);
+    printed(engine, name, options)
+}
+
+/// All that a container printed, each entry after its time and a space; with `follow` what it prints from now on too.
+pub fn timed_logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    follow: bool,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all");
+    printed(engine, name, options.follow(follow))
+}
+
+fn printed<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    options: LogsOptionsBuilder,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+    Box::pin(engine.docker.logs(name, Some(options.build())).map(|chunk| {
+        chunk.map_err(|error| words(&error)).map(|chunk| Printed {
+            error: matches!(chunk, LogOutput::StdErr { .. }),
+            bytes: chunk.into_bytes().to_vec(),
+        })
+    }))
+}

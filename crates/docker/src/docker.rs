@@ -1,0 +1,158 @@
+//! The connection to an engine: Docker's, or Podman's socket, which speaks the same API in part.
+
+use std::time::{Duration, Instant};
+
+use bollard::{API_DEFAULT_VERSION, Docker};
+
+use super::road::{self, Road};
+use diagnostic::error::{Error, Kind};
+
+/// The longest that an engine may take for anything that is no build, push or run.
+pub(super) const ANSWER: Duration = Duration::from_secs(60);
+/// The longest that connecting may take.
+const CONNECTING: Duration = Duration::from_secs(10);
+/// The first API with BuildKit behind `/build`; Docker 18.09.
+const BUILDKIT_SINCE: (u32, u32) = (1, 39);
+
+/// An engine that answered.
+pub struct Engine {
+    pub(super) docker: Docker,
+    /// As it was asked for: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
+    pub endpoint: String,
+    /// The way to it.
+    pub road: Road,
+    /// `Docker 20.10.24`, `Podman 4.3.1`.
+    pub name: String,
+    /// The newest version of the API that it speaks.
+    pub api: (u32, u32),
+    /// Whether it is Podman, whose builder is another one.
+    pub podman: bool,
+}
+
+impl Engine {
+    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines read.
+    pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
+        let road = Road::open(endpoint, None, Instant::now() + road::OPENING).await;
+        Engine::over(road.map_err(|blocked| blocked.error(endpoint))?).await
+    }
+
+    /// Connects over a road that is open.
+    pub async fn over(road: Road) -> Result<Engine, Error> {
+        let endpoint = road.endpoint.as_str();
+        let docker = open(road.local(), CONNECTING).await.map_err(|why| unreachable(endpoint, &why))?;
+        let docker = docker.with_request_modifier(super::build::request::mend);
+        let version = tokio::time::timeout(CONNECTING, docker.version()).await;
+        let version = match version {
+            Ok(Ok(version)) => version,
+            Ok(Err(error)) => return Err(unreachable(endpoint, &words(&error))),
+            Err(_) => return Err(unreachable(endpoint, "it did not answer in time")),
+        };
+        let components = version.components.unwrap_or_default();
+        let podman = components.iter().any(|component| component.name.starts_with("Podman"));
+        let number = version.version.unwrap_or_else(|| "of unknown version".into());
+        let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
+        let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
+        Ok(Engine { docker, endpoint: endpoint.to_owned(), road, name, api, podman })
+    }
+
+    /// Whether it answers now; why not, as far as the way to it shows that.
+    pub async fn answers(&self, deadline: Instant) -> Result<(), String> {
+        if let Some(connection) = self.road.ssh() {
+            return connection.engine_answers(deadline).await.map_err(|blocked| blocked.says);
+        }
+        match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
+            Ok(answer) => answer.map(drop).map_err(|error| words(&error)),
+            Err(_) => Err("the engine did not answer".into()),
+        }
+    }
+
+    /// Why BuildKit cannot be used here, if it cannot.
+    pub fn without_buildkit(&self) -> Option<String> {
+        if self.podman {
+            return Some(format!("{} builds with its own builder (Buildah)", self.name));
+        }
+        let (major, minor) = self.api;
+        (self.api < BUILDKIT_SINCE)
+            .then(|| format!("{} (API {major}.{minor}) is older than BuildKit", self.name))
+    }
+}
+
+/// A connection to a local endpoint ([`Road::local`]) whose API version is the engine's or bollard's, whichever is older.
+pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, String> {
+    let seconds = ANSWER.max(deadline).as_secs();
+    let docker = match endpoint.split_once("://") {
+        Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
+        Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
+        _ => return Err("no local endpoint".into()),
+    };
+    let docker = docker.map_err(|error| words(&error))?;
+    match tokio::time::timeout(deadline, docker.negotiate_version()).await {
+        Ok(result) => result.map_err(|error| words(&error)),
+        Err(_) => Err("the engine did not answer".into()),
+    }
+}
+
+/// An answer in time, or why there is none, in the engine's words.
+pub(super) async fn answered<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(ANSWER, answer).await {
+        Ok(answer) => answer.map_err(|error| words(&error)),
+        Err(_) => Err(format!("the engine did not answer within {} s", ANSWER.as_secs())),
+    }
+}
+
+/// [`answered`], and `None` where the engine says that there is no such thing (404).
+pub(super) async fn found<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<Option<T>, String> {
+    let missing = |error: &bollard::errors::Error| {
+        matches!(error, bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })
+    };
+    answered(async {
+        match answer.await {
+            Ok(thing) => Ok(Some(thing)),
+            Err(error) if missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+    .await
+}
+
+fn unreachable(endpoint: &str, why: &str) -> Error {
+    let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
+    if why.contains("ermission denied") {
+        return error
+            .hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`");
+    }
+    // Go's words for a plain request on a TLS port.
+    if why.contains("HTTP request to an HTTPS server") {
+        return error.hint(
+            "it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem",
+        );
+    }
+    error.hint("`envdoc check --only docker` says what is wrong with it")
+}
+
+/// `1.41`.
+fn api(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The engine's own words, without the library's around them.
+pub(super) fn words(error: &bollard::errors::Error) -> String {
+    match error {
+        bollard::errors::Error::DockerResponseServerError { message, .. } => message.trim().to_owned(),
+        bollard::errors::Error::DockerStreamError { error } => error.trim().to_owned(),
+        bollard::errors::Error::RequestTimeoutError => "it did not answer in time".into(),
+        other => {
+            // "client error (Connect)" says nothing; what the system said stands innermost.
+            let mut inner: &dyn std::error::Error = other;
+            while let Some(next) = inner.source() {
+                inner = next;
+            }
+            inner.to_string()
+        }
+    }
+}

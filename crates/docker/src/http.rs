@@ -1,0 +1,255 @@
+//! A GET to an engine's HTTP API that returns the text as the engine wrote it.
+//!
+//! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some version of a
+//! client library understood of it; that is why this does not go through bollard.
+
+use std::time::Instant;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, UnixStream};
+
+use host::{Missing, MissingKind, Reading};
+
+/// The most that is taken of one answer, in bytes.
+const ANSWER_MAX: usize = 8 << 20;
+
+/// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
+///
+/// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP error.
+pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Reading::failed(format!("no runtime for the engine's socket: {error}")),
+    };
+    let asked = Instant::now();
+    let answer = async { tokio::time::timeout_at(deadline.into(), ask(endpoint, path)).await };
+    match runtime.block_on(answer) {
+        Ok(reading) => reading,
+        Err(_) => {
+            let waited = asked.elapsed();
+            let detail = format!(
+                "the engine accepted the connection but did not answer within {:.1} s",
+                waited.as_secs_f32()
+            );
+            let milliseconds = u64::try_from(waited.as_millis()).ok();
+            Reading::Failed(Missing::new(MissingKind::TimedOut { milliseconds }, detail))
+        }
+    }
+}
+
+/// Asks, without a deadline of its own.
+pub async fn ask(endpoint: &str, path: &str) -> Reading {
+    if let Some(socket) = endpoint.strip_prefix("unix://") {
+        match UnixStream::connect(socket).await {
+            Ok(stream) => exchange(TokioIo::new(stream), path).await,
+            Err(error) => refused(&error),
+        }
+    } else if let Some(address) = endpoint.strip_prefix("tcp://") {
+        match TcpStream::connect(address).await {
+            Ok(stream) => exchange(TokioIo::new(stream), path).await,
+            Err(error) => refused(&error),
+        }
+    } else {
+        Reading::failed(format!("{endpoint} is no endpoint that envdoc can reach"))
+    }
+}
+
+/// POSTs nothing to `path`; the answer's text.
+pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> {
+    let request = hyper::Request::post(path);
+    match endpoint.split_once("://") {
+        Some(("unix", socket)) => {
+            let stream =
+                UnixStream::connect(socket).await.map_err(|error| Missing::from(error.to_string()))?;
+            transact(TokioIo::new(stream), request).await
+        }
+        Some(("tcp" | "http", address)) => {
+            let stream =
+                TcpStream::connect(address).await.map_err(|error| Missing::from(error.to_string()))?;
+            transact(TokioIo::new(stream), request).await
+        }
+        _ => Err(format!("{endpoint} cannot be reached").into()),
+    }
+}
+
+/// A connection that the engine has handed over: after a POST to `path` asking for another `protocol`, with these headers.
+pub(super) async fn upgrade(
+    endpoint: &str,
+    path: &str,
+    protocol: &str,
+    headers: &[(&str, &str)],
+) -> Result<hyper::upgrade::Upgraded, String> {
+    match endpoint.split_once("://") {
+        Some(("unix", socket)) => {
+            let stream = UnixStream::connect(socket).await.map_err(|error| error.to_string())?;
+            hand_over(TokioIo::new(stream), path, protocol, headers).await
+        }
+        Some(("tcp" | "http", address)) => {
+            let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+            hand_over(TokioIo::new(stream), path, protocol, headers).await
+        }
+        _ => Err(format!("{endpoint} cannot be reached")),
+    }
+}
+
+async fn hand_over<S>(
+    stream: S,
+    path: &str,
+    protocol: &str,
+    headers: &[(&str, &str)],
+) -> Result<hyper::upgrade::Upgraded, String>
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(stream).await.map_err(|error| error.to_string())?;
+    tokio::spawn(connection.with_upgrades());
+    let mut request = hyper::Request::post(path)
+        .header("Host", "localhost")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", protocol);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
+    let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+    if response.status() != hyper::StatusCode::SWITCHING_PROTOCOLS {
+        return Err(format!("HTTP status {} for {path}", response.status()));
+    }
+    hyper::upgrade::on(response).await.map_err(|error| error.to_string())
+}
+
+fn refused(error: &std::io::Error) -> Reading {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => Reading::Absent,
+        ErrorKind::PermissionDenied => Reading::Failed(Missing::denied()),
+        ErrorKind::ConnectionRefused => Reading::Failed(Missing::new(MissingKind::Refused, REFUSED)),
+        _ => Reading::failed(format!("no connection: {error}")),
+    }
+}
+
+/// The reason when a socket is there but no engine listens on it.
+pub const REFUSED: &str = "connection refused: the socket is there but no engine listens on it";
+
+async fn exchange<S>(stream: S, path: &str) -> Reading
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
+{
+    match transact(stream, hyper::Request::get(path)).await {
+        Ok(text) => Reading::Text(text),
+        Err(why) => Reading::Failed(why.about("the engine's answer could not be used")),
+    }
+}
+
+async fn transact<S>(stream: S, request: hyper::http::request::Builder) -> Result<String, Missing>
+where
+    S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(stream).await.map_err(|e| Missing::from(e.to_string()))?;
+    let request = request
+        .header("Host", "localhost")
+        .body(Empty::<Bytes>::new())
+        .map_err(|e| Missing::from(e.to_string()))?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|e| Missing::from(e.to_string()))?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_MAX)
+            .collect()
+            .await
+            .map_err(|e| Missing::from(e.to_string()))?;
+        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        match status.is_success() {
+            true => Ok(text),
+            false => Err(Missing::new(
+                MissingKind::Http(status.as_u16()),
+                format!("HTTP status {status}: {}", text.trim()),
+            )),
+        }
+    };
+    tokio::pin!(answer);
+    tokio::pin!(connection);
+    // The connection only moves while it is polled; when it ends first, the answer says why.
+    tokio::select! {
+        answer = &mut answer => answer,
+        ended = &mut connection => match ended {
+            Ok(()) => answer.await,
+            Err(error) => Err(error.to_string().into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+    use std::time::Duration;
+
+    fn serve(answer: &'static [u8]) -> (tempfile::TempDir, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("engine.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer);
+            if answer.is_empty() {
+                std::thread::sleep(Duration::from_secs(10));
+            }
+        });
+        (dir, format!("unix://{}", path.display()))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(300)
+    }
+
+    #[test]
+    fn chunked_answers_are_put_together() {
+        let (_dir, endpoint) = serve(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\n\r\n",
+        );
+        assert_eq!(get(&endpoint, "/info", soon()), Reading::Text("{\"a\":1}".into()));
+    }
+
+    #[test]
+    fn a_socket_that_never_answers_fails_in_time() {
+        let (_dir, endpoint) = serve(b"");
+        let started = Instant::now();
+        let reading = get(&endpoint, "/info", soon());
+        assert!(
+            matches!(&reading, Reading::Failed(why) if why.detail.contains("did not answer within")),
+            "{reading:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn garbage_and_errors_fail() {
+        let (_dir, endpoint) = serve(b"SSH-2.0-OpenSSH_9.2\r\n");
+        assert!(matches!(get(&endpoint, "/info", soon()), Reading::Failed(_)));
+        let (_dir, endpoint) = serve(b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nbad\n");
+        let reading = get(&endpoint, "/info", soon());
+        assert!(
+            matches!(&reading, Reading::Failed(why) if why.detail.contains("500") && why.detail.contains("bad")),
+            "{reading:?}"
+        );
+    }
+
+    #[test]
+    fn no_socket_is_absent_and_a_dead_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("engine.sock");
+        let endpoint = format!("unix://{}", path.display());
+        assert_eq!(get(&endpoint, "/info", soon()), Reading::Absent);
+        drop(UnixListener::bind(&path).unwrap());
+        assert_eq!(
+            get(&endpoint, "/info", soon()),
+            Reading::Failed(Missing::new(MissingKind::Refused, REFUSED))
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container ([`live`]). Package indexes and
+//! image registries: [`index`], [`page`], [`registry`], [`remote_image`].
+
+pub mod auth;
+pub mod build;
+pub mod client;
+pub mod container;
+pub mod context;
+pub mod docker;
+pub mod exec;
+mod http;
+pub mod ignore;
+pub mod image;
+pub mod live;
+pub mod network;
+pub mod pull;
+pub mod push;
+pub mod reference;
+pub mod registry;
+pub mod road;
+pub mod run;
+pub mod spec;
+pub mod swarm;
+pub mod transfer;
+pub mod volume;
+
+pub use http::{REFUSED, ask, get};

@@ -1,0 +1,209 @@
+//! One real container, started through the engine, in which envdoc itself looks whether the GPU has arrived.
+//!
+//! The image is one that is here already (nothing is pulled). envdoc's own program is copied into the container, records a
+//! snapshot there, and the container is removed again, whatever happens.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bollard::Docker;
+use bollard::models::{ContainerCreateBody, DeviceRequest, HostConfig, HostConfigLogConfig};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, ListImagesOptionsBuilder, RemoveContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
+};
+
+use facts::live::{Answer, Failure, NotTried};
+
+use super::docker::{self, words};
+use super::road::Road;
+use super::run::{self, Ran};
+
+/// What is asked of the engine.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// `unix:///var/run/docker.sock` or `tcp://…`.
+    pub endpoint: String,
+    /// The image; the smallest one that envdoc runs in when none is named.
+    pub image: Option<String>,
+    /// Whether to ask for all GPUs, as `docker run --gpus all` does.
+    pub gpus: bool,
+    /// The longest any one step may take.
+    pub step: Duration,
+}
+
+/// How many images are tried when none is named: the smallest may hold no C library at all.
+const IMAGES_MAX: usize = 4;
+/// Where envdoc lies inside the container.
+const INSIDE: &str = "envdoc-live-check";
+/// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left behind.
+const LABEL: &str = "envdoc.live";
+
+/// The first step.
+const CREATING: &str = "creating the container";
+
+/// Starts the container and looks.
+pub fn look(request: &Request) -> Result<Answer, NotTried> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| NotTried::Because(format!("no runtime: {error}")))?;
+    runtime.block_on(async {
+        let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
+        let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
+        let docker = docker::open(road.local(), request.step).await.map_err(NotTried::Because)?;
+        let images = match &request.image {
+            Some(image) => vec![image.clone()],
+            None => smallest_images(&docker, request.step).await?,
+        };
+        let mut last = None;
+        for image in images {
+            let answer = attempt(&docker, &image, request).await?;
+            if let Err(Failure { step: CREATING, says, .. }) = &answer.outcome
+                && says.starts_with("No such image")
+            {
+                let why =
+                    format!("the image {image} is not here, and envdoc pulls nothing: docker pull {image}");
+                return Err(NotTried::Because(why));
+            }
+            let again = matches!(&answer.outcome, Err(failure) if !failure.of_container);
+            last = Some(answer);
+            if !again {
+                break;
+            }
+        }
+        last.ok_or_else(|| {
+            NotTried::Because("there is no image here; pull one and name it with --image".into())
+        })
+    })
+}
+
+async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>, NotTried> {
+    let options = ListImagesOptionsBuilder::default().all(false).build();
+    let images = tokio::time::timeout(step, docker.list_images(Some(options))).await;
+    let images =
+        images.map_err(|_| NotTried::Because("the engine did not list its images in time".into()))?;
+    let mut images = images.map_err(|error| NotTried::Because(words(&error)))?;
+    images.retain(|image| image.repo_tags.iter().any(|tag| !tag.contains("<none>")));
+    images.sort_by_key(|image| image.size);
+    Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_MAX).collect())
+}
+
+/// One container of one image: made, filled, started, listened to, removed.
+async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answer, NotTried> {
+    let name = format!("envdoc-live-{}", std::process::id());
+    let looking = async {
+        create(docker, image, &name, request).await?;
+        within("copying envdoc into it", request, upload(docker, &name)).await?;
+        start(docker, &name, request).await?;
+        within("waiting for what envdoc says inside", request, listen(docker, &name)).await
+    };
+    let outcome = tokio::select! {
+        outcome = looking => Ok(outcome),
+        _ = tokio::signal::ctrl_c() => Err(NotTried::Interrupted),
+    };
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+    let removed = tokio::time::timeout(request.step, docker.remove_container(&name, Some(options))).await;
+    let outcome = outcome?;
+    let left = match removed {
+        Ok(Ok(())) => None,
+        Ok(Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })) => None,
+        Ok(Err(error)) => Some(words(&error)),
+        Err(_) => Some("the engine did not answer".into()),
+    };
+    let outcome = match left {
+        Some(why) if outcome.is_ok() => Err(Failure {
+            step: "removing the container",
+            says: format!("{name} is left behind: {why}"),
+            of_container: true,
+        }),
+        _ => outcome,
+    };
+    Ok(Answer { image: image.to_owned(), outcome })
+}
+
+async fn create(docker: &Docker, image: &str, name: &str, request: &Request) -> Result<(), Failure> {
+    let step = CREATING;
+    let gpus =
+        DeviceRequest { count: Some(-1), capabilities: Some(vec![vec!["gpu".into()]]), ..Default::default() };
+    let body = ContainerCreateBody {
+        image: Some(image.to_owned()),
+        entrypoint: Some(vec![format!("/{INSIDE}")]),
+        cmd: Some(vec!["snapshot".into(), "--no-redact".into()]),
+        user: Some("0:0".into()),
+        working_dir: Some("/".into()),
+        network_disabled: Some(true),
+        labels: Some(HashMap::from([(LABEL.to_owned(), "true".to_owned())])),
+        // Without it the toolkit injects what the image's own variable asks for, which may leave nvidia-smi out.
+        env: request.gpus.then(|| vec!["NVIDIA_DRIVER_CAPABILITIES=compute,utility".to_owned()]),
+        host_config: Some(HostConfig {
+            device_requests: request.gpus.then(|| vec![gpus]),
+            // The daemon's default driver may keep nothing that can be read back.
+            log_config: Some(HostConfigLogConfig { typ: Some("json-file".into()), config: None }),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let options = CreateContainerOptionsBuilder::default().name(name).build();
+    let created = tokio::time::timeout(request.step, docker.create_container(Some(options), body)).await;
+    match created {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(Failure { step, says: words(&error), of_container: true }),
+        Err(_) => Err(late(step, request, true)),
+    }
+}
+
+async fn start(docker: &Docker, name: &str, request: &Request) -> Result<(), Failure> {
+    let step = "starting the container";
+    let started = docker.start_container(name, None::<bollard::query_parameters::StartContainerOptions>);
+    match tokio::time::timeout(request.step, started).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            let says = words(&error);
+            // runc's words when the program's loader (its C library) is not in the image.
+            let cannot_run = says.contains(INSIDE) && says.contains("no such file or directory");
+            Err(Failure { step, says, of_container: !cannot_run })
+        }
+        Err(_) => Err(late(step, request, true)),
+    }
+}
+
+async fn within<T>(
+    step: &'static str,
+    request: &Request,
+    work: impl Future<Output = Result<T, String>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(request.step, work).await {
+        Ok(result) => result.map_err(|says| Failure { step, says, of_container: false }),
+        Err(_) => Err(late(step, request, false)),
+    }
+}
+
+fn late(step: &'static str, request: &Request, of_container: bool) -> Failure {
+    Failure { step, says: format!("no answer within {} s", request.step.as_secs()), of_container }
+}
+
+/// Copies this very program to the container's root.
+async fn upload(docker: &Docker, name: &str) -> Result<(), String> {
+    #[expect(clippy::disallowed_methods, reason = "envdoc's own program is what goes into the container")]
+    let program = std::fs::read("/proc/self/exe")
+        .map_err(|error| format!("envdoc cannot read its own program: {error}"))?;
+    let mut header = tar::Header::new_gnu();
+    header.set_size(program.len() as u64);
+    header.set_mode(0o755);
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.append_data(&mut header, INSIDE, program.as_slice()).map_err(|error| error.to_string())?;
+    let bytes = archive.into_inner().map_err(|error| error.to_string())?;
+    let options = UploadToContainerOptionsBuilder::default().path("/").build();
+    docker
+        .upload_to_container(name, Some(options), bollard::body_full(bytes.into()))
+        .await
+        .map_err(|error| words(&error))
+}
+
+/// Waits for the container's end and takes its standard output: a whole snapshot, however long.
+async fn listen(docker: &Docker, name: &str) -> Result<String, String> {
+    let Ran { status, stdout, stderr } = run::ended(docker, name, usize::MAX).await?;
+    match status {
+        0 => Ok(stdout),
+        _ => Err(format!("envdoc ended with status {status} inside: {}", stderr.trim())),
+    }
+}

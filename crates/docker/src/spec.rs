@@ -1,0 +1,118 @@
+//! What a container is to be, independent of who asks for it: both a compose file and the engine's API are filled from it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// A container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Container {
+    /// The compose project that it belongs to.
+    pub project: String,
+    /// Its service in that project, and its own name.
+    pub name: String,
+    /// Its host name.
+    pub hostname: String,
+    /// Its image.
+    pub image: String,
+    /// The user that the entrypoint runs as, where it is not the image's.
+    pub user: Option<String>,
+    /// The program that it runs, in place of the image's.
+    pub entrypoint: Vec<String>,
+    /// Its arguments; empty: the image's are dropped too.
+    pub command: Vec<String>,
+    /// Environment.
+    pub environment: BTreeMap<String, String>,
+    /// Labels; compose adds its own.
+    pub labels: BTreeMap<String, String>,
+    /// Files.
+    pub volumes: Vec<Volume>,
+    /// Directories in memory.
+    pub tmpfs: Vec<Tmpfs>,
+    /// Size of /dev/shm in bytes.
+    pub shm: u64,
+    /// Limits by name (`memlock`), soft and hard alike; -1 is unlimited.
+    pub ulimits: Vec<(&'static str, i64)>,
+    /// GPUs.
+    pub gpus: GpuRequest,
+    /// Devices of the machine, each under its own name in the container.
+    pub devices: Vec<String>,
+    /// Capabilities beside the usual ones.
+    pub capabilities: Vec<String>,
+    /// The network that it is in.
+    pub network: ContainerNetwork,
+    /// Names that /etc/hosts gives an address: on the machines' own network there is no other name service.
+    pub extra_hosts: Vec<(String, String)>,
+    /// When the engine starts it again.
+    pub restart: &'static str,
+    /// How the engine finds out whether it works; `None`: there is nothing to ask.
+    pub health: Option<Health>,
+    /// Seconds that it has to stop before it is killed.
+    pub stop_seconds: u32,
+}
+
+/// Files that a container sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Volume {
+    /// `bind`: `from` is a path of the machine, which must exist; else the name of a volume.
+    pub bind: bool,
+    /// Path or volume.
+    pub from: String,
+    /// Where the container sees it.
+    pub to: String,
+    /// Whether it may only be read.
+    pub read_only: bool,
+}
+
+/// A directory in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tmpfs {
+    /// Where.
+    pub path: &'static str,
+    /// Its mode: 0o755.
+    pub mode: u32,
+}
+
+/// GPUs as the engine is asked for them: driver `nvidia`, capability `gpu`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuRequest {
+    /// No request at all.
+    None,
+    /// All.
+    All,
+    /// Any so many: the engine takes the first.
+    Count(u32),
+    /// These.
+    Devices(Vec<String>),
+}
+
+/// The network of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContainerNetwork {
+    /// The machine's own.
+    Host,
+    /// This one, which exists before the container does.
+    Named {
+        /// Its name.
+        name: String,
+        /// The container's further name in it: the node's.
+        alias: String,
+    },
+}
+
+/// A health check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Seconds between two of them.
+    pub interval: u32,
+    /// Seconds after which one has failed.
+    pub timeout: u32,
+    /// How many must fail one after the other.
+    pub retries: u32,
+    /// Seconds after the start in which a failure does not count.
+    pub start_period: u32,
+}

@@ -1,0 +1,200 @@
+//! `daemon.json`, read as dockerd reads it.
+
+use serde_json::Value;
+
+use super::command_line::{Unit, flags};
+use crate::Fact;
+use crate::IntoFact;
+use host::{Host, Stat};
+
+/// `daemon.json`, raw and parsed.
+#[derive(Debug, Clone)]
+pub struct DaemonJson {
+    /// Its path.
+    pub path: String,
+    /// As it stands.
+    pub text: String,
+    /// Parsed, or what is wrong where.
+    pub value: Result<Value, DaemonJsonError>,
+    /// Last change, seconds since 1970.
+    pub modified: Fact<i64>,
+}
+
+/// Where a `daemon.json` stops being JSON, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DaemonJsonError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub says: String,
+}
+
+const DEFAULT: &str = "/etc/docker/daemon.json";
+
+pub(super) fn find(
+    host: &dyn Host,
+    running: &Fact<Vec<String>>,
+    unit: &Fact<Unit>,
+    rootless: Option<&str>,
+) -> Fact<DaemonJson> {
+    let system = unit.known().filter(|_| rootless.is_none());
+    let argv = running.known().or(system.map(|unit| &unit.argv));
+    let named = argv.and_then(|argv| flags(argv).into_iter().rev().find(|(name, _)| name == "config-file"));
+    let path = named.map(|(_, path)| path);
+    let path = path
+        .or_else(|| rootless.map(|config| format!("{config}/daemon.json")))
+        .unwrap_or_else(|| DEFAULT.to_owned());
+    host.read(&path).text().about(&path).map(|text| DaemonJson {
+        value: parse(&text),
+        modified: host.stat(&path).json::<Stat>().map(|stat| stat.mtime),
+        path,
+        text,
+    })
+}
+
+/// Parses as dockerd does: a byte order mark and an empty file are allowed (from 23.0 on), the last of two equal keys
+/// counts, the top level must be an object.
+pub(super) fn parse(text: &str) -> Result<Value, DaemonJsonError> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if body.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    let at = |line, column, says: &str| DaemonJsonError { line, column, says: says.to_owned() };
+    match serde_json::from_str::<Value>(body) {
+        Ok(value) if value.is_object() => Ok(value),
+        Ok(_) => Err(at(1, 1, "the file must be one object in braces: { … }")),
+        Err(error) => {
+            let line = error.line().max(1);
+            // serde_json counts bytes; people count characters.
+            let here = body.lines().nth(line - 1).unwrap_or_default();
+            let bytes = error.column().saturating_sub(1);
+            let column = here.char_indices().take_while(|(at, _)| *at < bytes).count() + 1;
+            Err(at(line, column, &in_words(body, line, column, &error)))
+        }
+    }
+}
+
+/// What is there and what must be, for the slips that people make.
+fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -> String {
+    let here = text.lines().nth(line - 1).unwrap_or_default();
+    let rest: String = here.chars().skip(column - 1).collect();
+    let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let offset = start + here.chars().take(column - 1).map(char::len_utf8).sum::<usize>();
+    let before = text[..offset.min(text.len())].trim_end();
+    if text.contains('\u{fffd}') {
+        return "the file is not UTF-8 text".to_owned();
+    }
+    if error.is_eof() {
+        let missing = open_brackets(text);
+        return match missing.as_str() {
+            "" => "the file ends in the middle of a value".to_owned(),
+            missing => format!("the file ends too early: {missing} is missing at its end"),
+        };
+    }
+    if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
+        return "a comment begins here; JSON has none: delete it".to_owned();
+    }
+    if before.ends_with(',') && rest.starts_with(['}', ']']) {
+        return format!("a comma stands before the closing {}: delete the comma", &rest[..1]);
+    }
+    if rest.starts_with('\'') {
+        return "a single quote; JSON strings stand in double quotes (\")".to_owned();
+    }
+    if rest.starts_with(['“', '”', '„', '‘', '’']) {
+        return "a typographic quote; JSON strings stand in plain double quotes (\")".to_owned();
+    }
+    if rest.starts_with('"')
+        && (before.ends_with(['"', '}', ']', 'e', 'l']) || before.ends_with(|c: char| c.is_ascii_digit()))
+    {
+        return "a comma is missing before this key or value".to_owned();
+    }
+    for (wrong, right) in [
+        ("True", "true"),
+        ("False", "false"),
+        ("None", "null"),
+        ("yes", "true"),
+        ("no", "false"),
+        ("on", "true"),
+        ("off", "false"),
+    ] {
+        if rest.starts_with(wrong) {
+            return format!("{wrong} is not JSON; write {right}");
+        }
+    }
+    let first = rest.chars().next();
+    match first {
+        Some(c) if c.is_alphabetic() && before.ends_with(['{', ',']) => {
+            "a key without quotes; JSON keys stand in double quotes (\")".to_owned()
+        }
+        Some('{' | '[' | '"') if serde_json::from_str::<Value>(before).is_ok() => {
+            "the JSON is complete before this; only one object may stand in the file".to_owned()
+        }
+        _ => {
+            let said = error.to_string();
+            let said = said.split(" at line ").next().unwrap_or_default();
+            match first {
+                Some(c) => format!("{said}, at {c:?}"),
+                None => said.to_owned(),
+            }
+        }
+    }
+}
+
+/// The closing brackets that are missing at the end: `]}`.
+fn open_brackets(text: &str) -> String {
+    let mut open = Vec::new();
+    let (mut string, mut escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if string => escaped = true,
+            '"' => string = !string,
+            '{' if !string => open.push('}'),
+            '[' if !string => open.push(']'),
+            '}' | ']' if !string => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    let quote = if string { "\"" } else { "" };
+    let brackets: String = open.iter().rev().collect();
+    format!("{quote}{brackets}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_in_words() {
+        let cases = [
+            ("{\n  \"debug\": true,\n}", 3, 1, "a comma stands before the closing }"),
+            ("{\n  // the runtime\n  \"debug\": true\n}", 2, 3, "a comment begins here"),
+            ("{\n  # the runtime\n}", 2, 3, "a comment begins here"),
+            ("{\"debug\": True}", 1, 11, "True is not JSON; write true"),
+            ("{'debug': true}", 1, 2, "a single quote"),
+            ("{“debug”: true}", 1, 2, "a typographic quote"),
+            ("{debug: true}", 1, 2, "a key without quotes"),
+            ("{\n  \"debug\": true\n  \"ipv6\": true\n}", 3, 3, "a comma is missing before this"),
+            ("{\"debug\": true} {\"ipv6\": true}", 1, 17, "the JSON is complete before this"),
+            ("[]", 1, 1, "must be one object"),
+            ("{\"runtimes\": {\"nvidia\": {\"args\": []", 1, 35, "the file ends too early: }}} is missing"),
+        ];
+        for (text, line, column, says) in cases {
+            let error = parse(text).unwrap_err();
+            assert!(error.says.contains(says), "{text}: {error:?}");
+            assert_eq!((error.line, error.column), (line, column), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn what_dockerd_accepts_is_accepted() {
+        for text in ["", " \n", "{}", "\u{feff}{\"debug\": true}", "{\"debug\": false, \"debug\": true}"] {
+            assert!(parse(text).is_ok(), "{text:?}");
+        }
+        assert_eq!(parse("{\"debug\": false, \"debug\": true}").unwrap()["debug"], true);
+    }
+}

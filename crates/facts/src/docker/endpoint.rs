@@ -1,0 +1,193 @@
+//! Which engine the `docker` program would ask.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::Fact;
+use crate::IntoFact;
+use host::{Host, Stat};
+
+/// Where the engine is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `unix:///var/run/docker.sock`.
+    pub url: String,
+    /// `DOCKER_HOST`, `context NAME`, `rootless`, `default`.
+    pub from: String,
+    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's loopback).
+    pub elsewhere: bool,
+}
+
+/// Where an engine listens if nobody says otherwise.
+pub const DEFAULT: &str = "unix:///var/run/docker.sock";
+
+impl Endpoint {
+    fn new(url: &str, from: impl Into<String>) -> Endpoint {
+        Endpoint { url: url.to_owned(), from: from.into(), elsewhere: elsewhere(url) }
+    }
+}
+
+/// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the default. Where
+/// the default socket is missing and a rootless engine's is there, that one.
+pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<Endpoint> {
+    let variables = match variables {
+        Fact::Known(variables) => variables,
+        Fact::Absent => &BTreeMap::new(),
+        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+    };
+    let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    if let Some(url) = set("DOCKER_HOST") {
+        return Fact::Known(Endpoint::new(url, "DOCKER_HOST"));
+    }
+    let configuration = configuration(variables);
+    let (context, from) = match (set("DOCKER_CONTEXT"), &configuration) {
+        (Some(name), _) => (Some(name.to_owned()), "DOCKER_CONTEXT"),
+        (None, Some(dir)) => match current_context(host, dir) {
+            Fact::Known(name) => (Some(name), "currentContext"),
+            Fact::Absent => (None, ""),
+            Fact::Unknown(why) => return Fact::Unknown(why),
+        },
+        (None, None) => (None, ""),
+    };
+    match (context, configuration) {
+        (Some(name), Some(dir)) if name != "default" => return context_endpoint(host, &dir, &name, from),
+        (Some(name), None) if name != "default" => {
+            return Fact::unknown(format!(
+                "the context {name} cannot be found without HOME or DOCKER_CONFIG"
+            ));
+        }
+        _ => {}
+    }
+    let rootless = set("XDG_RUNTIME_DIR").map(|dir| format!("{}/docker.sock", dir.trim_end_matches('/')));
+    let there = |path: &str| matches!(host.stat(path).json::<Stat>(), Fact::Known(_));
+    match rootless {
+        Some(socket) if host.stat("/var/run/docker.sock").text() == Fact::Absent && there(&socket) => {
+            Fact::Known(Endpoint::new(&format!("unix://{socket}"), "rootless"))
+        }
+        _ => Fact::Known(Endpoint::new(DEFAULT, "default")),
+    }
+}
+
+/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP: that of the context where
+/// the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's where DOCKER_TLS_VERIFY is set or `wanted`. Absent:
+/// without TLS.
+pub fn certificates(
+    host: &dyn Host,
+    variables: &Fact<BTreeMap<String, String>>,
+    url: &str,
+    wanted: bool,
+) -> Fact<String> {
+    let none = BTreeMap::new();
+    let variables = match variables {
+        Fact::Known(variables) => variables,
+        Fact::Absent => &none,
+        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+    };
+    let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    let configuration = configuration(variables);
+    let found = find(host, &Fact::Known(variables.clone()));
+    if let (Fact::Known(Endpoint { url: of_context, from, .. }), Some(dir)) = (&found, &configuration)
+        && of_context == url
+        && let Some(context) = from.strip_prefix("context ")
+    {
+        return context_certificates(host, dir, context);
+    }
+    if !wanted && set("DOCKER_TLS_VERIFY").is_none() && set("DOCKER_TLS").is_none() {
+        return Fact::Absent;
+    }
+    match set("DOCKER_CERT_PATH").map(str::to_owned).or(configuration) {
+        Some(folder) => Fact::Known(folder),
+        None => Fact::unknown("neither DOCKER_CERT_PATH nor HOME says where the certificates are"),
+    }
+}
+
+/// DOCKER_CONFIG, else ~/.docker.
+fn configuration(variables: &BTreeMap<String, String>) -> Option<String> {
+    let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
+    set("DOCKER_CONFIG")
+        .map(str::to_owned)
+        .or_else(|| set("HOME").map(|home| format!("{}/.docker", home.trim_end_matches('/'))))
+}
+
+/// `contexts/tls/SHA256-OF-NAME/docker/`, which stands only where the context has certificates.
+fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> {
+    let folder = format!("{dir}/contexts/meta");
+    for entry in host.list(&folder).lines().known().cloned().unwrap_or_default() {
+        let Fact::Known(meta) = host.read(&format!("{folder}/{entry}/meta.json")).json::<Value>() else {
+            continue;
+        };
+        if meta.get("Name").and_then(Value::as_str) != Some(name) {
+            continue;
+        }
+        let certificates = format!("{dir}/contexts/tls/{entry}/docker");
+        return host.stat(&certificates).json::<Stat>().map(|_| certificates);
+    }
+    Fact::Absent
+}
+
+/// `"currentContext": "desktop-linux"` in `config.json`.
+fn current_context(host: &dyn Host, dir: &str) -> Fact<String> {
+    let path = format!("{dir}/config.json");
+    let config = host.read(&path).json::<Value>().about(&path);
+    config.and_then(|config| match config.get("currentContext").and_then(Value::as_str) {
+        Some(name) if !name.is_empty() => Fact::Known(name.to_owned()),
+        _ => Fact::Absent,
+    })
+}
+
+/// `contexts/meta/SHA256-OF-NAME/meta.json`:
+/// `{"Name":"gpu","Metadata":{},"Endpoints":{"docker":{"Host":"ssh://root@gpu","SkipTLSVerify":false}}}`.
+fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<Endpoint> {
+    let folder = format!("{dir}/contexts/meta");
+    let entries = match host.list(&folder).lines() {
+        Fact::Unknown(why) => return Fact::Unknown(why.clone().about(folder.to_string())),
+        other => other.known().cloned().unwrap_or_default(),
+    };
+    for entry in entries {
+        let path = format!("{folder}/{entry}/meta.json");
+        let Fact::Known(meta) = host.read(&path).json::<Value>() else { continue };
+        if meta.get("Name").and_then(Value::as_str) != Some(name) {
+            continue;
+        }
+        let url = meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str);
+        return match url {
+            Some(url) => Fact::Known(Endpoint::new(url, format!("context {name}"))),
+            None => Fact::unknown(format!("{path} names no Docker endpoint")),
+        };
+    }
+    Fact::unknown(format!("the context {name} ({from}) is not among those below {folder}"))
+}
+
+fn elsewhere(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    match scheme {
+        "unix" | "fd" | "npipe" => false,
+        "tcp" | "http" | "https" => {
+            let address = rest.split('/').next().unwrap_or_default();
+            let name = match address.strip_prefix('[') {
+                Some(v6) => v6.split(']').next().unwrap_or_default(),
+                None => address.rsplit_once(':').map_or(address, |(name, _)| name),
+            };
+            !(name.is_empty() || name == "localhost" || name == "::1" || name.starts_with("127."))
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_machines_are_recognised() {
+        for url in ["ssh://root@gpu", "tcp://10.0.0.5:2376", "tcp://[fd00::1]:2375", "https://engine:2376"] {
+            assert!(elsewhere(url), "{url}");
+        }
+        for url in
+            [DEFAULT, "tcp://127.0.0.1:2375", "tcp://localhost:2375", "tcp://[::1]:2375", "tcp://:2375"]
+        {
+            assert!(!elsewhere(url), "{url}");
+        }
+    }
+}

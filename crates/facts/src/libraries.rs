@@ -1,0 +1,481 @@
+//! NCCL, cuDNN and CUDA compat libraries outside Python, and the loader's way to them.
+
+use std::collections::BTreeMap;
+
+use super::{Fact, environment};
+use crate::IntoFact;
+use host::{Host, Missing, Stat};
+
+/// What the dynamic loader would find, in its order: `LD_LIBRARY_PATH`, then the directories of `/etc/ld.so.conf`, then
+/// the system's own. (An executable's rpath comes before all of these: a wheel's NCCL is found through it. Its runpath comes
+/// behind `LD_LIBRARY_PATH`.)
+#[derive(Debug, Clone)]
+pub struct Libraries {
+    /// Directories of `LD_LIBRARY_PATH`, in order; absent when it is not set.
+    pub ld_library_path: Fact<Vec<String>>,
+    /// Directories of `/etc/ld.so.conf` and what it includes, in order.
+    pub loader_directories: Fact<Vec<String>>,
+    /// `LD_PRELOAD`.
+    pub preload: Fact<String>,
+    /// Every `libnccl.so*`, in the loader's order.
+    pub nccl: Fact<Vec<Library>>,
+    /// Every `libcudnn.so*`, in the loader's order.
+    pub cudnn: Fact<Vec<Library>>,
+    /// Every `libcuda.so*` in those directories, in the loader's order.
+    pub cuda_driver: Fact<Vec<Library>>,
+    /// `libcuda.so.*` in cuda-compat directories (`/usr/local/cuda*/compat`), with the driver version in their name.
+    pub compat: Fact<Vec<Library>>,
+    /// `/usr/include/nccl.h`: the version that it declares. Absent when it is not installed.
+    pub nccl_header: Fact<String>,
+    /// `~/.nccl.conf` (or `NCCL_CONF_FILE`) and `/etc/nccl.conf`: lines that set something. Absent when neither is there.
+    pub nccl_conf: Fact<Vec<String>>,
+}
+
+/// One library file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// Full path, links followed.
+    pub path: String,
+    /// Version in its file name, `2.21.5`; absent when the name has none.
+    pub version: Fact<String>,
+    /// Which directory list it was found through: `LD_LIBRARY_PATH`, `ld.so.conf`, `default`, `cuda` (a toolkit's directory, which no
+    /// list names).
+    pub found_in: String,
+    /// The directory in that list, as it is written there.
+    pub directory: String,
+}
+
+/// The files looked for in the loader's directories. Part of the key of a reading.
+const NAMES: &[&str] = &["libcuda.so", "libcudnn.so", "libnccl.so"];
+
+/// Gathers the group.
+pub fn gather(host: &dyn Host) -> Libraries {
+    let variables = host.environment().text().map(|text| environment::parse(&text)).about("environment");
+    let variable = |name: &str| variables.as_ref().and_then(|all| set(all, name));
+    let ld_library_path = variable("LD_LIBRARY_PATH").map(|value| split_path(&value));
+    let loader_directories = loader_directories(host);
+    let found = search(host, &ld_library_path, &loader_directories);
+    let of = |prefix: &str| found.clone().map(|all| files_of(all, prefix));
+    Libraries {
+        preload: variable("LD_PRELOAD"),
+        nccl: of("libnccl.so"),
+        cudnn: of("libcudnn.so"),
+        cuda_driver: of("libcuda.so"),
+        compat: compat(host, &ld_library_path, &loader_directories),
+        nccl_header: host.read("/usr/include/nccl.h").text().and_then(|text| header_version(&text)),
+        nccl_conf: nccl_conf(host, &variables),
+        ld_library_path,
+        loader_directories,
+    }
+}
+
+fn set(variables: &BTreeMap<String, String>, name: &str) -> Fact<String> {
+    match variables.get(name) {
+        Some(value) if !value.is_empty() => Fact::Known(value.clone()),
+        _ => Fact::Absent,
+    }
+}
+
+/// `LD_LIBRARY_PATH`: directories between colons (or semicolons); an empty one means the working directory and is left out.
+fn split_path(value: &str) -> Vec<String> {
+    value.split([':', ';']).filter(|dir| !dir.is_empty()).map(str::to_owned).collect()
+}
+
+fn loader_directories(host: &dyn Host) -> Fact<Vec<String>> {
+    let mut directories = Vec::new();
+    match host.read("/etc/ld.so.conf").text().about("/etc/ld.so.conf") {
+        Fact::Known(text) => match configured(host, &text, &mut directories, 0) {
+            Ok(()) => Fact::Known(directories),
+            Err(why) => Fact::Unknown(why),
+        },
+        // Alpine and others without glibc have none.
+        Fact::Absent => Fact::Known(directories),
+        Fact::Unknown(why) => Fact::Unknown(why),
+    }
+}
+
+/// A configuration file of ldconfig: a directory a line, `#` comments, `include PATTERN` (one `*`, in the last part), `hwcap …`.
+fn configured(host: &dyn Host, text: &str, out: &mut Vec<String>, depth: u8) -> Result<(), Missing> {
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("include") => {
+                for pattern in words {
+                    for file in matching(host, pattern)? {
+                        match host.read(&file).text() {
+                            Fact::Known(text) if depth < 4 => configured(host, &text, out, depth + 1)?,
+                            Fact::Unknown(why) => return Err(why.about(file)),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            Some(dir) if dir.starts_with('/') => {
+                // `DIRECTORY=TYPE` is an old way to write it.
+                let dir = dir.split('=').next().unwrap_or(dir).trim_end_matches('/').to_owned();
+                if !out.contains(&dir) {
+                    out.push(dir);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Files that an include pattern names, in the order of their names as `glob` gives them.
+fn matching(host: &dyn Host, pattern: &str) -> Result<Vec<String>, Missing> {
+    let pattern = if pattern.starts_with('/') { pattern.to_owned() } else { format!("/etc/{pattern}") };
+    let Some((dir, last)) = pattern.rsplit_once('/') else { return Ok(Vec::new()) };
+    let Some((before, after)) = last.split_once('*') else { return Ok(vec![pattern]) };
+    match host.list(dir).lines().about(dir) {
+        Fact::Known(names) => Ok(names
+            .iter()
+            .filter(|name| name.len() >= before.len() + after.len())
+            .filter(|name| name.starts_with(before) && name.ends_with(after) && !name.starts_with('.'))
+            .map(|name| format!("{dir}/{name}"))
+            .collect()),
+        Fact::Absent => Ok(Vec::new()),
+        Fact::Unknown(why) => Err(why),
+    }
+}
+
+/// One name in one directory.
+#[derive(Clone)]
+struct Found {
+    name: String,
+    directory: String,
+    real: String,
+    found_in: &'static str,
+}
+
+/// Looks through all directories in the loader's order.
+fn search(
+    host: &dyn Host,
+    ld_library_path: &Fact<Vec<String>>,
+    loader_directories: &Fact<Vec<String>>,
+) -> Fact<Vec<Found>> {
+    let mut lists: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for (name, list) in [("LD_LIBRARY_PATH", ld_library_path), ("ld.so.conf", loader_directories)] {
+        match list {
+            Fact::Known(directories) => lists.push((name, directories.clone())),
+            Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+            Fact::Absent => {}
+        }
+    }
+    lists.push(("default", default_directories(host)));
+    lists.push(("cuda", vec!["/usr/local/cuda/lib64".into()]));
+    let mut seen = Vec::new();
+    let mut found = Vec::new();
+    for (found_in, directories) in lists {
+        for directory in directories {
+            // A directory that is reached twice (/lib is a link to /usr/lib) counts where it is reached first.
+            match host.stat(&directory).json::<Stat>().map(|stat| stat.path) {
+                Fact::Known(real) if !seen.contains(&real) => seen.push(real),
+                Fact::Known(_) | Fact::Absent => continue,
+                Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
+            }
+            match host.find(&directory, NAMES).lines() {
+                Fact::Known(names) => {
+                    for name in names {
+                        let path = format!("{directory}/{name}");
+                        match host.stat(&path).json::<Stat>() {
+                            Fact::Known(stat) => {
+                                let directory = directory.clone();
+                                found.push(Found { name, directory, real: stat.path, found_in });
+                            }
+                            // A dangling link is nothing to the loader.
+                            Fact::Absent => {}
+                            Fact::Unknown(why) => return Fact::Unknown(why.clone().about(path.to_string())),
+                        }
+                    }
+                }
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
+            }
+        }
+    }
+    Fact::Known(found)
+}
+
+/// The directories that the loader itself knows: Debian's with the name of the architecture, everybody's `lib64` and `lib`.
+fn default_directories(host: &dyn Host) -> Vec<String> {
+    let exists = |path: &str| matches!(host.stat(path).json::<Stat>(), Fact::Known(_));
+    let multiarch = if exists("/lib64/ld-linux-x86-64.so.2") {
+        "x86_64-linux-gnu"
+    } else if exists("/lib/ld-linux-aarch64.so.1") {
+        "aarch64-linux-gnu"
+    } else {
+        return ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(str::to_owned).to_vec();
+    };
+    let mut directories = vec![format!("/lib/{multiarch}"), format!("/usr/lib/{multiarch}")];
+    directories.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(str::to_owned));
+    directories
+}
+
+/// The files of one library, each once. In a directory the one comes first that the soname (`libnccl.so.2`: the shortest name
+/// with a number) leads to, because that is what the loader opens.
+fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
+    let mut here: Vec<Found> = found
+        .into_iter()
+        .filter(|file| {
+            file.name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+        .collect();
+    let directories: Vec<String> = here.iter().map(|file| file.directory.clone()).collect();
+    let place = |directory: &str| directories.iter().position(|other| other == directory);
+    let dots = |name: &str| match name.strip_prefix(prefix) {
+        Some("") | None => usize::MAX,
+        Some(rest) => rest.matches('.').count(),
+    };
+    here.sort_by_key(|file| (place(&file.directory), dots(&file.name)));
+    let mut files: Vec<Library> = Vec::new();
+    for file in here {
+        if files.iter().any(|other| other.path == file.real) {
+            continue;
+        }
+        files.push(Library {
+            version: version_in_name(&file.real),
+            path: file.real,
+            found_in: file.found_in.into(),
+            directory: file.directory,
+        });
+    }
+    files
+}
+
+/// `2.21.5` of `/usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5`; the `2` of a file that is really called `libnccl.so.2` is no version.
+fn version_in_name(path: &str) -> Fact<String> {
+    let version =
+        path.rsplit('/').next().and_then(|name| name.split_once(".so.")).map(|(_, version)| version);
+    match version {
+        Some(version)
+            if version.contains('.')
+                && version
+                    .split('.')
+                    .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())) =>
+        {
+            Fact::Known(version.to_owned())
+        }
+        _ => Fact::Absent,
+    }
+}
+
+/// libcuda of cuda-compat packages: `/usr/local/cuda-12.4/compat/libcuda.so.550.54.15`.
+fn compat(
+    host: &dyn Host,
+    ld_library_path: &Fact<Vec<String>>,
+    loader_directories: &Fact<Vec<String>>,
+) -> Fact<Vec<Library>> {
+    let lists = [("LD_LIBRARY_PATH", ld_library_path), ("ld.so.conf", loader_directories)];
+    // Directories of the lists that are, links followed, a compat directory: (real path, list, as written).
+    let mut named = Vec::new();
+    for (list, directories) in lists {
+        for directory in directories.known().into_iter().flatten().filter(|dir| dir.contains("compat")) {
+            if let Fact::Known(stat) = host.stat(directory).json::<Stat>() {
+                named.push((stat.path, list, directory.clone()));
+            }
+        }
+    }
+    let names = host.find("/usr/local", &["cuda"]).lines().absent_as(Vec::new()).about("/usr/local");
+    names.and_then(|names| {
+        let mut found: Vec<Library> = Vec::new();
+        let local = names.iter().map(|name| format!("/usr/local/{name}/compat"));
+        for directory in local.chain(named.iter().map(|(_, _, written)| written.clone())) {
+            let real = match host.stat(&directory).json::<Stat>() {
+                Fact::Known(stat) => stat.path,
+                Fact::Absent => continue,
+                Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
+            };
+            let files = match host.find(&directory, &["libcuda.so"]).lines().absent_as(Vec::new()) {
+                Fact::Known(files) => files,
+                Fact::Absent => continue,
+                Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
+            };
+            let list = named.iter().find(|(path, _, _)| *path == real).map_or("cuda", |(_, list, _)| list);
+            for name in files {
+                let path = format!("{directory}/{name}");
+                let stat = match host.stat(&path).json::<Stat>() {
+                    Fact::Known(stat) => stat,
+                    Fact::Absent => continue,
+                    Fact::Unknown(why) => return Fact::Unknown(why.clone().about(path.to_string())),
+                };
+                if !found.iter().any(|other| other.path == stat.path) {
+                    let version = version_in_name(&stat.path);
+                    let directory = directory.clone();
+                    found.push(Library { path: stat.path, version, found_in: list.into(), directory });
+                }
+            }
+        }
+        Fact::Known(found)
+    })
+}
+
+/// `#define NCCL_MAJOR 2`, `NCCL_MINOR 21`, `NCCL_PATCH 5`.
+fn header_version(text: &str) -> Fact<String> {
+    let number = |name: &str| {
+        text.lines().filter_map(|line| line.trim().strip_prefix("#define ")).find_map(|line| {
+            let value = line.trim().strip_prefix(name)?;
+            value.trim().parse::<u32>().ok()
+        })
+    };
+    match (number("NCCL_MAJOR"), number("NCCL_MINOR"), number("NCCL_PATCH")) {
+        (Some(major), Some(minor), Some(patch)) => Fact::Known(format!("{major}.{minor}.{patch}")),
+        _ => Fact::unknown("/usr/include/nccl.h defines no NCCL_MAJOR, NCCL_MINOR and NCCL_PATCH"),
+    }
+}
+
+/// NCCL reads the file of NCCL_CONF_FILE, or else `~/.nccl.conf`, then `/etc/nccl.conf`.
+fn nccl_conf(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<Vec<String>> {
+    let own = match variables {
+        Fact::Known(all) => set(all, "NCCL_CONF_FILE")
+            .or_else(|| set(all, "HOME").map(|home| format!("{}/.nccl.conf", home.trim_end_matches('/')))),
+        Fact::Absent => Fact::Absent,
+        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+    };
+    let mut lines = Fact::Absent;
+    for path in own.known().cloned().into_iter().chain(["/etc/nccl.conf".to_owned()]) {
+        match host.read(&path).text().about(&path) {
+            Fact::Known(text) => {
+                let here =
+                    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+                let mut all: Vec<String> = lines.known().cloned().unwrap_or_default();
+                all.extend(here.map(str::to_owned));
+                lines = Fact::Known(all);
+            }
+            Fact::Unknown(why) => return Fact::Unknown(why),
+            Fact::Absent => {}
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sparse;
+    use host::Reading;
+
+    fn text(text: &str) -> Reading {
+        Reading::Text(text.into())
+    }
+
+    fn stat(kind: &str, path: &str) -> Reading {
+        text(&format!(
+            r#"{{"kind":"{kind}","mode":"0755","uid":0,"gid":0,"size":1,"mtime":0,"path":"{path}"}}"#
+        ))
+    }
+
+    /// `DIR NAME=REAL …` a line: a directory with links.
+    fn machine(directories: &[&str], more: &[(&str, &str)]) -> Sparse {
+        let mut readings = BTreeMap::new();
+        for line in directories {
+            let mut words = line.split(' ');
+            let directory = words.next().unwrap();
+            readings.insert(format!("stat {directory}"), stat("directory", directory));
+            let mut names = Vec::new();
+            for (name, real) in words.filter_map(|word| word.split_once('=')) {
+                names.push(name);
+                readings
+                    .insert(format!("stat {directory}/{name}"), stat("file", &format!("{directory}/{real}")));
+            }
+            readings.insert(format!("find {directory} {}", NAMES.join(" ")), text(&names.join("\n")));
+            readings.insert(format!("find {directory} libcuda.so"), text(&names.join("\n")));
+        }
+        for (key, value) in more {
+            readings.insert((*key).to_owned(), text(value));
+        }
+        Sparse(readings)
+    }
+
+    #[test]
+    fn libraries_come_in_the_loaders_order() {
+        let host = machine(
+            &[
+                "/opt/nccl/lib libnccl.so=libnccl.so.2.18.5 libnccl.so.2=libnccl.so.2.18.5 libnccl.so.2.18.5=libnccl.so.2.18.5",
+                "/usr/lib/x86_64-linux-gnu libcuda.so.1=libcuda.so.550.54.14 libcudnn.so.9=libcudnn.so.9.1.0 libnccl.so.2=libnccl.so.2.21.5 libnccl.so.2.20.3=libnccl.so.2.20.3 libnccl.so.2.21.5=libnccl.so.2.21.5",
+                "/lib64/ld-linux-x86-64.so.2",
+            ],
+            &[
+                ("environment", "HOME=/root\nLD_LIBRARY_PATH=/opt/nccl/lib::/nowhere"),
+                ("read /etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n"),
+                ("list /etc/ld.so.conf.d", ".hidden.conf\nREADME\nlibc.conf\nx86_64-linux-gnu.conf"),
+                ("read /etc/ld.so.conf.d/libc.conf", "# libc default configuration\n/usr/local/lib\n"),
+                (
+                    "read /etc/ld.so.conf.d/x86_64-linux-gnu.conf",
+                    "# Multiarch support\n/usr/local/lib/x86_64-linux-gnu\n/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n",
+                ),
+                (
+                    "read /usr/include/nccl.h",
+                    "#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX \"\"\n",
+                ),
+                ("read /etc/nccl.conf", "# set by the admin\nNCCL_IB_DISABLE=1\n\n"),
+            ],
+        );
+        let libraries = gather(&host);
+        assert_eq!(libraries.ld_library_path, Fact::Known(vec!["/opt/nccl/lib".into(), "/nowhere".into()]));
+        let all = |list: &Fact<Vec<Library>>| -> Vec<(String, String)> {
+            let list = list.known().unwrap().iter();
+            list.map(|l| (l.version.known().cloned().unwrap_or_default(), l.found_in.clone())).collect()
+        };
+        let own = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+        };
+        assert_eq!(
+            all(&libraries.nccl),
+            own(&[("2.18.5", "LD_LIBRARY_PATH"), ("2.21.5", "ld.so.conf"), ("2.20.3", "ld.so.conf")])
+        );
+        assert_eq!(all(&libraries.cudnn), own(&[("9.1.0", "ld.so.conf")]));
+        assert_eq!(all(&libraries.cuda_driver), own(&[("550.54.14", "ld.so.conf")]));
+        assert_eq!(libraries.nccl_header, Fact::Known("2.21.5".into()));
+        assert_eq!(libraries.nccl_conf, Fact::Known(vec!["NCCL_IB_DISABLE=1".into()]));
+        assert_eq!(libraries.preload, Fact::Absent);
+        assert_eq!(libraries.compat, Fact::Known(Vec::new()));
+    }
+
+    #[test]
+    fn compat_directories_say_how_they_are_reached() {
+        let mut host = machine(
+            &[
+                "/usr/local/cuda-12.4/compat libcuda.so.1=libcuda.so.550.54.15 libcuda.so.550.54.15=libcuda.so.550.54.15",
+            ],
+            &[
+                ("environment", "LD_LIBRARY_PATH=/usr/local/cuda/compat"),
+                ("find /usr/local cuda", "cuda\ncuda-12.4"),
+            ],
+        );
+        let real = stat("directory", "/usr/local/cuda-12.4/compat");
+        host.0.insert("stat /usr/local/cuda/compat".into(), real);
+        let compat = gather(&host).compat;
+        let [one] = compat.known().unwrap().as_slice() else { panic!("{compat:?}") };
+        assert_eq!(one.path, "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15");
+        assert_eq!(
+            (&one.version, one.found_in.as_str()),
+            (&Fact::Known("550.54.15".into()), "LD_LIBRARY_PATH")
+        );
+    }
+
+    #[test]
+    fn names_without_a_version_have_none() {
+        for (path, version) in [
+            ("/usr/lib/libnccl.so.2.21.5", Some("2.21.5")),
+            ("/x/nvidia/nccl/lib/libnccl.so.2", None),
+            ("/usr/lib64/libcudnn.so.8.9.2", Some("8.9.2")),
+            ("/usr/local/cuda/lib64/stubs/libcuda.so", None),
+            ("/usr/lib/libnccl.so.2.21.5.bak", None),
+        ] {
+            assert_eq!(version_in_name(path).known().map(String::as_str), version, "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_asked_is_nothing_known() {
+        let libraries = gather(&host::record::Replay::new(BTreeMap::new(), "not in this snapshot"));
+        for list in [&libraries.nccl, &libraries.cudnn, &libraries.cuda_driver, &libraries.compat] {
+            assert!(matches!(list, Fact::Unknown(_)), "{list:?}");
+        }
+        assert!(matches!(libraries.nccl_header, Fact::Unknown(_)));
+        assert!(matches!(libraries.nccl_conf, Fact::Unknown(_)));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a real container of this machine's engine showed (`check --live`).
+
+use super::{Expected, Fact, Facts, gather};
+use host::Host;
+use host::snapshot::Snapshot;
+
+/// The attempt with one container.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The image that it was made of.
+    pub image: String,
+    /// Whether GPUs were asked for.
+    pub gpus: bool,
+    /// What envdoc saw inside, or where the attempt stopped.
+    pub inside: Result<Box<Facts>, Failure>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The image it was tried with.
+    pub image: String,
+    /// The snapshot that envdoc recorded inside, as JSON; or where it stopped and why.
+    pub outcome: Result<String, Failure>,
+}
+
+/// Where the attempt stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What was being done: `creating the container`, `starting it`, …
+    pub step: &'static str,
+    /// The engine's words.
+    pub says: String,
+    /// Whether the container itself failed, rather than envdoc's way of looking into it.
+    pub of_container: bool,
+}
+
+/// Why nothing was tried at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotTried {
+    /// Ctrl-C.
+    Interrupted,
+    /// The reason.
+    Because(String),
+}
+
+/// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without `--live`.
+pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(NotTried::Interrupted) => return Fact::unknown("interrupted"),
+        Err(NotTried::Because(why)) => return Fact::unknown(format!("no container was started: {why}")),
+    };
+    let inside = answer.outcome.and_then(|text| match serde_json::from_str::<Snapshot>(&text) {
+        Ok(snapshot) => Ok(Box::new(facts(&snapshot.host()))),
+        Err(error) => Err(Failure {
+            step: "reading what envdoc said inside",
+            says: format!("not a snapshot: {error}"),
+            of_container: false,
+        }),
+    });
+    Fact::Known(Live { image: answer.image, gpus, inside })
+}
+
+fn facts(host: &dyn Host) -> Facts {
+    gather::recorded(host, Expected { role: Some(super::Role::Container), ..Expected::default() })
+}

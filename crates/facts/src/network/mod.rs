@@ -1,0 +1,262 @@
+//! Network interfaces, routes, names and firewall.
+
+mod addresses;
+mod firewall;
+
+use super::Fact;
+use crate::IntoFact;
+use host::{Host, MissingKind, Reading};
+
+pub use addresses::{Address, Route};
+
+/// The network of this machine (or of the container that envdoc runs in).
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Interfaces in index order: `/sys/class/net/*`, `/proc/net/if_inet6`, `/proc/net/fib_trie`, `/proc/net/route`.
+    pub interfaces: Fact<Vec<Interface>>,
+    /// Interface of the default route (IPv4) with the lowest metric: `/proc/net/route`. Absent when there is none.
+    pub default_route: Fact<String>,
+    /// The machine's own name: `/proc/sys/kernel/hostname`.
+    pub hostname: Fact<String>,
+    /// Addresses that `/etc/hosts` gives to that name; absent when it does not name it (then DNS decides).
+    pub hostname_in_hosts: Fact<Vec<String>>,
+    /// Name servers: `/etc/resolv.conf`.
+    pub name_servers: Fact<Vec<String>>,
+    /// Names of `/etc/nsswitch.conf`'s line `hosts`, in order: `files`, `dns`, `myhostname`, …; absent without such a line.
+    pub name_services: Fact<Vec<String>>,
+    /// The firewall that is active as its files show it: `ufw` or `firewalld`; absent when neither is. Rules that are loaded
+    /// by other means are not seen.
+    pub firewall: Fact<Firewall>,
+}
+
+/// One interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// `up`, `down`, `unknown`: `operstate`.
+    pub state: String,
+    /// MTU in bytes.
+    pub mtu: u32,
+    /// Speed in Mbit/s; absent when the driver does not say (virtual ones, links that are down).
+    pub speed: Fact<u32>,
+    /// IPv4 addresses with prefix length, `10.0.18.1/24`. `/proc` has addresses in one list and interfaces in another (the routes
+    /// to connected networks): an address whose network two interfaces share cannot be told to either, and stands in none.
+    /// Unknown when `/proc/net` could not be read.
+    pub ipv4: Fact<Vec<String>>,
+    /// Networks that it is connected to, `10.0.18.0/24`: routes of the main table without a gateway.
+    pub networks: Vec<String>,
+    /// IPv6 addresses with prefix length.
+    pub ipv6: Vec<String>,
+    /// Whether a device stands behind it (link `device`): neither bridge, veth, nor tunnel.
+    pub physical: bool,
+    /// `loopback`, `ethernet`, `infiniband` or the number: `type`.
+    pub kind: String,
+    /// What it is enslaved to (bond, bridge).
+    pub master: Option<String>,
+}
+
+impl Interface {
+    /// Whether it carries IPv4: an address, or a network that it is connected to.
+    pub fn has_ipv4(&self) -> bool {
+        !self.networks.is_empty() || self.ipv4.known().is_some_and(|addresses| !addresses.is_empty())
+    }
+}
+
+/// An active firewall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Firewall {
+    /// `ufw`, `firewalld`.
+    pub name: String,
+    /// What it lets in: `2377/tcp`, `7946/any`, `any/any` (everything), ranges as `9000:9100/tcp`; unknown when the rules cannot
+    /// be read. A rule for some senders only counts: those are the ones it was made for.
+    pub allowed: Fact<Vec<String>>,
+}
+
+impl super::Facts {
+    /// What shows that this machine works together with others, or absent. For checks that mean something only then; a
+    /// source that could not be read shows nothing.
+    pub fn peers(&self) -> Option<String> {
+        let variable = |name: &str| self.environment.variable(name).known().map(|value| (*value).to_owned());
+        let number = |name: &str| variable(name).and_then(|value| value.parse::<u32>().ok());
+        if self.expected.rdma == Some(true) {
+            return Some("RDMA is expected".into());
+        }
+        if let Some(address) = variable("MASTER_ADDR")
+            && !matches!(address.as_str(), "localhost" | "::1")
+            && !address.starts_with("127.")
+        {
+            return Some("MASTER_ADDR is set".into());
+        }
+        for name in ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_COMM_ID"] {
+            if variable(name).is_some_and(|value| !matches!(value.trim_start_matches('='), "lo" | "lo0")) {
+                return Some(format!("{name} is set"));
+            }
+        }
+        if number("SLURM_JOB_NUM_NODES").or_else(|| number("SLURM_NNODES")).is_some_and(|nodes| nodes > 1) {
+            return Some("a Slurm job of several nodes".into());
+        }
+        if self.docker.info_text(&["Swarm", "LocalNodeState"]).known().is_some_and(|state| state == "active")
+        {
+            return Some("this is a node of a Docker swarm".into());
+        }
+        if self.rdma.fabric() == Fact::Known(true) {
+            return Some("RDMA ports are active".into());
+        }
+        None
+    }
+}
+
+const CLASS: &str = "/sys/class/net";
+
+/// Gathers the group.
+pub fn gather(host: &dyn Host) -> Network {
+    let routes =
+        host.read("/proc/net/route").text().must_exist("/proc/net/route").map(|t| addresses::routes(&t));
+    let local =
+        host.read("/proc/net/fib_trie").text().must_exist("/proc/net/fib_trie").map(|t| addresses::local(&t));
+    // Absent where IPv6 is off.
+    let ipv6 = host.read("/proc/net/if_inet6").text().map(|text| addresses::ipv6(&text));
+    let ipv6 = ipv6.absent_as(Vec::new());
+    let interfaces = host.list(CLASS).lines().must_exist(CLASS).and_then(|names| {
+        let mut interfaces: Vec<(u32, Interface)> = Vec::new();
+        for name in names {
+            match ipv6.as_ref().and_then(|ipv6| interface(host, &name, &routes, &local, ipv6)) {
+                Fact::Known(found) => interfaces.push(found),
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why),
+            }
+        }
+        interfaces.sort_by_key(|(index, _)| *index);
+        Fact::Known(interfaces.into_iter().map(|(_, interface)| interface).collect())
+    });
+    let hostname = line(host, "/proc/sys/kernel/hostname").must_exist("/proc/sys/kernel/hostname");
+    let hosts = host.read("/etc/hosts").text();
+    Network {
+        interfaces,
+        default_route: routes.as_ref().and_then(|routes| {
+            let default = routes.iter().filter(|route| route.prefix == 0).min_by_key(|route| route.metric);
+            default.map_or(Fact::Absent, |route| Fact::Known(route.interface.clone()))
+        }),
+        hostname_in_hosts: hostname.as_ref().and_then(|name| {
+            hosts.as_ref().and_then(|text| match in_hosts(text, name) {
+                addresses if addresses.is_empty() => Fact::Absent,
+                addresses => Fact::Known(addresses),
+            })
+        }),
+        hostname,
+        name_servers: host.read("/etc/resolv.conf").text().map(|text| name_servers(&text)),
+        name_services: host.read("/etc/nsswitch.conf").text().and_then(|text| name_services(&text)),
+        firewall: firewall::gather(host),
+    }
+}
+
+fn line(host: &dyn Host, path: &str) -> Fact<String> {
+    host.read(path).text().map(|text| text.trim().to_owned())
+}
+
+/// One interface and its index. What is no interface (the file `bonding_masters`) has no index.
+fn interface(
+    host: &dyn Host,
+    name: &str,
+    routes: &Fact<Vec<Route>>,
+    local: &Fact<Vec<u32>>,
+    ipv6: &[(String, String)],
+) -> Fact<(u32, Interface)> {
+    let dir = format!("{CLASS}/{name}");
+    let physical = host.stat(&format!("{dir}/device")).text().map(|_| true).absent_as(false);
+    // One that was taken down since the list was made has none of these either.
+    let numbers = number(host, &format!("{dir}/ifindex"))
+        .and_then(|index| number(host, &format!("{dir}/mtu")).map(|mtu| (index, mtu)));
+    let (index, mtu, physical) = match (numbers, physical) {
+        (Fact::Known((index, mtu)), Fact::Known(physical)) => (index, mtu, physical),
+        (Fact::Absent, _) | (_, Fact::Absent) => return Fact::Absent,
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => {
+            return Fact::Unknown(why.clone().about(name.to_string()));
+        }
+    };
+    let kind = line(host, &format!("{dir}/type"));
+    let master = host.stat(&format!("{dir}/master")).json::<host::Stat>();
+    let interface = Interface {
+        state: line(host, &format!("{dir}/operstate")).known().cloned().unwrap_or_else(|| "unknown".into()),
+        mtu,
+        speed: if physical { speed(host.read(&format!("{dir}/speed"))) } else { Fact::Absent },
+        ipv4: routes
+            .as_ref()
+            .and_then(|routes| local.as_ref().map(|local| addresses::of_interface(name, routes, local))),
+        networks: routes
+            .known()
+            .into_iter()
+            .flatten()
+            .filter(|route| route.interface == name && route.connected)
+            .map(Route::network)
+            .collect(),
+        ipv6: ipv6.iter().filter(|(of, _)| of == name).map(|(_, address)| address.clone()).collect(),
+        physical,
+        kind: match kind.known().map(String::as_str) {
+            Some("1") => "ethernet".into(),
+            Some("32") => "infiniband".into(),
+            Some("772") => "loopback".into(),
+            Some(other) => other.to_owned(),
+            None => "unknown".into(),
+        },
+        master: master.known().and_then(|stat| stat.path.rsplit_once('/')).map(|(_, name)| name.to_owned()),
+        name: name.to_owned(),
+    };
+    Fact::Known((index, interface))
+}
+
+fn number(host: &dyn Host, path: &str) -> Fact<u32> {
+    line(host, path).and_then(|text| {
+        text.parse()
+            .map_or_else(|_| Fact::unknown(format!("{path} holds {text:?}, not a number")), Fact::Known)
+    })
+}
+
+/// `errno`: invalid argument.
+const EINVAL: i32 = 22;
+
+/// Mbit/s. A link that is down answers "Invalid argument" or -1.
+fn speed(reading: Reading) -> Fact<u32> {
+    match reading {
+        Reading::Failed(why) if why.kind == MissingKind::Os(EINVAL) => Fact::Absent,
+        reading => reading.text().and_then(|text| match text.trim().parse::<i64>() {
+            Ok(speed) => u32::try_from(speed).map_or(Fact::Absent, Fact::Known),
+            Err(_) => Fact::Absent,
+        }),
+    }
+}
+
+/// `127.0.1.1 node1.example.org node1 # comment`: names are compared without regard to case.
+pub fn in_hosts(text: &str, name: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.split('#').next()?.split_whitespace();
+            let address = words.next()?;
+            words.any(|word| word.eq_ignore_ascii_case(name)).then(|| address.to_owned())
+        })
+        .collect()
+}
+
+/// Lines `nameserver ADDRESS`; `#` and `;` begin comments.
+pub fn name_servers(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.split(['#', ';']).next()?.split_whitespace();
+            (words.next()? == "nameserver").then(|| words.next().map(str::to_owned))?
+        })
+        .collect()
+}
+
+/// `hosts:          files mdns4_minimal [NOTFOUND=return] dns myhostname`
+fn name_services(text: &str) -> Fact<Vec<String>> {
+    let rest = text.lines().find_map(|line| line.split('#').next()?.trim().strip_prefix("hosts:"));
+    rest.map_or(Fact::Absent, |rest| {
+        Fact::Known(
+            rest.split_whitespace().filter(|word| !word.starts_with('[')).map(str::to_owned).collect(),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! InfiniBand and RoCE adapters.
+
+use super::Fact;
+use crate::IntoFact;
+use host::{Host, Reading, Stat};
+
+/// RDMA devices.
+#[derive(Debug, Clone)]
+pub struct Rdma {
+    /// One entry a device: `/sys/class/infiniband/*`. `Known(vec![])` where there is none.
+    pub devices: Fact<Vec<RdmaDevice>>,
+    /// `/dev/infiniband/uverbs*`: names; absent when the directory is not there.
+    pub verbs_nodes: Fact<Vec<String>>,
+}
+
+impl Rdma {
+    /// Whether the active ports look like a network for jobs over several nodes: InfiniBand, or four RoCE ports and more. One or
+    /// two with Ethernet are what every server with a ConnectX card has as its ordinary network, and virtual machines of clouds.
+    pub fn fabric(&self) -> Fact<bool> {
+        self.devices.as_ref().map(|devices| {
+            let active = |layer: &str| {
+                let has = |port: &RdmaPort| port.state == "ACTIVE" && port.link_layer == layer;
+                devices.iter().filter(|device| device.ports().any(has)).count()
+            };
+            active("InfiniBand") > 0 || active("Ethernet") >= 4
+        })
+    }
+}
+
+/// One RDMA device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RdmaDevice {
+    /// `mlx5_0`.
+    pub name: String,
+    /// Firmware version.
+    pub firmware: Fact<String>,
+    /// `MT4129`, where the driver says it.
+    pub kind: Fact<String>,
+    /// Its ports; unknown when one of their files could not be read.
+    pub ports: Fact<Vec<RdmaPort>>,
+    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Unknown for devices without one.
+    pub card: Option<String>,
+    /// Network interfaces of the same PCI function (`device/net/*`).
+    pub interfaces: Vec<String>,
+}
+
+impl RdmaDevice {
+    /// The ports; nothing when they could not be read.
+    pub fn ports(&self) -> impl Iterator<Item = &RdmaPort> {
+        self.ports.known().into_iter().flatten()
+    }
+}
+
+/// One port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RdmaPort {
+    /// Its number, from 1.
+    pub number: u32,
+    /// `InfiniBand` or `Ethernet` (RoCE).
+    pub link_layer: String,
+    /// `ACTIVE`, `DOWN`, `INIT`, `ARMED`.
+    pub state: String,
+    /// `LinkUp`, `Disabled`, `Polling`, …
+    pub physical_state: String,
+    /// Rate in Mbit/s: `400 Gb/sec (4X NDR)` is 400000, `2.5 Gb/sec (1X SDR)` 2500.
+    pub rate: Fact<u32>,
+}
+
+const CLASS: &str = "/sys/class/infiniband";
+
+/// Gathers the group.
+pub fn gather(host: &dyn Host) -> Rdma {
+    let devices = host.list(CLASS).lines().absent_as(Vec::new()).about(CLASS);
+    Rdma {
+        devices: devices.map(|names| names.iter().map(|name| device(host, name)).collect()),
+        verbs_nodes: host.find("/dev/infiniband", &["uverbs"]).lines().about("/dev/infiniband"),
+    }
+}
+
+fn line(host: &dyn Host, path: &str) -> Fact<String> {
+    host.read(path).text().map(|text| text.trim().to_owned()).about(path)
+}
+
+fn device(host: &dyn Host, name: &str) -> RdmaDevice {
+    let dir = format!("{CLASS}/{name}");
+    let numbers = host.list(&format!("{dir}/ports")).lines().must_exist(&format!("{dir}/ports"));
+    let ports = numbers.and_then(|numbers| {
+        let mut ports = Vec::new();
+        for number in numbers {
+            match port(host, &format!("{dir}/ports/{number}"), &number) {
+                Fact::Known(port) => ports.push(port),
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why),
+            }
+        }
+        Fact::Known(ports)
+    });
+    RdmaDevice {
+        name: name.to_owned(),
+        firmware: line(host, &format!("{dir}/fw_ver")),
+        kind: line(host, &format!("{dir}/hca_type")),
+        ports,
+        card: host.stat(&format!("{dir}/device")).json::<Stat>().known().and_then(|stat| card(&stat.path)),
+        interfaces: host.list(&format!("{dir}/device/net")).lines().known().cloned().unwrap_or_default(),
+    }
+}
+
+/// `/sys/devices/pci0000:15/0000:15:01.0/0000:18:00.1`: `0000:18:00`.
+fn card(path: &str) -> Option<String> {
+    let (card, function) = path.rsplit('/').next()?.rsplit_once('.')?;
+    (card.matches(':').count() == 2 && function.len() == 1).then(|| card.to_owned())
+}
+
+fn port(host: &dyn Host, dir: &str, number: &str) -> Fact<RdmaPort> {
+    let Ok(number) = number.parse() else { return Fact::Absent };
+    let state = line(host, &format!("{dir}/state")).must_exist("the port's state");
+    let physical = line(host, &format!("{dir}/phys_state")).must_exist("the port's physical state");
+    // Kernels before 2.6.37 have no link_layer; all their ports are InfiniBand.
+    let layer = line(host, &format!("{dir}/link_layer")).absent_as("InfiniBand".into());
+    layer.and_then(|link_layer| {
+        state.and_then(|state| {
+            physical.map(|physical| RdmaPort {
+                number,
+                link_layer,
+                state: after_number(&state),
+                physical_state: after_number(&physical),
+                rate: rate(host.read(&format!("{dir}/rate"))),
+            })
+        })
+    })
+}
+
+/// `4: ACTIVE`, `5: LinkUp`.
+fn after_number(text: &str) -> String {
+    text.split_once(':').map_or(text, |(_, name)| name).trim().to_owned()
+}
+
+/// `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`. A driver that cannot tell refuses the reading.
+fn rate(reading: Reading) -> Fact<u32> {
+    reading.text().and_then(|text| {
+        let number = text.split_once(" Gb/sec").map(|(number, _)| number.trim());
+        let megabits = number.and_then(|number| {
+            let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+            let tenths = tenths.get(..1)?.parse::<u32>().ok()?;
+            whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(tenths * 100)
+        });
+        megabits.map_or_else(|| Fact::unknown(format!("{:?} is not a rate", text.trim())), Fact::Known)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use host::Ask;
+    use host::record::Replay;
+
+    const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/outputs/rdma");
+
+    /// A file tree: what is not in it is absent, lists come from the paths.
+    struct Tree(BTreeMap<String, String>);
+    impl Host for Tree {
+        fn ask(&self, ask: Ask<'_>) -> Reading {
+            match ask {
+                Ask::Read(path) => self.0.get(path).cloned().map_or(Reading::Absent, Reading::Text),
+                Ask::List(dir) => {
+                    let below = |path: &String| {
+                        Some(path.strip_prefix(dir)?.strip_prefix('/')?.split('/').next()?.to_owned())
+                    };
+                    let names: BTreeSet<String> = self.0.keys().filter_map(below).collect();
+                    if names.is_empty() {
+                        Reading::Absent
+                    } else {
+                        Reading::Text(names.into_iter().collect::<Vec<_>>().join("\n"))
+                    }
+                }
+                _ => Reading::Absent,
+            }
+        }
+    }
+
+    /// The trees name devices below `/sys/class/infiniband` or below their PCI function.
+    #[expect(clippy::disallowed_methods, reason = "the test reads the corpus")]
+    fn tree(name: &str) -> Tree {
+        let text = std::fs::read_to_string(format!("{CORPUS}/{name}")).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut files = BTreeMap::new();
+        for (path, text) in value.as_object().unwrap() {
+            if let (Some((_, below)), Some(text)) = (path.split_once("/infiniband/"), text.as_str()) {
+                files.insert(format!("{CLASS}/{below}"), text.to_owned());
+            }
+        }
+        Tree(files)
+    }
+
+    /// Device, link layer, state, physical state, rate of the first port.
+    fn summary(name: &str) -> Vec<(String, String, String, String, Option<u32>)> {
+        let devices = gather(&tree(name)).devices;
+        let devices = devices.known().unwrap().clone();
+        devices
+            .into_iter()
+            .map(|device| {
+                let port = device.ports().next().unwrap_or_else(|| panic!("{name}: {device:?}")).clone();
+                (device.name, port.link_layer, port.state, port.physical_state, port.rate.known().copied())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_tree_of_the_corpus_is_read() {
+        let h100 = summary("sys-class-infiniband-h100-12-hca.json");
+        assert_eq!(h100.len(), 9);
+        assert!(h100.iter().all(|port| port.2 == "ACTIVE" && port.3 == "LinkUp"), "{h100:?}");
+        assert!(h100.iter().any(|port| port.4 == Some(400_000)), "{h100:?}");
+        let mixed = summary("sys-class-infiniband-procfs-mlx4-hfi1-mlx5.json");
+        let names: Vec<&str> = mixed.iter().map(|port| port.0.as_str()).collect();
+        assert_eq!(names, ["hfi1_0", "mlx4_0", "mlx5_0"]);
+        for (name, device, state, rate) in [
+            ("node-sysfs-learn-good.json", "mlx5_8", "ACTIVE", 200_000),
+            ("node-sysfs-learn-ib-intf-bad-rate.json", "mlx5_8", "ACTIVE", 100_000),
+            ("node-sysfs-learn-stuck-ib-intf.json", "mlx5_8", "INIT", 200_000),
+        ] {
+            let found = summary(name);
+            let port =
+                found.iter().find(|port| port.0 == device).unwrap_or_else(|| panic!("{name}: {found:?}"));
+            assert_eq!((port.2.as_str(), port.4), (state, Some(rate)), "{name}");
+        }
+        assert!(
+            summary("node-sysfs-learn-ib-intf-operstate-down.json").iter().any(|port| port.0 == "mlx5_2")
+        );
+    }
+
+    #[test]
+    fn no_directory_is_no_device_and_no_reading_is_unknown() {
+        assert_eq!(gather(&Tree(BTreeMap::new())).devices, Fact::Known(vec![]));
+        assert_eq!(gather(&Tree(BTreeMap::new())).verbs_nodes, Fact::Absent);
+        let failing = gather(&Replay::new(BTreeMap::new(), "not in this snapshot"));
+        assert!(
+            matches!(failing.devices, Fact::Unknown(_)) && matches!(failing.verbs_nodes, Fact::Unknown(_))
+        );
+    }
+
+    #[test]
+    fn rates_are_read() {
+        let rate = |text: &str| rate(Reading::Text(text.into()));
+        assert_eq!(rate("400 Gb/sec (4X NDR)\n"), Fact::Known(400_000));
+        assert_eq!(rate("2.5 Gb/sec (1X SDR)\n"), Fact::Known(2500));
+        for odd in ["fast\n", "4294967295 Gb/sec"] {
+            assert!(matches!(rate(odd), Fact::Unknown(_)), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What the driver and the GPUs can run: facts of the machine held against the catalog. Derived, not judged.
+
+use super::driver::DriverVersion;
+use super::libraries::Library;
+use super::python::{PythonEnvironment, Torch};
+use super::{Fact, Facts, cuda};
+use catalog;
+use catalog::torch::{Build, Release};
+use catalog::version::{Version, at_least};
+
+/// How far a driver supports a CUDA version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CudaSupport {
+    /// The driver is as new as that CUDA.
+    Full,
+    /// By minor-version compatibility: compiled code runs, PTX of the newer version does not.
+    MinorVersion,
+    /// Through a newer libcuda of a cuda-compat package, which the loader finds.
+    Forward(String),
+    /// Not at all; the oldest driver that would do.
+    No(String),
+}
+
+impl Facts {
+    /// The driver's version: of the loaded module, else (WSL, where it is not in this kernel) what `nvidia-smi` says.
+    pub fn driver_version(&self) -> Fact<DriverVersion> {
+        self.driver.module.as_ref().map(|module| module.version).or_look(|| self.gpu.driver.clone())
+    }
+
+    /// Whether programs made with a CUDA version (`12.4`, `12.4.1`) run here. Absent without a driver.
+    pub fn cuda_support(&self, wanted: &str) -> Fact<CudaSupport> {
+        let Some(minor) = cuda::minor(wanted) else {
+            return Fact::unknown(format!("{wanted:?} is not a CUDA version"));
+        };
+        self.driver_version().and_then(|driver| {
+            let reported = self.gpu.cuda.known().cloned();
+            let of_branch = catalog::drivers::branch(driver.branch).and_then(|branch| branch.cuda.clone());
+            let shipped = catalog::cuda::minor(minor).and_then(|row| row.driver_min.as_deref());
+            if [&reported, &of_branch].into_iter().flatten().any(|cuda| at_least(cuda, minor) == Some(true))
+                || shipped.is_some_and(|needs| at_least(&driver.to_string(), needs) == Some(true))
+            {
+                return Fact::Known(CudaSupport::Full);
+            }
+            let major = Version::parse(minor).and_then(|version| u32::try_from(version.number(0)).ok());
+            let Some(floor) = major.and_then(catalog::cuda::major_driver_min) else {
+                return Fact::unknown(format!(
+                    "envdoc's catalog does not know which driver CUDA {minor} needs"
+                ));
+            };
+            match at_least(&driver.to_string(), floor) {
+                // Where nothing tells how new a CUDA the driver brings, it may well be new enough.
+                Some(true) if reported.is_none() && of_branch.is_none() && shipped.is_none() => Fact::unknown(
+                    format!("which CUDA version driver {driver} brings is known neither to nvidia-smi nor to envdoc's catalog"),
+                ),
+                Some(true) => Fact::Known(CudaSupport::MinorVersion),
+                Some(false) => self.forward(driver, minor, floor),
+                None => Fact::unknown(format!("driver {driver} cannot be compared with {floor}")),
+            }
+        })
+    }
+
+    fn forward(&self, driver: DriverVersion, minor: &str, floor: &str) -> Fact<CudaSupport> {
+        let no = Fact::Known(CudaSupport::No(floor.to_owned()));
+        let libraries = match &self.libraries.compat {
+            Fact::Known(libraries) => libraries,
+            Fact::Absent => return no,
+            Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+        };
+        let newer = |library: &&Library| {
+            let branch = library.version.known().and_then(|version| version.parse::<DriverVersion>().ok());
+            let cuda = branch.and_then(|version| catalog::drivers::branch(version.branch)?.cuda.as_deref());
+            library.found_in != "cuda" && cuda.is_some_and(|cuda| at_least(cuda, minor) == Some(true))
+        };
+        let Some(library) = libraries.iter().find(newer) else { return no };
+        match (catalog::cuda::forward(minor), self.data_centre_gpus()) {
+            (_, Fact::Known(false)) => no,
+            (Some(row), Fact::Known(true)) if row.driver_branches.contains(&driver.branch) => {
+                Fact::Known(CudaSupport::Forward(library.path.clone()))
+            }
+            (Some(_), Fact::Known(true)) => no,
+            (_, Fact::Unknown(why)) => Fact::Unknown(why),
+            _ => Fact::unknown(format!(
+                "{} is used, and it is not known on which driver branches it works",
+                library.path
+            )),
+        }
+    }
+
+    /// Whether every GPU is a data-centre card, the kind on which forward compatibility works.
+    pub fn data_centre_gpus(&self) -> Fact<bool> {
+        self.gpu.list.as_ref().and_then(|gpus| {
+            let rows = gpus.iter().map(|gpu| (gpu, catalog::gpus::by_name(&gpu.name)));
+            let mut all = true;
+            for (gpu, row) in rows {
+                match row {
+                    Some(row) => all &= row.data_centre,
+                    // GeForce cards are never among them.
+                    None if gpu.name.contains("GeForce") => all = false,
+                    None => return Fact::unknown(format!("envdoc's catalog does not know the {}", gpu.name)),
+                }
+            }
+            Fact::Known(all)
+        })
+    }
+
+    /// The compute capabilities of the GPUs here, each once.
+    pub fn compute_capabilities(&self) -> Fact<Vec<(u32, u32)>> {
+        self.gpu.list.as_ref().and_then(|gpus| {
+            let mut all = Vec::new();
+            for gpu in gpus {
+                match &gpu.compute_capability {
+                    Fact::Known(one) if !all.contains(one) => all.push(*one),
+                    Fact::Known(_) => {}
+                    Fact::Absent => return Fact::unknown(format!("compute capability of the {}", gpu.name)),
+                    Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+                }
+            }
+            Fact::Known(all)
+        })
+    }
+
+    /// Whether a build of torch has code for a compute capability.
+    pub fn build_runs_on(&self, release: &Release, build: &Build, capability: (u32, u32)) -> Fact<bool> {
+        if self.system.architecture.known().is_some_and(|name| name != "x86_64") {
+            return Fact::unknown("what builds of PyTorch for other processors than x86-64 contain");
+        }
+        let Some(architectures) = &build.architectures else {
+            return Fact::unknown(format!(
+                "the GPU architectures in torch {}+{} are not known",
+                release.version, build.build
+            ));
+        };
+        // Where nobody looked for PTX in this build: its sibling on PyPI was made by the same script.
+        let sibling = || release.pypi_build.as_deref().and_then(|name| release.build(name)?.ptx.as_deref());
+        has_code(architectures, build.ptx.as_deref().or_else(sibling), capability)
+    }
+
+    /// A build of the same release that runs on this driver and these GPUs: the one with the newest CUDA.
+    pub fn suitable_build<'a>(&self, release: &'a Release) -> Option<&'a Build> {
+        let capabilities = self.compute_capabilities().known().cloned()?;
+        let runs = |build: &&Build| {
+            let cuda = build.cuda.as_deref().map(|cuda| self.cuda_support(cuda));
+            let supported =
+                matches!(cuda, Some(Fact::Known(ref support)) if !matches!(support, CudaSupport::No(_)));
+            supported
+                && build.in_release_matrix == Some(true)
+                && capabilities
+                    .iter()
+                    .all(|&one| self.build_runs_on(release, build, one) == Fact::Known(true))
+        };
+        let number = |build: &&Build| build.cuda.as_deref().and_then(Version::parse);
+        release.builds.iter().filter(runs).max_by_key(number)
+    }
+}
+
+/// Machine code runs on the same major from its minor on; PTX on everything newer. Tegra chips are apart from both.
+pub fn has_code(architectures: &[String], ptx: Option<&[String]>, capability: (u32, u32)) -> Fact<bool> {
+    code_for(&capabilities(architectures), ptx.map(capabilities).as_deref(), capability)
+}
+
+/// Compute capabilities as numbers: `9.0`.
+pub fn capabilities(texts: &[String]) -> Vec<(u32, u32)> {
+    let parse = |text: &String| {
+        let (major, minor) = text.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    texts.iter().filter_map(parse).collect()
+}
+
+/// The same as [`has_code`], of numbers.
+pub fn code_for(compiled: &[(u32, u32)], ptx: Option<&[(u32, u32)]>, capability: (u32, u32)) -> Fact<bool> {
+    const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
+    if compiled.contains(&capability) {
+        return Fact::Known(true);
+    }
+    if TEGRA.contains(&capability) {
+        return Fact::unknown("code for discrete GPUs need not run on Tegra");
+    }
+    let same_major =
+        |one: &&(u32, u32)| one.0 == capability.0 && one.1 <= capability.1 && !TEGRA.contains(one);
+    if compiled.iter().any(|one| same_major(&one)) {
+        return Fact::Known(true);
+    }
+    match ptx {
+        Some(ptx) => Fact::Known(ptx.iter().any(|one| *one <= capability)),
+        // PTX is for the newest of the list, if there is any: it does not help an older GPU.
+        None if compiled.iter().all(|one| *one > capability) => Fact::Known(false),
+        None => Fact::unknown("whether this build of PyTorch carries PTX is not known"),
+    }
+}
+
+impl PythonEnvironment {
+    /// The command that puts another build of the same torch in, with its companions that are installed here.
+    pub fn reinstall(&self, torch: &Torch, build: &str) -> String {
+        let mut packages = vec![format!("torch=={}+{build}", torch.version)];
+        if let Some(release) = catalog::torch::release(&torch.version) {
+            let partners =
+                [("torchvision", release.torchvision.as_ref()), ("torchaudio", release.torchaudio_of(build))];
+            for (name, version) in partners {
+                if let (Fact::Known(_), Some(version)) = (self.package(name), version) {
+                    packages.push(format!("{name}=={version}"));
+                }
+            }
+        }
+        format!(
+            "{} --force-reinstall {} --index-url https://download.pytorch.org/whl/{build}",
+            self.pip("install"),
+            packages.join(" ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_runs_on_its_own_major_and_ptx_on_newer_ones() {
+        let list = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+        let old = list("5.0 6.0 7.0 7.5 8.0 8.6 9.0");
+        let cases = [
+            ((8, 6), Some(vec![]), Fact::Known(true)),
+            ((8, 9), Some(vec![]), Fact::Known(true)),
+            ((6, 1), Some(vec![]), Fact::Known(true)),
+            ((12, 0), Some(vec![]), Fact::Known(false)),
+            ((10, 0), Some(list("9.0")), Fact::Known(true)),
+            ((3, 7), None, Fact::Known(false)),
+        ];
+        for (capability, ptx, expected) in cases {
+            assert_eq!(has_code(&old, ptx.as_deref(), capability), expected, "{capability:?}");
+        }
+        assert!(matches!(has_code(&old, None, (12, 0)), Fact::Unknown(_)));
+        assert!(matches!(has_code(&old, Some(&[]), (8, 7)), Fact::Unknown(_)));
+        assert_eq!(has_code(&list("8.6"), Some(&[]), (8, 0)), Fact::Known(false));
+        assert_eq!(has_code(&list("12.0"), Some(&[]), (12, 1)), Fact::Known(true));
+    }
+}

@@ -1,0 +1,145 @@
+//! Files: written whole or not at all, and never over somebody else's.
+#![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use diagnostic::error::{Error, Kind};
+
+/// Writes `text` to `path` by way of a file beside it. An existing file stays unless `force` is set.
+pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(Error::new(Kind::File, format!("{} exists already", path.display()))
+            .hint("use --force to replace it, or another name"));
+    }
+    replace(path, text.as_bytes(), None)
+}
+
+/// Writes bytes to `path` with a mode that the file has from its first moment on, in place of what is there.
+pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    replace(path, bytes, Some(mode))
+}
+
+fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), Error> {
+    let beside = beside(path);
+    let result = write_new(&beside, bytes, mode).and_then(|()| fs::rename(&beside, path));
+    result.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))
+    })
+}
+
+/// A directory, made with those above it where it is not there.
+pub fn directory(path: &Path) -> Result<(), Error> {
+    if path.as_os_str().is_empty() {
+        return Ok(());
+    }
+    fs::create_dir_all(path)
+        .map_err(|error| Error::new(Kind::File, format!("cannot make {}: {error}", path.display())))
+}
+
+/// A directory for its owner alone, made where it is not there.
+pub fn private_directory(path: &Path) -> Result<(), Error> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)))
+        .map_err(|error| {
+            Error::new(Kind::File, format!("cannot make {} for you alone: {error}", path.display()))
+        })
+}
+
+/// The mode of a file, without its kind; `None` where there is none.
+pub fn mode(path: &Path) -> Option<u32> {
+    path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o7777)
+}
+
+/// The text of a file that holds a secret, as [`read`]; an error where others than its owner may read it.
+pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
+    if let Some(mode) = mode(path).filter(|mode| mode & 0o077 != 0) {
+        let says =
+            format!("{} has mode {mode:04o}: others than its owner can get at a private key", path.display());
+        return Err(Error::new(Kind::File, says)
+            .hint(format!("chmod 600 {}; if others could read it, make new keys", path.display())));
+    }
+    read(path)
+}
+
+/// The text of a file; `None` where there is none.
+pub fn read(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+/// Directories that hold nothing that a person wrote for this project.
+const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
+
+/// Every file below a directory, in the order of their names, links not followed; `None` where the path is no directory.
+pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(folder) = open.pop() {
+        let unreadable = |error: std::io::Error| {
+            Error::new(Kind::File, format!("cannot read {}: {error}", folder.display()))
+        };
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
+            match entry.file_type().map_err(unreadable)? {
+                kind if kind.is_dir() && !skipped => open.push(entry.path()),
+                kind if kind.is_file() => found.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(Some(found))
+}
+
+/// Whether there is a directory.
+pub fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+/// Writes a file that must not be there. A mode that is given is the file's whatever the umask takes away.
+fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> std::io::Result<()> {
+    let first = mode.unwrap_or(0o644);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(path)?;
+    if let Some(mode) = mode {
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_file_stays_unless_forced_and_nothing_is_left_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.json");
+        write(&path, "one", false).unwrap();
+        let error = write(&path, "two", false).unwrap_err();
+        assert!(error.message.contains("exists already") && !error.hints.is_empty());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        write(&path, "two", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert!(write(&dir.path().join("none/out.json"), "x", false).is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,367 @@
+//! An image's own description: what an engine (`/images/NAME/json`, `/images/NAME/history`) or a registry (manifest and
+//! configuration of the OCI image specification) says of it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Reference;
+use docker::image::instruction;
+use resolve::answer::Stack;
+
+/// The label in which `envdoc build` keeps the whole stack, as `envdoc resolve --format json` writes it.
+const STACK: &str = "envdoc.stack";
+
+/// What an image is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Image {
+    /// The name that was asked for.
+    pub name: String,
+    /// `engine`: the engine that was asked has it; `registry`: read from its registry, nothing was pulled.
+    pub read_from: String,
+    /// That engine's endpoint: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
+    pub engine: Option<String>,
+    /// The digest of its manifest, under which a registry has it: `sha256:…`.
+    pub digest: Option<String>,
+    /// The digest of its configuration, which engines call the image's id.
+    pub id: Option<String>,
+    /// `linux`.
+    pub os: Option<String>,
+    /// `x86_64`, `aarch64`, or as the image writes it.
+    pub architecture: Option<String>,
+    /// The processors for which the name has an image, where it is a list of images.
+    pub architectures: Vec<String>,
+    /// When it was made, RFC 3339.
+    pub created: Option<String>,
+    /// All layers together, in bytes: compressed where it was read from a registry, unpacked where an engine has it.
+    pub bytes: Option<u64>,
+    /// What each instruction added, the first first.
+    pub layers: Vec<Layer>,
+    /// Environment variables.
+    pub environment: BTreeMap<String, String>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// What it starts, before the arguments.
+    pub entrypoint: Vec<String>,
+    /// The arguments, or what it starts.
+    pub command: Vec<String>,
+    /// The user; empty: root.
+    pub user: String,
+    /// The directory in which it starts.
+    pub workdir: String,
+}
+
+/// What one instruction added to an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Layer {
+    /// Its size in bytes; `null` where it is not known which layer belongs to the instruction.
+    pub bytes: Option<u64>,
+    /// The instruction.
+    pub by: String,
+}
+
+/// A list of images, one a platform (`application/vnd.oci.image.index.v1+json`, Docker's manifest list).
+#[derive(Debug, Deserialize)]
+pub struct Index {
+    /// Its entries.
+    pub manifests: Vec<Entry>,
+}
+
+/// One image of a list.
+#[derive(Debug, Deserialize)]
+pub struct Entry {
+    /// The digest of its manifest.
+    pub digest: String,
+    /// For which machines it is.
+    pub platform: Option<Platform>,
+}
+
+/// A machine as images name it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Platform {
+    /// `linux`; `unknown` for attestations.
+    pub os: String,
+    /// `amd64`.
+    pub architecture: String,
+}
+
+/// The manifest of one image.
+#[derive(Debug, Deserialize)]
+pub struct Manifest {
+    /// Its configuration.
+    pub config: Blob,
+    /// Its layers, the first first.
+    pub layers: Vec<Blob>,
+}
+
+/// Something that a registry stores.
+#[derive(Debug, Deserialize)]
+pub struct Blob {
+    /// Its digest.
+    pub digest: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// An image's configuration in a registry (`application/vnd.oci.image.config.v1+json`).
+#[derive(Debug, Deserialize)]
+struct Configuration {
+    architecture: Option<String>,
+    os: Option<String>,
+    created: Option<String>,
+    #[serde(default)]
+    config: Option<Start>,
+    #[serde(default)]
+    history: Option<Vec<Step>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Start {
+    env: Option<Vec<String>>,
+    labels: Option<BTreeMap<String, String>>,
+    entrypoint: Option<Vec<String>>,
+    cmd: Option<Vec<String>>,
+    user: Option<String>,
+    working_dir: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Step {
+    created_by: String,
+    empty_layer: bool,
+}
+
+/// `/images/NAME/json` of an engine.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Inspected {
+    id: Option<String>,
+    os: Option<String>,
+    architecture: Option<String>,
+    created: Option<String>,
+    size: Option<u64>,
+    #[serde(default)]
+    repo_digests: Option<Vec<String>>,
+    #[serde(default)]
+    config: Option<Start>,
+}
+
+/// One entry of `/images/NAME/history`, the last instruction first.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+#[derive(Default)]
+struct Past {
+    created_by: String,
+    size: u64,
+}
+
+/// The processor's name as Linux writes it.
+pub fn processor(name: &str) -> &str {
+    match name {
+        "amd64" => "x86_64",
+        "arm64" => "aarch64",
+        other => other,
+    }
+}
+
+/// An image from the manifest and the configuration in a registry.
+pub fn from_registry(
+    reference: &Reference,
+    digest: Option<String>,
+    manifest: &Manifest,
+    configuration: &str,
+) -> Result<Image, String> {
+    let read: Configuration =
+        serde_json::from_str(configuration).map_err(|error| format!("its configuration: {error}"))?;
+    let mut sizes = manifest.layers.iter().map(|layer| layer.size);
+    let history = read.history.unwrap_or_default();
+    // Only where there is a layer for each instruction that made one is it known which is whose.
+    let whole = history.iter().filter(|step| !step.empty_layer).count() == manifest.layers.len();
+    let layers = match whole {
+        true => history
+            .iter()
+            .map(|step| Layer {
+                bytes: if step.empty_layer { Some(0) } else { sizes.next() },
+                by: instruction(&step.created_by),
+            })
+            .collect(),
+        false => sizes.map(|bytes| Layer { bytes: Some(bytes), by: String::new() }).collect(),
+    };
+    let mut image = Image {
+        name: reference.to_string(),
+        read_from: "registry".into(),
+        digest,
+        id: Some(manifest.config.digest.clone()),
+        os: read.os,
+        architecture: read.architecture.as_deref().map(|name| processor(name).to_owned()),
+        created: read.created,
+        bytes: Some(manifest.layers.iter().map(|layer| layer.size).sum()),
+        layers,
+        ..Image::default()
+    };
+    image.start(read.config.unwrap_or_default());
+    Ok(image)
+}
+
+/// An image from what an engine says.
+pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result<Image, String> {
+    let read: Inspected = serde_json::from_str(inspected).map_err(|error| error.to_string())?;
+    let past: Vec<Past> = match history {
+        Some(text) => serde_json::from_str(text).map_err(|error| format!("its history: {error}"))?,
+        None => Vec::new(),
+    };
+    let digest = read.repo_digests.unwrap_or_default().into_iter().next();
+    let mut image = Image {
+        name: name.to_owned(),
+        read_from: "engine".into(),
+        digest: digest.and_then(|name| Some(name.split_once('@')?.1.to_owned())),
+        id: read.id,
+        os: read.os,
+        architecture: read.architecture.as_deref().map(|name| processor(name).to_owned()),
+        created: read.created.filter(|day| !day.starts_with("0001-01-01")),
+        bytes: read.size,
+        layers: past
+            .iter()
+            .rev()
+            .map(|one| Layer { bytes: Some(one.size), by: instruction(&one.created_by) })
+            .collect(),
+        ..Image::default()
+    };
+    image.start(read.config.unwrap_or_default());
+    Ok(image)
+}
+
+impl Image {
+    fn start(&mut self, start: Start) {
+        let pair = |text: String| {
+            let (name, value) = text.split_once('=').unwrap_or((&text, ""));
+            (name.to_owned(), value.to_owned())
+        };
+        self.environment = start.env.unwrap_or_default().into_iter().map(pair).collect();
+        self.labels = start.labels.unwrap_or_default();
+        self.entrypoint = start.entrypoint.unwrap_or_default();
+        self.command = start.cmd.unwrap_or_default();
+        self.user = start.user.unwrap_or_default();
+        self.workdir = start.working_dir.unwrap_or_default();
+    }
+
+    /// A variable that is set to something.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// A label that says something.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// What is in it by its own labels and variables: what it is, and where that stands. A variable tells what the base was made
+    /// with; what was installed later it does not tell.
+    pub fn contents(&self) -> Vec<(&'static str, String, &'static str)> {
+        const LABELS: &[(&str, &str)] = &[
+            ("Python", "envdoc.python"),
+            ("torch", "envdoc.torch"),
+            ("CUDA", "envdoc.cuda"),
+            ("DeepSpeed", "envdoc.deepspeed"),
+        ];
+        const VARIABLES: &[(&str, &str)] = &[
+            ("Python", "PYTHON_VERSION"),
+            ("torch", "PYTORCH_VERSION"),
+            ("torch", "NVIDIA_PYTORCH_VERSION"),
+            ("CUDA", "CUDA_VERSION"),
+            ("cuDNN", "NV_CUDNN_VERSION"),
+            ("cuDNN", "CUDNN_VERSION"),
+            ("NCCL", "NV_LIBNCCL_PACKAGE_VERSION"),
+            ("NCCL", "NCCL_VERSION"),
+        ];
+        let labels =
+            LABELS.iter().filter_map(|&(what, name)| Some((what, self.label(name)?.to_owned(), name)));
+        let stack = self.label(STACK).and_then(|text| serde_json::from_str::<Stack>(text).ok());
+        let (cudnn, nccl) = stack.map_or((None, None), |stack| (stack.cudnn, stack.nccl));
+        let stack = [("cuDNN", cudnn), ("NCCL", nccl)];
+        let stack = stack.into_iter().filter_map(|(what, version)| Some((what, version?, STACK)));
+        let variables =
+            VARIABLES.iter().filter_map(|&(what, name)| Some((what, self.variable(name)?.to_owned(), name)));
+        let mut contents: Vec<(&'static str, String, &'static str)> = Vec::new();
+        for found in labels.chain(stack).chain(variables) {
+            if !contents.iter().any(|(known, ..)| *known == found.0) {
+                contents.push(found);
+            }
+        }
+        contents
+    }
+
+    /// The largest layers, the largest first.
+    pub fn largest(&self, count: usize) -> Vec<&Layer> {
+        let mut layers: Vec<&Layer> =
+            self.layers.iter().filter(|layer| layer.bytes.is_some_and(|bytes| bytes > 0)).collect();
+        layers.sort_by_key(|layer| std::cmp::Reverse(layer.bytes));
+        layers.truncate(count);
+        layers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut from the configuration of an image that BuildKit made.
+    const CONFIGURATION: &str = r##"{"architecture":"amd64","os":"linux","created":"2026-11-21T10:00:00Z",
+        "config":{"Env":["PATH=/usr/bin","CUDA_VERSION=12.1.1","NV_LIBNCCL_PACKAGE_VERSION=2.17.1-1"],
+                  "Labels":{"envdoc.torch":"2.5.1"},"Cmd":["/bin/bash"],"WorkingDir":"/workspace"},
+        "rootfs":{"type":"layers","diff_ids":["sha256:1","sha256:2"]},
+        "history":[{"created_by":"/bin/sh -c #(nop) ADD file:1 in / "},
+                   {"created_by":"ENV CUDA_VERSION=12.1.1","empty_layer":true},
+                   {"created_by":"RUN /bin/sh -c pip install torch # buildkit"}]}"##;
+
+    fn manifest(layers: &[u64]) -> Manifest {
+        let blob = |size: &u64| Blob { digest: format!("sha256:{size}"), size: *size };
+        Manifest { config: blob(&7), layers: layers.iter().map(blob).collect() }
+    }
+
+    #[test]
+    fn of_a_registry() {
+        let reference = Reference::parse("registry.lan/train:1").unwrap();
+        let image = from_registry(&reference, None, &manifest(&[100, 2000]), CONFIGURATION).unwrap();
+        assert_eq!(image.architecture.as_deref(), Some("x86_64"));
+        assert_eq!((image.bytes, image.workdir.as_str()), (Some(2100), "/workspace"));
+        let layers: Vec<_> = image.layers.iter().map(|layer| (layer.bytes, layer.by.as_str())).collect();
+        assert_eq!(
+            layers,
+            [
+                (Some(100), "ADD file:1 in /"),
+                (Some(0), "ENV CUDA_VERSION=12.1.1"),
+                (Some(2000), "RUN pip install torch")
+            ]
+        );
+        assert_eq!(image.largest(1)[0].by, "RUN pip install torch");
+        assert_eq!(
+            image.contents(),
+            [
+                ("torch", "2.5.1".to_owned(), "envdoc.torch"),
+                ("CUDA", "12.1.1".to_owned(), "CUDA_VERSION"),
+                ("NCCL", "2.17.1-1".to_owned(), "NV_LIBNCCL_PACKAGE_VERSION")
+            ]
+        );
+        // A history that does not fit the layers names none of them.
+        let image = from_registry(&reference, None, &manifest(&[100]), CONFIGURATION).unwrap();
+        assert_eq!(image.layers, [Layer { bytes: Some(100), by: String::new() }]);
+    }
+
+    #[test]
+    fn of_an_engine() {
+        let inspected = r#"{"Id":"sha256:1","RepoDigests":["r/x@sha256:2"],"Created":"0001-01-01T00:00:00Z","Size":5,
+            "Architecture":"arm64","Os":"linux","Config":{"Env":null,"Labels":null,"Cmd":null,"Entrypoint":["/run"]}}"#;
+        let history = r#"[{"CreatedBy":"COPY . /app # buildkit","Size":4},{"CreatedBy":"/bin/sh -c apt-get update","Size":1}]"#;
+        let image = from_engine("x", inspected, Some(history)).unwrap();
+        assert_eq!(image.digest.as_deref(), Some("sha256:2"));
+        assert_eq!(image.architecture.as_deref(), Some("aarch64"));
+        assert_eq!(image.created, None);
+        assert_eq!(image.layers[0], Layer { bytes: Some(1), by: "RUN apt-get update".into() });
+        assert_eq!(image.layers[1], Layer { bytes: Some(4), by: "COPY . /app".into() });
+        assert_eq!(image.entrypoint, ["/run"]);
+    }
+}

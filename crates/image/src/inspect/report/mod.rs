@@ -1,0 +1,135 @@
+//! What an image is, and whether it runs on machines.
+
+mod text;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::inspect::{Image, Judged};
+use diagnostic::Subject;
+use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::report::{self as results, Outcome, Summary};
+
+pub use text::text;
+
+/// Version of the JSON format.
+pub const SCHEMA: u32 = 2;
+
+/// The answers about one machine.
+pub struct Machine {
+    /// What it is called.
+    pub name: String,
+    /// The answers.
+    pub judged: Vec<Judged>,
+}
+
+/// What `envdoc inspect --format json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Report<'i> {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: &'static str,
+    /// The image.
+    pub image: &'i Image,
+    /// What its labels and variables say of what is in it.
+    pub contents: Vec<Content>,
+    /// How many answers have each status, over all machines.
+    pub summary: Summary,
+    /// The machines on which it is to run.
+    pub machines: Vec<MachineEntry>,
+}
+
+/// Something in an image.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Content {
+    /// `torch`, `CUDA`, `NCCL`.
+    pub what: &'static str,
+    /// Its version, as it stands there.
+    pub version: String,
+    /// The label or variable that says so.
+    pub said_by: &'static str,
+}
+
+/// One machine.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MachineEntry {
+    /// What it is called.
+    pub name: String,
+    /// One entry a question.
+    pub results: Vec<Entry>,
+}
+
+/// The answer to one question.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Id of the question: `envdoc explain ID`.
+    pub question: &'static str,
+    /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
+    pub status: &'static str,
+    /// What is wrong and what was expected; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    pub message: String,
+    /// The same as `message`, as schema 1 named it.
+    pub says: String,
+    /// What a finding rests on.
+    pub evidence: Vec<String>,
+    /// What to do about a finding, the best first.
+    pub fixes: Vec<FixEntry>,
+    /// The first of `fixes`, as schema 1 named it; null where there is none.
+    pub fix: Option<OldFixEntry>,
+}
+
+/// How many answers have each status.
+pub fn summary(machines: &[Machine]) -> Summary {
+    Summary::of(machines.iter().flat_map(|machine| &machine.judged).map(|judged| &judged.verdict))
+}
+
+/// The answers about every machine, for every renderer.
+pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
+    let of_machine = |machine: &Machine| -> Vec<Outcome> {
+        let outcome = |judged: &Judged| Outcome {
+            subject: Subject::node(&machine.name),
+            ..Outcome::new(judged.question, judged.verdict.clone())
+        };
+        machine.judged.iter().map(outcome).collect()
+    };
+    results::Report {
+        command: "envdoc inspect",
+        about: vec![image.name.clone()],
+        properties: [("image", Some(image.name.clone())), ("digest", image.digest.clone())]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect(),
+        results: machines.iter().flat_map(of_machine).collect(),
+    }
+}
+
+/// The report for machines.
+pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
+    let contents = image.contents().into_iter();
+    let machine = |machine: &Machine| MachineEntry {
+        name: machine.name.clone(),
+        results: machine.judged.iter().map(entry).collect(),
+    };
+    Report {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION"),
+        image,
+        contents: contents.map(|(what, version, said_by)| Content { what, version, said_by }).collect(),
+        summary: summary(machines),
+        machines: machines.iter().map(machine).collect(),
+    }
+}
+
+fn entry(judged: &Judged) -> Entry {
+    let verdict = &judged.verdict;
+    Entry {
+        question: judged.question.id,
+        status: verdict.status(),
+        message: verdict.message().to_owned(),
+        says: verdict.message().to_owned(),
+        evidence: evidence(verdict),
+        fixes: fixes(verdict),
+        fix: old_fix(verdict),
+    }
+}

@@ -1,0 +1,70 @@
+//! `envdoc.lock`: the whole Python set of an image, with hashes.
+//!
+//! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs, dependencies too, as
+//! `uv pip compile` resolved it.
+
+use resolve::lock::{Lock, LockedPackage};
+use resolve::parse;
+
+/// Reads what `uv pip compile --generate-hashes` printed.
+pub fn parse(text: &str) -> Vec<LockedPackage> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(['#', '-'])).map(package).collect()
+}
+
+fn package(line: &str) -> LockedPackage {
+    let mut parts = line.split(" --hash=");
+    let requirement = parts.next().unwrap_or_default().trim().to_owned();
+    LockedPackage { requirement, hashes: parts.map(|hash| hash.trim().to_owned()).collect() }
+}
+
+/// What of the requirements of an image the lock does not have, each in a sentence. Ranges are met by any version that is locked.
+pub fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
+    let Some(packages) = &lock.packages else { return Vec::new() };
+    let name = |text: &str| parse::package_name(text);
+    let differs = |requirement: &&String| {
+        let wanted = requirement.as_str();
+        let Some(found) = packages.iter().find(|package| name(&package.requirement) == name(wanted)) else {
+            return true;
+        };
+        // The build is part of torch's version in the one, and not always in the other.
+        let plain = |text: &str| text.split('+').next().unwrap_or_default().to_owned();
+        wanted.contains("==") && plain(wanted) != plain(&found.requirement)
+    };
+    let says = |requirement: &String| format!("{requirement} is not in the lock");
+    requirements.iter().filter(differs).map(says).collect()
+}
+
+/// Whether a package belongs to torch's own layer: the largest part of an image, which changes least.
+pub fn of_torch(package: &LockedPackage) -> bool {
+    let name = parse::package_name(&package.requirement);
+    ["torch", "torchvision", "torchaudio", "triton"].contains(&name.as_str())
+        || name.starts_with("nvidia-")
+        || name.starts_with("cuda-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "# made by uv\ncuda-bindings==13.2.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\nnumpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
+
+    #[test]
+    fn what_uv_prints() {
+        let packages = parse(PRINTED);
+        assert_eq!(packages.len(), 3);
+        assert_eq!(packages[0].requirement, "cuda-bindings==13.2.0");
+        assert_eq!(packages[0].hashes, ["sha256:aa", "sha256:bb"]);
+        assert!(of_torch(&packages[0]) && !of_torch(&packages[1]) && of_torch(&packages[2]));
+    }
+
+    #[test]
+    fn what_a_lock_lacks() {
+        let lock = Lock { packages: Some(parse(PRINTED)), ..Lock::default() };
+        let lacks =
+            |texts: &[&str]| missing(&lock, &texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert!(lacks(&["torch==2.5.1+cu121", "numpy", "Cuda_Bindings>=1"]).is_empty());
+        assert_eq!(lacks(&["numpy==2.5.4", "jieba"]).len(), 2);
+    }
+}

@@ -1,0 +1,314 @@
+//! Where the Python comes from, and the environment that packages are installed into.
+
+use super::super::request::{ImageRequest, PythonFrom};
+use super::base::Base;
+use super::packages::pip_cache;
+use super::step::{Instruction, Stage, Step};
+use super::{Work, refused, system};
+use catalog::systems::{self, DnfPython, System};
+use diagnostic::error::Error;
+use resolve::answer::Stack;
+
+/// The uv that brings Pythons: the release whose list of downloads the catalog was read from.
+pub const UV: &str = "0.13.9";
+
+/// Where the environment is.
+const ENVIRONMENT: &str = "/opt/venv";
+
+/// Where uv's Pythons are.
+const PYTHONS: &str = "/opt/python";
+
+/// Who brings the Python.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The base image; packages go into it.
+    Image,
+    /// The system's archive.
+    Apt,
+    /// The system's repositories, through dnf.
+    Dnf,
+    /// uv's builds.
+    Uv,
+    /// The deadsnakes archive.
+    Deadsnakes,
+}
+
+/// The Python of an image.
+#[derive(Debug)]
+pub struct Python {
+    /// Who brings it.
+    pub source: Source,
+    /// The environment, where there is one.
+    pub environment: Option<&'static str>,
+    /// The program to ask: `/opt/venv/bin/python`.
+    pub interpreter: String,
+    /// Whether pip refuses to install into it unless it is told to (PEP 668).
+    pub externally_managed: bool,
+}
+
+/// Decides.
+pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Python, Error> {
+    let in_image = request.base_python.as_deref() == Some(&stack.python) && request.base_image.is_some();
+    let of_pytorch = stack.python_from == "machine" && base.known.is_some();
+    let source = match stack.python_from.as_str() {
+        _ if in_image || of_pytorch => Source::Image,
+        "image" => Source::Image,
+        "apt" => Source::Apt,
+        "dnf" => Source::Dnf,
+        "uv" => Source::Uv,
+        "deadsnakes" => Source::Deadsnakes,
+        other => {
+            return Err(refused(format!(
+                "Python {} would come from {other}, for which envdoc writes no Dockerfile yet",
+                stack.python
+            ))
+            .hint("ask for Ubuntu or Debian with `os`"));
+        }
+    };
+    if let Some(system) = base.system {
+        dnf(source, &system.id, &system.name, &stack.python)?;
+        if let Some(from) = request.python_from {
+            brought(from, source, system, &stack.python)?;
+        }
+    }
+    if source == Source::Uv && request.wheels.is_some() {
+        return Err(refused(format!(
+            "Python {} would come from uv, which fetches it, and `wheels` says that nothing is fetched",
+            stack.python
+        ))
+        .hint("ask for a Python that the base brings, or for a base that brings this one: `base: python`"));
+    }
+    let environment = (source != Source::Image).then_some(ENVIRONMENT);
+    let managed = |id: &str| system::has_apt(id) || system::has_dnf(id);
+    if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
+        if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
+            let says = format!("which Python {} brings torch for is not known", image.reference());
+            return Err(refused(says).hint("take an nvidia/cuda image (`base: cuda`)"));
+        }
+        return Err(refused(
+            "envdoc writes Dockerfiles for Ubuntu, Debian, Rocky Linux and Red Hat's UBI, and for images that bring their Python",
+        )
+        .hint("ask for one of them with `os`"));
+    }
+    Ok(Python {
+        source,
+        environment,
+        interpreter: environment.map_or("python".into(), |dir| format!("{dir}/bin/python")),
+        externally_managed: source == Source::Image
+            && base.known.is_some_and(|image| image.externally_managed == Some(true)),
+    })
+}
+
+/// Refuses a Python that nobody is known to bring in the way that was asked for.
+fn brought(from: PythonFrom, source: Source, system: &System, python: &str) -> Result<(), Error> {
+    if source == Source::Image {
+        return Err(refused(format!("`python_from`: Python {python} is in the base image already"))
+            .hint("leave `python_from` out"));
+    }
+    let row = systems::python_source(&system.id, python);
+    let (who, has) = match from {
+        PythonFrom::Uv => ("uv", row.and_then(|row| row.uv)),
+        PythonFrom::Deadsnakes => ("the deadsnakes archive", row.and_then(|row| row.deadsnakes)),
+    };
+    let says = match has {
+        Some(true) => return Ok(()),
+        Some(false) => format!("`python_from`: {who} has no Python {python} for {}", system.name),
+        None => format!("`python_from`: whether {who} has Python {python} for {} is not known", system.name),
+    };
+    Err(refused(says)
+        .hint("leave `python_from` out: the Python comes from the system where it has it, else from uv"))
+}
+
+/// System packages that the Python itself needs in the stage where packages are installed.
+pub fn system_packages(work: &Work) -> Vec<String> {
+    let series = &work.stack.python;
+    match work.python.source {
+        Source::Apt => vec!["python3".into(), "python3-venv".into()],
+        Source::Deadsnakes => vec![format!("python{series}"), format!("python{series}-venv")],
+        Source::Dnf => row(work).map(|row| row.package.clone()).into_iter().collect(),
+        Source::Image | Source::Uv => Vec::new(),
+    }
+}
+
+/// Headers of the Python, for what is compiled against it.
+pub fn headers(work: &Work) -> Option<String> {
+    match work.python.source {
+        Source::Apt => Some("python3-dev".into()),
+        Source::Deadsnakes => Some(format!("python{}-dev", work.stack.python)),
+        Source::Dnf => row(work).map(|row| row.headers.clone()),
+        // uv's Pythons bring them.
+        Source::Image | Source::Uv => None,
+    }
+}
+
+/// The packages of the chosen Python, where they come through dnf.
+fn row(work: &Work) -> Option<&'static DnfPython> {
+    let system = &work.base.system?.id;
+    systems::dnf_pythons(system).find(|row| row.python == work.stack.python)
+}
+
+/// Refuses a Python of which it is not known how a system with dnf gets it.
+fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> {
+    let known = systems::dnf_pythons(id).any(|row| row.python == python);
+    let other = || {
+        let rows: Vec<&str> = systems::dnf_pythons(id).map(|row| row.python.as_str()).collect();
+        match rows.is_empty() {
+            true => "ask for another system with `os`: rockylinux9, ubuntu24.04".to_owned(),
+            false => format!("known are {}, and those that uv brings", rows.join(", ")),
+        }
+    };
+    match source {
+        Source::Dnf if !known => {
+            Err(refused(format!("as which package {name} has Python {python} is not known")).hint(other()))
+        }
+        // uv comes through a pip that is new enough for its wheels.
+        Source::Uv if system::has_dnf(id) && systems::dnf_pythons(id).next().is_none() => {
+            Err(refused(format!("Python {python} would come from uv, and how {name} gets uv is not known"))
+                .hint(other()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The release that uv installs: `3.12.16`.
+fn release(series: &str) -> String {
+    let newest = systems::uv()
+        .newest
+        .split(' ')
+        .find(|release| release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.')));
+    newest.unwrap_or(series).to_owned()
+}
+
+/// The stage that brings uv and its Python, where it is needed.
+pub fn stages(work: &Work) -> Vec<Stage> {
+    if work.python.source == Source::Deadsnakes {
+        return vec![archive(work)];
+    }
+    if work.python.source != Source::Uv {
+        return Vec::new();
+    }
+    let series = &work.stack.python;
+    // A pip that is new enough for uv's wheels: of RHEL 8's family the system's own is not.
+    let newest = work.base.system.and_then(|system| systems::dnf_pythons(&system.id).next());
+    let (program, packages) = match newest {
+        Some(row) => {
+            (format!("python{}", row.python), vec!["ca-certificates", row.package.as_str(), row.pip.as_str()])
+        }
+        None => ("python3".to_owned(), vec!["ca-certificates", "python3-pip"]),
+    };
+    let mut steps = system::preamble(work, Some(Source::Apt));
+    let mirror = work.request.mirrors.python.clone();
+    steps.extend(mirror.map(|url| Step::of(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
+    steps.push(system::install(work, &packages));
+    let commands = vec![
+        vec![work.trusting(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
+        vec![format!(
+            "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
+            release(series)
+        )],
+    ];
+    let mounts = [pip_cache(work), work.trust()].concat();
+    steps.push(Step::of(Instruction::Run { mounts, commands }));
+    let has = |system: &System| systems::python_source(&system.id, series).and_then(|row| row.distribution);
+    let why = match work.base.system {
+        Some(system) if has(system) == Some(false) => {
+            format!("{} has no Python {series}: uv brings it.", system.name)
+        }
+        _ => format!("uv brings Python {series}."),
+    };
+    let why = format!("{why} uv itself and what installs it stay in this stage.");
+    vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
+}
+
+/// The stage that fetches the key of the deadsnakes archive: what fetches it stays there.
+fn archive(work: &Work) -> Stage {
+    let deadsnakes = systems::deadsnakes();
+    let mut steps = system::preamble(work, None);
+    steps.push(system::install(work, &["ca-certificates", "dirmngr", "gnupg"]));
+    let key = &deadsnakes.key;
+    let commands = vec![
+        vec![format!("gpg --batch --keyserver hkp://{}:80 --recv-keys {key}", deadsnakes.keyserver)],
+        vec![format!("gpg --batch --export {key} > {KEPT}")],
+    ];
+    let run = Step::of(Instruction::Run { mounts: Vec::new(), commands });
+    steps.push(run.because("By its whole fingerprint: whoever answers, no other key is taken."));
+    let why = "The key of the deadsnakes archive; what fetches it stays in this stage.";
+    Stage { name: "archive".into(), image: work.base.reference(), why: vec![why.into()], steps }
+}
+
+/// Where the key of the deadsnakes archive is in its stage.
+pub const KEPT: &str = "/deadsnakes.gpg";
+
+/// Where it is mounted.
+pub const KEY: &str = "/run/deadsnakes.gpg";
+
+/// The steps that make the environment.
+pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let asked = work
+        .request
+        .python_from
+        .map(|from| format!("Python {} from {}, as was asked for.", work.stack.python, from.name()));
+    let because = asked.as_deref().or_else(|| work.because("python"));
+    let run = |mounts, command: &str| {
+        Step::of(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
+    };
+    let made = match work.python.source {
+        Source::Image => return Ok(Vec::new()),
+        Source::Apt => {
+            vec![run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}")).maybe_because(because)]
+        }
+        Source::Dnf | Source::Deadsnakes => {
+            let command = format!("/usr/bin/python{} -m venv {ENVIRONMENT}", work.stack.python);
+            vec![run(Vec::new(), &command).maybe_because(because)]
+        }
+        Source::Uv => {
+            let copied = Instruction::Copy {
+                from: Some("python".into()),
+                owner: None,
+                sources: vec![PYTHONS.into()],
+                to: PYTHONS.into(),
+            };
+            let command = format!(
+                "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} {ENVIRONMENT}",
+                release(&work.stack.python)
+            );
+            vec![Step::of(copied).maybe_because(because), run(uv_mounts(work), &work.trusting(command))]
+        }
+    };
+    let path = Instruction::Env(vec![
+        ("VIRTUAL_ENV".into(), ENVIRONMENT.into()),
+        ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH")),
+    ]);
+    Ok(made.into_iter().chain([Step::of(path)]).collect())
+}
+
+/// uv, from its stage: in no layer.
+pub fn uv_mounts(work: &Work) -> Vec<String> {
+    let mut mounts = vec!["type=bind,from=python,source=/opt/uv/bin,target=/mnt".to_owned()];
+    if work.request.caches() {
+        mounts.push("type=cache,target=/root/.cache/uv".into());
+    }
+    mounts.extend(work.trust());
+    mounts
+}
+
+/// The environment, taken from the stage that compiled.
+pub fn taken_over(work: &Work) -> Vec<Step> {
+    let copy = |path: &str, from: &str| {
+        Step::of(Instruction::Copy {
+            from: Some(from.into()),
+            owner: None,
+            sources: vec![path.into()],
+            to: path.into(),
+        })
+    };
+    let mut steps = Vec::new();
+    if work.python.source == Source::Uv {
+        steps.push(copy(PYTHONS, "python"));
+    }
+    steps.push(copy(ENVIRONMENT, "build"));
+    let path =
+        vec![("VIRTUAL_ENV".into(), ENVIRONMENT.into()), ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH"))];
+    steps.push(Step::of(Instruction::Env(path)));
+    steps
+}

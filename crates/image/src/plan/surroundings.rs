@@ -1,0 +1,146 @@
+//! User, environment, files and command of the container.
+
+use super::super::request::ImageRequest;
+use super::step::{Instruction, Step};
+use super::{Work, refused};
+use diagnostic::error::Error;
+
+/// Where the container works unless the request says otherwise.
+const WORKDIR: &str = "/workspace";
+
+/// The environment that the base does not set.
+pub fn environment(work: &Work) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if !work.base.sets_nvidia_variables() {
+        let variables =
+            [("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")];
+        steps.push(Step::of(Instruction::Env(owned(variables))).because(
+            "The NVIDIA container toolkit looks at these; CUDA's own images set them, this base does not.",
+        ));
+    }
+    steps
+}
+
+fn owned<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+/// What is the user's own, after everything that is installed.
+pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let request = work.request;
+    let mut steps = Vec::new();
+    if !request.run.is_empty() {
+        let commands = request.run.iter().map(|command| vec![command.trim().to_owned()]).collect();
+        steps.push(Step::of(Instruction::Run { mounts: work.trust(), commands }));
+    }
+    let user = user(request)?;
+    if let Some(user) = user {
+        let uid = uid(request);
+        let made = format!("useradd --create-home --shell /bin/bash --user-group --uid {uid} {user}");
+        let workdir = workdir(request);
+        let owned = format!("install --directory --owner {user} --group {user} {workdir}");
+        steps
+            .push(Step::of(Instruction::Run { mounts: Vec::new(), commands: vec![vec![made], vec![owned]] }));
+    }
+    steps.push(Step::of(Instruction::Workdir(workdir(request))));
+    let mut variables = owned([("PYTHONUNBUFFERED", "1")]);
+    variables.retain(|(name, _)| !request.env.contains_key(name));
+    variables.extend(request.env.clone());
+    for (name, value) in &request.env {
+        if secret(name) {
+            return Err(refused(format!(
+                "`env`: {name} looks like a secret, and everybody who has the image can read it"
+            ))
+            .hint("give it to the container when it starts: docker run --env-file"));
+        }
+        let well_formed =
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !value.contains('\n');
+        if !well_formed || name.is_empty() {
+            return Err(refused(format!(
+                "`env`: {name:?} cannot be the name of a variable, or its value has several lines"
+            )));
+        }
+    }
+    let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));
+    let step = match variables.iter().any(|(name, _)| suspected(name)) {
+        true => Step::of(Instruction::Env(Vec::new()))
+            .ignoring("DL3064", "it suspects names; envdoc takes no variable that is a secret by its name."),
+        false => Step::of(Instruction::Env(Vec::new())),
+    };
+    steps.push(Step { does: Instruction::Env(variables), ..step });
+    for copy in &request.copy {
+        let owner = user.map(|user| format!("{user}:{user}"));
+        let sources = vec![copy.from.clone()];
+        steps.push(Step::of(Instruction::Copy { from: None, owner, sources, to: copy.to.clone() }));
+    }
+    Ok(steps)
+}
+
+/// How the container starts.
+pub fn start(work: &Work) -> Vec<Step> {
+    let request = work.request;
+    let mut steps: Vec<Step> =
+        request.ports.iter().map(|port| Step::of(Instruction::Expose(*port))).collect();
+    if let Ok(Some(user)) = user(request) {
+        steps.push(
+            Step::of(Instruction::User(uid(request).to_string()))
+                .because(format!("{user}, as a number: Kubernetes believes only a number not to be root.")),
+        );
+    }
+    if !request.entrypoint.is_empty() {
+        steps.push(Step::of(Instruction::Entrypoint(request.entrypoint.clone())));
+    }
+    if !request.command.is_empty() {
+        steps.push(Step::of(Instruction::Command(request.command.clone())));
+    }
+    steps
+}
+
+/// The user that is made; `None` for root.
+fn user(request: &ImageRequest) -> Result<Option<&str>, Error> {
+    let Some(user) = request.user.as_deref().filter(|user| *user != "root") else { return Ok(None) };
+    let well_formed = user.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && user.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
+    match well_formed {
+        true => Ok(Some(user)),
+        false => Err(refused(format!("`user`: {user:?} cannot be the name of a user"))
+            .hint("small letters, digits, - and _; its number goes into `uid`")),
+    }
+}
+
+/// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in Ubuntu 24.04's).
+fn uid(request: &ImageRequest) -> u32 {
+    request.uid.unwrap_or(10001)
+}
+
+fn workdir(request: &ImageRequest) -> String {
+    request.workdir.clone().unwrap_or_else(|| WORKDIR.into())
+}
+
+/// Whether a variable's name says that its value is nobody's business.
+fn secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["PASSWORD", "SECRET", "TOKEN", "API_KEY", "PRIVATE_KEY"].iter().any(|word| name.ends_with(word))
+}
+
+/// The proxy, as Docker's predefined build arguments.
+pub fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error> {
+    let mirrors = &request.mirrors;
+    let addresses =
+        mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt).chain(&mirrors.python);
+    for address in addresses {
+        if address
+            .split("//")
+            .nth(1)
+            .is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
+        {
+            return Err(refused(
+                "`mirrors`: an address with a password in it would stay in the history of the image",
+            )
+            .hint("give it as --build-arg when the image is built"));
+        }
+    }
+    let Some(proxy) = &request.proxy else { return Ok(Vec::new()) };
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+    Ok(names.map(|name| (name.to_owned(), proxy.clone())).to_vec())
+}

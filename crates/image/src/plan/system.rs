@@ -1,0 +1,245 @@
+//! System packages.
+
+use super::base::Need;
+use super::python::{self, KEPT, KEY, Source};
+use super::step::{Instruction, Step};
+use super::{Work, base, operators, refused};
+use catalog::systems;
+use diagnostic::error::Error;
+
+/// Whether a system's packages come through apt.
+pub fn has_apt(id: &str) -> bool {
+    id.starts_with("ubuntu") || id.starts_with("debian")
+}
+
+/// Whether a system's packages come through dnf.
+pub fn has_dnf(id: &str) -> bool {
+    id.starts_with("rockylinux") || id.starts_with("ubi")
+}
+
+/// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of the build that are no
+/// part of the image. `installer` is what installs Python packages in it.
+pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
+    let shell = ["/bin/bash", "-o", "pipefail", "-c"].map(str::to_owned).to_vec();
+    let mut steps = vec![Step::of(Instruction::Shell(shell))];
+    let mirrors = &work.request.mirrors;
+    let more = (!mirrors.extra_index.is_empty()).then(|| mirrors.extra_index.join(" "));
+    let (index, extra) = match installer {
+        Some(Source::Uv) => ("UV_DEFAULT_INDEX", "UV_INDEX"),
+        _ => ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
+    };
+    let of_pip =
+        [(index, mirrors.pip_index.clone()), (extra, more)].into_iter().filter(|_| installer.is_some());
+    let apt = mirrors.apt.clone().filter(|_| work.base.system.is_none_or(|system| !has_dnf(&system.id)));
+    let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", apt))
+        .chain(of_pip)
+        .filter_map(|(name, value)| Some(Step::of(Instruction::Arg(name.into(), Some(value?)))))
+        .collect();
+    if let Some(first) = arguments.first_mut() {
+        first.why.push("Where packages come from during the build; --build-arg takes another place.".into());
+    }
+    steps.append(&mut arguments);
+    steps
+}
+
+/// The system packages of the stage that compiles.
+pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let mut names = python::system_packages(work);
+    names.extend(compiler(work));
+    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
+    let mut steps = preamble(work, Some(work.python.source));
+    if !names.is_empty() {
+        steps.push(install(work, &borrowed(&names)));
+    }
+    Ok(steps)
+}
+
+fn borrowed(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// The system packages of the finished image.
+pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
+    let installer = work.base.build.is_none().then_some(work.python.source);
+    let mut steps = preamble(work, installer);
+    let mut names: Vec<String> = Vec::new();
+    match (work.python.source, &work.base.build) {
+        // What makes the environment stays in the stage that compiles.
+        (Source::Apt, Some(_)) => names.push("python3".into()),
+        (Source::Deadsnakes, Some(_)) => names.push(format!("python{}", work.stack.python)),
+        (Source::Dnf, Some(_)) => names.extend(python::system_packages(work)),
+        _ => names.extend(python::system_packages(work)),
+    }
+    let compiles = base::need(work.request, work.stack).0 != Need::Never && work.base.build.is_none();
+    if compiles {
+        names.extend(compiler(work));
+    }
+    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
+    let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
+    if dnf && work.request.user.as_deref().is_some_and(|user| user != "root") {
+        // useradd.
+        names.push("shadow-utils".into());
+    }
+    for package in &work.request.apt {
+        check(work, package)?;
+        names.push(package.clone());
+    }
+    if names.is_empty() {
+        return Ok(steps);
+    }
+    if !work.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
+        return Err(refused("`apt` packages go into Ubuntu, Debian, Rocky Linux and UBI images only")
+            .hint("ask for one of them with `os`"));
+    }
+    let mut step = install(work, &borrowed(&names));
+    if compiles && work.base.nvcc {
+        step =
+            step.because("nvcc calls the C++ compiler; what is compiled against Python needs its headers.");
+    }
+    steps.push(step);
+    Ok(steps)
+}
+
+/// A compiler and the headers of Python.
+fn compiler(work: &Work) -> Vec<String> {
+    let compiler = match work.base.system.map(|system| system.id.as_str()) {
+        Some(id) if has_apt(id) => "g++",
+        Some(id) if has_dnf(id) => "gcc-c++",
+        _ => return Vec::new(),
+    };
+    std::iter::once(compiler.to_owned()).chain(python::headers(work)).collect()
+}
+
+/// Refuses packages that cannot be there, or have no place in an image.
+fn check(work: &Work, package: &str) -> Result<(), Error> {
+    let name = package.split(['=', '/', ':']).next().unwrap_or_default();
+    let well_formed = name.len() > 1
+        && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && package.chars().all(|c| c.is_ascii_alphanumeric() || "+-.=:~/_".contains(c));
+    if !well_formed {
+        return Err(refused(format!("`apt`: {package:?} is no name of a package")));
+    }
+    if name.starts_with("nvidia-driver")
+        || name == "cuda-drivers"
+        || name.starts_with("libnvidia-compute")
+        || name == "nvidia-docker2"
+    {
+        return Err(refused(format!("`apt`: {name} has no place in an image"))
+            .hint("the driver's libraries come from the host, put in by the NVIDIA container toolkit"));
+    }
+    let (Some(system), Some(rest)) = (work.base.system, name.strip_prefix("python3.")) else { return Ok(()) };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let series = format!("3.{digits}");
+    let source = systems::python_source(&system.id, &series);
+    if source.is_some_and(|source| source.distribution == Some(false)) {
+        return Err(refused(format!("`apt`: {} has no {name}", system.name))
+            .hint(format!("say `python: \"{series}\"`, and envdoc brings that Python")));
+    }
+    if rest.ends_with("-distutils") && digits.parse().is_ok_and(|minor: u32| minor >= 12) {
+        return Err(refused(format!("`apt`: there is no {name}: distutils left Python with 3.12"))
+            .hint("add the Python package setuptools instead"));
+    }
+    Ok(())
+}
+
+/// One `apt-get install`, its downloads kept by the builder or thrown away.
+pub fn install(work: &Work, packages: &[&str]) -> Step {
+    let mut names = packages.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    if work.base.system.is_some_and(|system| has_dnf(&system.id)) {
+        return install_by_dnf(work, &names);
+    }
+    let (options, sources) = mirror(work);
+    let mut commands = Vec::new();
+    let mut mounts = Vec::new();
+    if work.request.caches() {
+        mounts.extend(
+            ["/var/cache/apt", "/var/lib/apt/lists"]
+                .map(|dir| format!("type=cache,target={dir},sharing=locked")),
+        );
+        // Debian's and Ubuntu's images throw every downloaded package away.
+        commands.push(vec!["rm -f /etc/apt/apt.conf.d/docker-clean".to_owned()]);
+    }
+    commands.extend(sources.map(|line| vec![line]));
+    let archive = deadsnakes(work, &names);
+    if let Some(line) = &archive {
+        mounts.push(format!("type=bind,from=archive,source={KEPT},target={KEY}"));
+        let (sign, list) = if options.is_empty() { (">", SOURCES) } else { (">>", LIST) };
+        commands.push(vec![format!("printf '%s\\n' \"{line}\" {sign} {list}")]);
+    }
+    commands.push(vec![format!("apt-get{options} update")]);
+    let mut install =
+        vec![format!("DEBIAN_FRONTEND=noninteractive apt-get{options} install -y --no-install-recommends")];
+    install.extend(names.iter().map(|name| (*name).to_owned()));
+    commands.push(install);
+    if !options.is_empty() {
+        commands.push(vec![format!("rm {LIST}")]);
+    } else if archive.is_some() {
+        commands.push(vec![format!("rm {SOURCES}")]);
+    }
+    if !work.request.caches() {
+        commands.push(vec!["rm -rf /var/lib/apt/lists/*".to_owned()]);
+    }
+    Step::of(Instruction::Run { mounts, commands })
+        .ignoring("DL3008", "the archive keeps only the newest build of a package; a pinned one is gone with the next security update.")
+}
+
+/// The deadsnakes archive as a source of apt, where one of the packages comes from there.
+fn deadsnakes(work: &Work, names: &[&str]) -> Option<String> {
+    let python = format!("python{}", work.stack.python);
+    let codename = work.base.system?.codename.as_ref()?;
+    let there =
+        work.python.source == Source::Deadsnakes && names.iter().any(|name| name.starts_with(&python));
+    there.then(|| format!("deb [signed-by={KEY}] {} {codename} main", systems::deadsnakes().address))
+}
+
+/// The list of that source while packages are installed.
+const SOURCES: &str = "/etc/apt/sources.list.d/deadsnakes.list";
+
+/// The same through dnf.
+fn install_by_dnf(work: &Work, names: &[&str]) -> Step {
+    let caches = work.request.caches();
+    let keep = if caches { " --setopt=keepcache=True" } else { "" };
+    let mut install = vec![format!("dnf install -y --setopt=install_weak_deps=False{keep}")];
+    install.extend(names.iter().map(|name| (*name).to_owned()));
+    let mut commands = vec![install];
+    let mut mounts = Vec::new();
+    match caches {
+        true => mounts.push("type=cache,target=/var/cache/dnf,sharing=locked".to_owned()),
+        false => commands.push(vec!["dnf clean all".to_owned()]),
+    }
+    let step = Step::of(Instruction::Run { mounts, commands })
+        .ignoring("DL3041", "a pinned build of a package is gone with the next update of the repository.");
+    match caches {
+        true => step.ignoring("DL3040", "what dnf keeps is in a cache of the builder, in no layer."),
+        false => step,
+    }
+}
+
+/// Where the list of the mirror is while packages are installed.
+const LIST: &str = "/tmp/mirror.list";
+
+/// apt's options for the mirror, and the command that writes its list.
+fn mirror(work: &Work) -> (String, Option<String>) {
+    let (Some(_), Some(system)) = (&work.request.mirrors.apt, work.base.system) else {
+        return (String::new(), None);
+    };
+    let Some(codename) = &system.codename else { return (String::new(), None) };
+    let lines = if system.id.starts_with("debian") {
+        let keys = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]";
+        [
+            format!("deb {keys} $APT_MIRROR/debian {codename} main"),
+            format!("deb {keys} $APT_MIRROR/debian {codename}-updates main"),
+            format!("deb {keys} $APT_MIRROR/debian-security {codename}-security main"),
+        ]
+    } else {
+        let keys = "[signed-by=/usr/share/keyrings/ubuntu-archive-keyring.gpg]";
+        let archive = if work.stack.architecture == "x86_64" { "ubuntu" } else { "ubuntu-ports" };
+        ["", "-updates", "-security"]
+            .map(|suite| format!("deb {keys} $APT_MIRROR/{archive} {codename}{suite} main universe"))
+    };
+    let text = lines.map(|line| format!("\"{line}\"")).join(" ");
+    let options = format!(" -o Dir::Etc::SourceList={LIST} -o Dir::Etc::SourceParts=-");
+    (options, Some(format!("printf '%s\\n' {text} > {LIST}")))
+}

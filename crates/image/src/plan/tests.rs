@@ -1,0 +1,303 @@
+use super::*;
+use crate::render;
+use resolve::answer::Answer;
+use resolve::parse;
+use resolve::request::{Request, Want};
+use resolve::world::World;
+
+/// The plan of a request in YAML, resolved as the command line does it.
+fn planned(text: &str) -> Result<Plan, Error> {
+    let request = ImageRequest::parse("request.yaml", text).unwrap();
+    let mut wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    wishes.extend(request.own_base());
+    let mut request = request;
+    request.targets = wishes
+        .iter()
+        .filter_map(|wish| match &wish.want {
+            Want::Gpu(gpu) => Some(gpu.capability),
+            _ => None,
+        })
+        .collect();
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    match resolve::resolve(World::get(), &asked) {
+        Answer::Found(resolution) => plan(&request, &resolution),
+        Answer::None(conflict) => panic!("{}", conflict.says),
+    }
+}
+
+fn dockerfile(text: &str) -> String {
+    render::dockerfile(&planned(text).unwrap()).unwrap()
+}
+
+#[test]
+fn the_wheels_of_a_plain_stack_need_no_nvcc() {
+    let text = dockerfile("torch: 2.5.1\ncuda: 12.1\npython: 3.12\n");
+    assert!(text.contains("FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS image"), "{text}");
+    assert!(text.contains("--index-url https://download.pytorch.org/whl/cu121"), "{text}");
+    assert!(text.contains("torch==2.5.1+cu121"), "{text}");
+}
+
+#[test]
+fn deepspeed_gets_nvcc_a_compiler_and_headers() {
+    let plan = planned("deepspeed: any\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("-devel-ubuntu24.04 AS image") && text.contains("python3-dev"), "{text}");
+    assert_eq!(plan.proof.nvcc.as_deref(), Some(plan.stack.cuda.as_str()));
+    assert!(plan.proof.imports.contains(&"deepspeed".to_owned()));
+}
+
+#[test]
+fn what_is_compiled_at_build_time_alone_leaves_nvcc_behind() {
+    let text = dockerfile("packages: [flash-attn]\ncompile: build\ngpus: [h100, a100]\n");
+    assert!(
+        text.contains("-devel-ubuntu24.04 AS build") && text.contains("-base-ubuntu24.04 AS image"),
+        "{text}"
+    );
+    assert!(text.contains("COPY --from=build /opt/venv /opt/venv"), "{text}");
+    assert!(text.contains("ARG TORCH_CUDA_ARCH_LIST=8.0;9.0\n"), "{text}");
+}
+
+#[test]
+fn an_own_image_is_told_by_the_request() {
+    let text = dockerfile("base_image: registry.example/base:1\nos: debian12\npython: 3.11\n");
+    assert!(text.contains("FROM registry.example/base:1 AS image"), "{text}");
+    assert!(text.contains("NVIDIA_VISIBLE_DEVICES=all"), "{text}");
+    let error = planned("base_image: registry.example/base:1\n").unwrap_err();
+    assert!(error.message.contains("what system"), "{error}");
+}
+
+#[test]
+fn a_directory_of_wheels_is_all_there_is() {
+    let plan = planned("wheels: wheels\ntorch: 2.5.1\ncuda: 12.1\nbase: python\npython: 3.12\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("--mount=type=bind,source=wheels,target=/run/wheels"), "{text}");
+    assert!(text.contains("--no-index --find-links /run/wheels"), "{text}");
+    assert!(!text.split("LABEL").next().unwrap().contains("--index-url"), "{text}");
+    assert!(render::dockerignore(&plan).unwrap().contains("!wheels\n"));
+    let error = planned("wheels: wheels\npython: 3.12\nos: ubuntu22.04\n").unwrap_err();
+    assert!(error.message.contains("would come from uv"), "{error}");
+}
+
+#[test]
+fn packages_that_the_catalog_does_not_know_are_told() {
+    let plan = planned("packages: [numyp, jieba==0.42.1]\n").unwrap();
+    let says = &plan.warnings.iter().find(|one| one.id == "packages-not-in-catalog").unwrap().says;
+    assert!(says.contains("numyp, jieba==0.42.1") && says.contains("is numyp numpy?"), "{says}");
+    assert!(plan.requirements.contains(&"jieba==0.42.1".to_owned()));
+    assert!(
+        planned("packages: [numpy]\n")
+            .unwrap()
+            .warnings
+            .iter()
+            .all(|one| one.id != "packages-not-in-catalog")
+    );
+}
+
+#[test]
+fn the_torch_of_an_image_is_used_or_told() {
+    let plan = planned("base: pytorch\ntorch: 2.12.1\n").unwrap();
+    assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"));
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(
+        !text.split("LABEL").next().unwrap().contains("torchvision=="),
+        "the image's own partners stay: {text}"
+    );
+    let plan = planned("base: pytorch\ntorch: 2.5.1\npackages: [einops]\n").unwrap();
+    assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"), "conda's Python is known");
+    assert!(plan.requirements.contains(&"torch==2.5.1".to_owned()) && plan.stack.python == "3.11");
+    let plan = planned("base: pytorch\ntorch: 2.6.0\n").unwrap();
+    assert!(plan.warnings.iter().any(|one| one.id == "torch-of-image-unused"));
+}
+
+#[test]
+fn nothing_replaces_the_torch_of_nvidia() {
+    let plan = planned("base: ngc\ncuda: 13.0\npackages: [transformers, jieba==0.42.1]\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("FROM nvcr.io/nvidia/pytorch:25.10-py3 AS image"), "{text}");
+    assert!(
+        text.contains("pip list --format=freeze --exclude transformers --exclude jieba > /tmp/image.txt"),
+        "{text}"
+    );
+    let commands = text.split("LABEL").next().unwrap();
+    assert!(!commands.contains("torch==") && !commands.contains("--index-url"), "{text}");
+    assert!(plan.requirements.iter().all(|one| !one.starts_with("torch") && !one.starts_with("numpy")));
+    let proof = (plan.proof.torch.as_str(), plan.proof.torch_build.as_str(), plan.proof.cuda.as_str());
+    assert_eq!(proof, ("2.9.0a0", "145a3a7bda.nv25.10", "13.0"));
+    let plan = planned("base: ngc\n").unwrap();
+    assert!(!render::dockerfile(&plan).unwrap().contains("pip install"), "nothing to put on top");
+}
+
+#[test]
+fn operators_of_deepspeed_are_built_in_a_stage_of_their_own() {
+    let plan =
+        planned("deepspeed: any\ndeepspeed_ops: [fused_adam, async_io]\ngpus: [h100, a100]\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    let (build, image) = text.split_once(" AS image").unwrap();
+    assert!(build.contains("-devel-ubuntu24.04 AS build") && build.contains("-base-ubuntu24.04"), "{text}");
+    assert!(build.contains("ARG TORCH_CUDA_ARCH_LIST=8.0;9.0\n"), "{text}");
+    assert!(build.contains("export DS_ACCELERATOR=cuda DS_BUILD_FUSED_ADAM=1 DS_BUILD_AIO=1"), "{text}");
+    assert!(build.contains("--no-build-isolation --no-cache-dir"), "{text}");
+    assert_eq!(build.matches("deepspeed==").count(), 1, "installed once: {text}");
+    assert!(build.contains("libaio-dev") && image.contains("libaio-dev") && !image.contains("g++"), "{text}");
+    assert!(plan.proof.imports.contains(&"deepspeed.ops.adam.fused_adam_op".to_owned()));
+    assert_eq!(plan.proof.nvcc, None);
+    assert!(plan.warnings.iter().any(|one| one.id == "deepspeed-operators-left-out"));
+    let ngc = dockerfile("base: ngc\ndeepspeed: any\ndeepspeed_ops: [fused_adam]\ngpus: [h100]\n");
+    assert!(ngc.contains("--exclude deepspeed") && ngc.contains("ARG TORCH_CUDA_ARCH_LIST=9.0\n"), "{ngc}");
+}
+
+#[test]
+fn operators_that_cannot_be_built_are_refused() {
+    for (request, words) in [
+        ("deepspeed_ops: [fused_adam]\n", "DeepSpeed is not in this image"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adma]\n", "no operator \"fused_adma\""),
+        ("deepspeed: any\ndeepspeed_ops: [evoformer_attn]\n", "built with cutlass"),
+        ("deepspeed: any\ndeepspeed_ops: [fp_quantizer]\ngpus: [v100]\ncuda: 12.6\n", "8.0 and newer"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase: ngc\n", "for which GPUs"),
+        ("deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase_image: own:1\nos: debian12\n", "needs nvcc"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+}
+
+#[test]
+fn an_own_image_compiles_in_its_partner() {
+    let request = "deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase_image: own:1\nbase_devel: own-devel:1\nos: ubuntu22.04\n";
+    let text = dockerfile(&format!("{request}python: 3.10\n"));
+    assert!(text.contains("FROM own-devel:1 AS build") && text.contains("FROM own:1 AS image"), "{text}");
+    assert!(text.contains("COPY --from=build /opt/venv /opt/venv"), "{text}");
+    let error = planned(&format!("{request}python: 3.11\nbase_python: 3.11\n")).unwrap_err();
+    assert!(error.message.contains("cannot be taken over"), "{error}");
+}
+
+#[test]
+fn a_mirror_by_its_name_is_an_argument_of_the_build() {
+    let text = dockerfile("mirrors: {preset: tuna}\n");
+    assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
+    assert!(text.contains("ARG APT_MIRROR=http://mirrors.tuna.tsinghua.edu.cn"), "{text}");
+    assert!(text.contains("rm /tmp/mirror.list") && !text.contains("ENV PIP"), "{text}");
+    let text =
+        dockerfile("python: 3.12\nos: ubuntu22.04\nmirrors: {python: 'https://mirror.example/pythons'}\n");
+    assert!(text.contains("ARG UV_PYTHON_INSTALL_MIRROR=https://mirror.example/pythons"), "{text}");
+    assert!(planned("mirrors: {preset: tsinghua}\n").unwrap_err().hints[0].contains("tuna"));
+}
+
+#[test]
+fn what_this_machine_says_of_mirrors_fills_the_gaps() {
+    let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
+    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let host_apt = [("ubuntu", "http://mirror.example"), ("debian", "http://other.example")];
+    let mut request =
+        ImageRequest { host_apt: host_apt.map(|(a, b)| (a.into(), b.into())).into(), ..request };
+    request.hidden.index = Some("https://me:secret@index.example/simple".to_owned().into());
+    let plan = plan(&request, &resolution).unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
+    assert!(text.contains("--mount=type=secret,id=index,required=true"), "{text}");
+    assert!(text.contains("PIP_INDEX_URL=\"$(cat /run/secrets/index)\""), "{text}");
+    assert!(text.contains("--secret id=index,src=FILE"), "{text}");
+    let all = format!("{plan:?}{text}{}", serde_json::to_string(&request).unwrap());
+    assert!(!all.contains("me:secret"), "a login is nowhere");
+    assert_eq!(plan.secrets[0].text.as_ref().unwrap().bytes(), b"https://me:secret@index.example/simple");
+}
+
+#[test]
+fn systems_with_dnf() {
+    let plan =
+        planned("os: rockylinux9\ncuda: 12.6\npython: 3.12\ncompile: run\nuser: trainer\napt: [git]\n")
+            .unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("-devel-rockylinux9 AS image"), "{text}");
+    assert!(
+        text.contains("dnf install -y --setopt=install_weak_deps=False --setopt=keepcache=True"),
+        "{text}"
+    );
+    for package in ["gcc-c++", "git", "python3.12", "python3.12-devel", "shadow-utils"] {
+        assert!(text.contains(&format!("        {package}")), "{package}: {text}");
+    }
+    assert!(text.contains("/usr/bin/python3.12 -m venv /opt/venv") && !text.contains("apt-get"), "{text}");
+    // uv brings what the system has not, through a pip that knows its wheels.
+    let text = dockerfile("os: rockylinux8\npython: 3.10\nmirrors: {preset: tuna}\n");
+    assert!(
+        text.contains("python3.12 -m pip install --target /opt/uv") && !text.contains("APT_MIRROR"),
+        "{text}"
+    );
+    let error = planned("os: ubi8\npython: 3.12\n").unwrap_err();
+    assert!(error.message.contains("how Red Hat Universal Base Image 8 gets uv is not known"), "{error}");
+    let error = planned("os: rockylinux8\npython: 3.9\n").unwrap_err();
+    assert!(error.message.contains("as which package") && error.hints[0].contains("3.12, 3.11"), "{error}");
+}
+
+#[test]
+fn pythons_of_the_deadsnakes_archive() {
+    let request = "os: ubuntu22.04\npython: 3.12\npython_from: deadsnakes\n";
+    let text = dockerfile(request);
+    assert!(
+        text.contains("AS archive") && text.contains("--recv-keys F23C5A6CF475977595C89F51BA6932366A755776"),
+        "{text}"
+    );
+    assert!(
+        text.contains("type=bind,from=archive,source=/deadsnakes.gpg,target=/run/deadsnakes.gpg"),
+        "{text}"
+    );
+    assert!(
+        text.contains("/deadsnakes/ppa/ubuntu jammy main\" > /etc/apt/sources.list.d/deadsnakes.list"),
+        "{text}"
+    );
+    assert!(text.contains("        python3.12 \\\n        python3.12-venv"), "{text}");
+    assert!(text.contains("/usr/bin/python3.12 -m venv /opt/venv"), "{text}");
+    let text = dockerfile(&format!("{request}mirrors: {{preset: tuna}}\n"));
+    assert!(text.contains("jammy main\" >> /tmp/mirror.list"), "{text}");
+    for (request, words) in [
+        ("os: debian12\npython: 3.12\npython_from: deadsnakes\n", "has no Python 3.12 for Debian 12"),
+        ("os: ubuntu26.04\npython: 3.12\npython_from: deadsnakes\n", "is not known"),
+        ("base: python\npython: 3.12\npython_from: uv\n", "in the base image already"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+    assert!(dockerfile("os: ubuntu24.04\npython: 3.12\npython_from: uv\n").contains("uv python install"));
+}
+
+#[test]
+fn packages_by_their_hashes() {
+    let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
+    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let printed = "numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
+    let request = ImageRequest { locked: Some(lock::parse(printed)), ..request };
+    let files = render::files(&plan(&request, &resolution).unwrap()).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(names, ["Dockerfile", ".dockerignore", "requirements.torch.lock", "requirements.lock"]);
+    assert!(
+        files[0].text.contains("--require-hashes --requirement /run/requirements.lock"),
+        "{}",
+        files[0].text
+    );
+    assert!(files[1].text.contains("!requirements.torch.lock"), "{}", files[1].text);
+    assert!(files[2].text.ends_with("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"), "{}", files[2].text);
+    assert!(
+        files[2].text.contains("--find-links https://download.pytorch.org/whl/cu121/torch/"),
+        "{}",
+        files[2].text
+    );
+}
+
+#[test]
+fn what_cannot_be_in_an_image_is_refused() {
+    for (request, words) in [
+        ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),
+        ("apt: [nvidia-driver-550]\n", "has no place in an image"),
+        ("apt: ['git lfs']\n", "is no name of a package"),
+        ("env: {HF_TOKEN: x}\n", "looks like a secret"),
+        ("mirrors: {pip_index: 'https://me:pass@index.example/simple'}\n", "password"),
+        ("user: 1000\n", "cannot be the name of a user"),
+    ] {
+        let error = planned(request).unwrap_err();
+        assert!(error.message.contains(words), "{request}: {error}");
+    }
+}

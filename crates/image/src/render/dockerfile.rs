@@ -1,0 +1,135 @@
+//! The Dockerfile.
+
+use serde::Serialize;
+
+use super::{fill, header, wrapped};
+use crate::plan::{Instruction, Plan, Stage, Step};
+use diagnostic::error::Error;
+
+const TEMPLATE: &str = include_str!("../../../../templates/Dockerfile.hbs");
+
+#[derive(Debug, Serialize)]
+struct Values {
+    header: String,
+    asked: Vec<String>,
+    stages: Vec<StageValues>,
+}
+
+#[derive(Debug, Serialize)]
+struct StageValues {
+    name: String,
+    image: String,
+    comments: Vec<String>,
+    steps: Vec<StepValues>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepValues {
+    comments: Vec<String>,
+    ignores: Vec<String>,
+    text: String,
+}
+
+/// The Dockerfile of a plan.
+pub fn dockerfile(plan: &Plan) -> Result<String, Error> {
+    let mut asked = Vec::new();
+    if !plan.says.is_empty() {
+        asked.extend(wrapped(&format!("Asked for: {}.", plan.says.join(", "))));
+    }
+    if let Some(driver) = &plan.stack.driver_min {
+        asked.push(format!("Needs NVIDIA driver {driver} or newer on the host."));
+    }
+    for warning in &plan.warnings {
+        asked.extend(wrapped(&format!("Warning: {}", warning.says)));
+    }
+    for secret in plan.secrets.iter().filter(|secret| secret.text.is_some()) {
+        let says = "an address with a login, from pip's or uv's configuration; it is in no layer";
+        asked.extend(wrapped(&format!(
+            "Needs the secret {0} ({says}): docker build --secret id={0},src=FILE.",
+            secret.id
+        )));
+    }
+    if let Some(why) = &plan.buildkit {
+        asked.push(format!("Needs BuildKit ({why}): DOCKER_BUILDKIT=1 where Docker is older than 23.0."));
+    }
+    let values = Values { header: header(plan), asked, stages: plan.stages.iter().map(stage).collect() };
+    fill("Dockerfile.hbs", TEMPLATE, &values)
+}
+
+fn stage(stage: &Stage) -> StageValues {
+    StageValues {
+        name: stage.name.clone(),
+        image: stage.image.clone(),
+        comments: stage.why.iter().flat_map(|why| wrapped(why)).collect(),
+        steps: stage.steps.iter().map(step).collect(),
+    }
+}
+
+fn step(step: &Step) -> StepValues {
+    StepValues {
+        comments: step.why.iter().flat_map(|why| wrapped(why)).collect(),
+        ignores: if step.ignores.is_empty() { Vec::new() } else { vec![step.ignores.join(",")] },
+        text: text(&step.does),
+    }
+}
+
+/// An instruction as it is written.
+fn text(instruction: &Instruction) -> String {
+    match instruction {
+        Instruction::Shell(words) => format!("SHELL {}", exec(words)),
+        Instruction::Arg(name, None) => format!("ARG {name}"),
+        Instruction::Arg(name, Some(value)) => format!("ARG {name}={}", quoted(value)),
+        Instruction::Run { mounts, commands } => run(mounts, commands),
+        Instruction::Env(pairs) => format!("ENV {}", assignments(pairs)),
+        Instruction::Label(pairs) => format!("LABEL {}", assignments(pairs)),
+        Instruction::Copy { from, owner, sources, to } => {
+            let mut words = vec!["COPY".to_owned()];
+            words.extend(from.iter().map(|stage| format!("--from={stage}")));
+            words.extend(owner.iter().map(|owner| format!("--chown={owner}")));
+            words.extend(sources.iter().cloned());
+            words.push(to.clone());
+            words.join(" ")
+        }
+        Instruction::Workdir(path) => format!("WORKDIR {path}"),
+        Instruction::User(user) => format!("USER {user}"),
+        Instruction::Expose(port) => format!("EXPOSE {port}"),
+        Instruction::Entrypoint(words) => format!("ENTRYPOINT {}", exec(words)),
+        Instruction::Command(words) => format!("CMD {}", exec(words)),
+    }
+}
+
+/// Mounts and commands, each on a line of its own.
+fn run(mounts: &[String], commands: &[Vec<String>]) -> String {
+    let commands: Vec<String> = commands.iter().map(|lines| lines.join(" \\\n        ")).collect();
+    let body = commands.join(" \\\n    && ");
+    if mounts.is_empty() {
+        return format!("RUN {body}");
+    }
+    let mounts: Vec<String> = mounts.iter().map(|mount| format!("--mount={mount}")).collect();
+    format!("RUN {} \\\n    {body}", mounts.join(" \\\n    "))
+}
+
+fn assignments(pairs: &[(String, String)]) -> String {
+    let written: Vec<String> =
+        pairs.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+    written.join(" \\\n    ")
+}
+
+/// A value; in single quotes where it holds something that the shell of a Dockerfile would change.
+fn quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+=:/,@$;".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        value.to_owned()
+    } else if value.contains('\'') {
+        format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$"))
+    } else {
+        format!("'{value}'")
+    }
+}
+
+/// The exec form: a JSON array.
+fn exec(words: &[String]) -> String {
+    let words: Vec<String> =
+        words.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
+    format!("[{}]", words.join(", "))
+}

@@ -1,0 +1,107 @@
+//! Progress as lines that stay: for logs and pipes.
+
+use diagnostic::terminal;
+use std::time::Instant;
+
+use super::{internal, title};
+use diagnostic::units::time;
+use docker::build::Event;
+
+/// What has been shown so far.
+pub struct Lines {
+    started: Instant,
+    names: Vec<String>,
+    /// The step that the last line was of, so that others are named when they speak up.
+    speaking: Option<usize>,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines { started: Instant::now(), names: Vec::new(), speaking: None }
+    }
+}
+
+impl Lines {
+    pub(super) fn event(&mut self, event: &Event) {
+        for line in self.lines(event) {
+            terminal::note(&line);
+        }
+    }
+
+    fn lines(&mut self, event: &Event) -> Vec<String> {
+        match event {
+            Event::Note(text) => vec![format!("note: {text}")],
+            Event::Started { step, name } => {
+                self.name(*step, name);
+                if internal(name) {
+                    return Vec::new();
+                }
+                self.speaking = Some(*step);
+                vec![format!("#{step} {}", title(name))]
+            }
+            Event::Output { step, line } => {
+                let mut lines = Vec::new();
+                if self.speaking.replace(*step) != Some(*step) {
+                    lines.push(format!("#{step} {} ...", title(self.of(*step))));
+                }
+                lines.push(format!("#{step} {:.1} {line}", self.started.elapsed().as_secs_f64()));
+                lines
+            }
+            Event::Progress { .. } => Vec::new(),
+            Event::Ended { step, cached, seconds, error } => {
+                let name = self.of(*step);
+                match error {
+                    Some(error) => vec![format!("#{step} FAILED: {error}")],
+                    None if internal(name) => Vec::new(),
+                    None if *cached => vec![format!("#{step} cached: {}", title(name))],
+                    None => vec![format!("#{step} done in {}", time(*seconds))],
+                }
+            }
+        }
+    }
+
+    fn name(&mut self, step: usize, name: &str) {
+        if self.names.len() <= step {
+            self.names.resize(step + 1, String::new());
+        }
+        self.names[step] = name.to_owned();
+    }
+
+    fn of(&self, step: usize) -> &str {
+        self.names.get(step).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_says_of_which_step_it_is() {
+        let mut lines = Lines::default();
+        let started = |step, name: &str| Event::Started { step, name: name.into() };
+        let output = |step, line: &str| Event::Output { step, line: line.into() };
+        let mut text = Vec::new();
+        for event in [
+            started(0, "[internal] load build definition"),
+            started(1, "[1/2] FROM base"),
+            started(2, "[2/2] RUN make\nall"),
+            output(2, "one"),
+            output(1, "two"),
+            Event::Ended { step: 1, cached: true, seconds: 0.0, error: None },
+            Event::Ended { step: 2, cached: false, seconds: 61.2, error: None },
+        ] {
+            text.extend(lines.lines(&event));
+        }
+        let expected = [
+            "#1 [1/2] FROM base",
+            "#2 [2/2] RUN make",
+            "#2 0.0 one",
+            "#1 [1/2] FROM base ...",
+            "#1 0.0 two",
+            "#1 cached: [1/2] FROM base",
+            "#2 done in 61 s",
+        ];
+        assert_eq!(text, expected);
+    }
+}

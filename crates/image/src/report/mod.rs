@@ -1,0 +1,175 @@
+//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report ([`text`], JSON).
+
+pub mod events;
+pub mod lines;
+pub mod text;
+pub mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use diagnose::report::json::{self as diagnosis_json, CauseEntry};
+use diagnose::weigh::{self, Diagnosis};
+use docker::build::{Event, Step};
+use docker::image::Layer;
+
+/// Version of the JSON report.
+pub const SCHEMA: u32 = 1;
+
+/// The last object that `envdoc build --format json` prints.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct BuildReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// `built`, `failed`.
+    pub status: String,
+    /// The engine: `Docker 20.10.24`.
+    pub engine: String,
+    /// `BuildKit`, `classic builder`, `Podman`.
+    pub builder: Option<String>,
+    /// The image; null where there is none.
+    pub image: Option<ImageEntry>,
+    /// What was pushed.
+    pub pushed: Vec<PushedEntry>,
+    /// Seconds of the build alone.
+    pub build_seconds: Option<f64>,
+    /// Bytes of the context that were sent.
+    pub context_bytes: Option<u64>,
+    /// The steps, in order.
+    pub steps: Vec<StepEntry>,
+    /// The versions that were resolved; null with --file.
+    pub stack: Option<resolve::answer::Stack>,
+    /// Whether the image was proved from inside; null where there is no image.
+    pub proof: Option<crate::verify::Proved>,
+    /// Why there is no image, or why it was not named or pushed.
+    pub failure: Option<FailureEntry>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// The image.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ImageEntry {
+    /// `sha256:…`.
+    pub id: String,
+    /// The names that it was given.
+    pub tags: Vec<String>,
+    /// `amd64`.
+    pub architecture: Option<String>,
+    /// All layers together, in bytes.
+    pub bytes: u64,
+    /// Layers with something in them, the biggest first.
+    pub layers: Vec<Layer>,
+}
+
+/// A name that was pushed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PushedEntry {
+    /// `registry.example.org/team/train:1.0`.
+    pub name: String,
+    /// The digest that the registry gave: `sha256:…`.
+    pub digest: String,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StepEntry {
+    /// `[2/5] RUN apt-get update`.
+    pub name: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether its result came from the cache.
+    pub cached: bool,
+}
+
+impl From<&Step> for StepEntry {
+    fn from(step: &Step) -> StepEntry {
+        StepEntry { name: step.name.clone(), seconds: step.seconds, cached: step.cached }
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FailureEntry {
+    /// `step`, `refused`, `proof`, `tag`, `push`.
+    pub phase: String,
+    /// The step that failed.
+    pub step: Option<String>,
+    /// What it printed last.
+    pub last_lines: Vec<String>,
+    /// The words of whoever refused.
+    pub says: String,
+    /// What these lines are known to mean, as `envdoc diagnose` tells it; the first is the root cause.
+    pub causes: Vec<CauseEntry>,
+    /// The same, as the text shows it.
+    #[serde(skip)]
+    diagnosis: Diagnosis,
+}
+
+impl FailureEntry {
+    /// A failure, with what its lines are known to mean. Those of a proof that fails are envdoc's own.
+    pub fn new(phase: &str, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
+        let diagnosis = match phase {
+            "proof" => Diagnosis::default(),
+            _ => weigh::text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+        };
+        let causes = diagnosis_json::report(&diagnosis).causes;
+        FailureEntry { phase: phase.into(), step, last_lines, says, causes, diagnosis }
+    }
+}
+
+/// How progress is shown.
+pub enum Progress {
+    /// Lines that stay, on standard error.
+    Lines(lines::Lines),
+    /// Steps that run, redrawn, on a terminal.
+    Tree(tree::Tree),
+    /// JSON objects, on standard output.
+    Events,
+}
+
+impl Progress {
+    /// Shows one event.
+    pub fn event(&mut self, event: &Event) {
+        match self {
+            Progress::Lines(lines) => lines.event(event),
+            Progress::Tree(tree) => tree.event(event),
+            Progress::Events => events::event(event),
+        }
+    }
+
+    /// Says what goes on beside the build: `proving …`, `pushing …`.
+    pub fn say(&mut self, text: &str) {
+        match self {
+            Progress::Lines(_) => diagnostic::terminal::note(text),
+            Progress::Tree(tree) => tree.say(text),
+            Progress::Events => events::say(text),
+        }
+    }
+}
+
+/// Steps of the builder's own, which mean nothing to a reader of the report.
+pub fn internal(name: &str) -> bool {
+    name.starts_with("[internal]")
+        || name.starts_with("copy /context")
+        || name.starts_with("resolve image config")
+}
+
+/// The first line of a step without what stands before its command: mounts, and variables for the command alone.
+pub fn title(name: &str) -> String {
+    let first = name.lines().next().unwrap_or_default();
+    let mut words: Vec<&str> =
+        first.split_whitespace().filter(|word| !word.starts_with("--mount=")).collect();
+    if let Some(start) = words.iter().position(|word| *word == "export")
+        && words[..start].last() == Some(&"RUN")
+        && let Some(length) = words[start..].iter().position(|word| *word == "&&")
+    {
+        words.drain(start..=start + length);
+    }
+    words.join(" ")
+}

@@ -1,0 +1,89 @@
+//! What the script in the image prints.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use docker::run::Ran;
+
+/// The mark of the line that holds the answer.
+const MARK: &str = "envdoc-proof ";
+
+/// The answer.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Answer {
+    pub(super) python: String,
+    pub(super) distributions: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) imports: BTreeMap<String, Import>,
+    pub(super) torch: Option<Torch>,
+    #[serde(default)]
+    pub(super) libraries: BTreeMap<String, Option<Vec<String>>>,
+    pub(super) nvcc: Option<Nvcc>,
+    pub(super) ds_report: Option<DsReport>,
+    #[serde(default)]
+    pub(super) environment: BTreeMap<String, Option<String>>,
+}
+
+/// One attempt to import a module.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Import {
+    pub(super) status: Option<i64>,
+    pub(super) stderr: String,
+}
+
+/// What torch says of itself; `error` where it cannot be imported.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Torch {
+    pub(super) version: Option<String>,
+    pub(super) cuda: Option<String>,
+    pub(super) nccl: Option<String>,
+    pub(super) nccl_error: Option<String>,
+    pub(super) error: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Nvcc {
+    pub(super) path: String,
+    pub(super) release: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct DsReport {
+    pub(super) status: Option<i64>,
+    pub(super) text: String,
+}
+
+/// Finds the answer in what the container printed; `None`: there is no Python to ask.
+pub(super) fn read(ran: &Ran) -> Result<Option<Answer>, String> {
+    if let Some(text) = ran.stdout.lines().rev().find_map(|line| line.strip_prefix(MARK)) {
+        let answer = serde_json::from_str(text);
+        return answer.map(Some).map_err(|error| format!("its answer cannot be read: {error}"));
+    }
+    if ran.stderr.contains("envdoc-no-python") {
+        return Ok(None);
+    }
+    let said = [ran.stderr.trim(), ran.stdout.trim()].into_iter().find(|text| !text.is_empty());
+    let last = said.and_then(|text| text.lines().last()).unwrap_or("nothing");
+    Err(format!("the script ended with status {} and said: {last}", ran.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(stdout: &str, stderr: &str, status: i64) -> Result<Option<Answer>, String> {
+        read(&Ran { status, stdout: stdout.into(), stderr: stderr.into() })
+    }
+
+    #[test]
+    fn the_answer_is_found_among_what_an_entrypoint_prints() {
+        let answer = of("hello\nenvdoc-proof {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
+        assert_eq!(answer.unwrap().unwrap().python, "3.11.2");
+        assert!(of("", "envdoc-no-python\n", 127).unwrap().is_none());
+        assert!(of("envdoc-proof {", "", 0).unwrap_err().contains("cannot be read"));
+        let error = of("", "Traceback\nSyntaxError: no\n", 1).unwrap_err();
+        assert!(error.contains("status 1") && error.contains("SyntaxError: no"), "{error}");
+    }
+}

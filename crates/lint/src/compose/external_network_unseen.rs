@@ -1,0 +1,62 @@
+//! An external network that may not be there yet.
+
+use crate::read::compose::{Compose, Gpus, IsStack, below, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "external-network-unseen",
+    severity: Severity::Note,
+    summary: "an external network that GPU services use is there on every node",
+    explain: "\
+## What it finds
+Services with GPUs on a network that is `external: true`.
+
+## Why it matters
+Compose makes no external network; where it is missing, `up` ends with \"network … declared as external, but
+could not be found\". An attachable overlay is made on a manager, and a worker does not list it before a first
+container of that worker is attached to it: `docker compose up` on the worker finds nothing, while `docker run
+--network NAME` does, and from then on compose, too.
+
+## How to fix it
+On the manager: `docker network create --driver overlay --attachable NAME`. On each worker, before compose:
+`docker run -d --name hold-NAME --network NAME busybox sleep infinity`.
+
+## Sources
+- README of the recipes: the overlay stayed invisible on the worker until a container attached to it
+- moby/moby: swarmkit resourceapi/allocator.go (attachable networks)
+",
+    judge: Judge::Compose(judge),
+    fires: &[compose(
+        "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\nnetworks:\n  n:\n    external: true\n",
+    )],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\nnetworks:\n  n:\n    driver: bridge\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    networks: [n]\nnetworks:\n  n:\n    external: true\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack != IsStack::No {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (name, network) in file.networks() {
+        let external = below(network, &["external"])
+            .is_some_and(|value| value.is_mapping() || text(value).as_deref() == Some("true"));
+        let used = |gpus: Option<Gpus>, networks: Vec<String>| {
+            gpus.is_some() && networks.iter().any(|one| one == name)
+        };
+        if external && file.services.iter().any(|service| used(service.gpus(), service.networks())) {
+            let says = format!(
+                "the network {name} must be there already; of an overlay a worker sees nothing before a first container is attached"
+            );
+            let fix =
+                format!("on a worker, before compose: docker run -d --network {name} busybox sleep infinity");
+            found.push(Found::note(file.line(&["networks", name, "external"]), says, fix));
+        }
+    }
+    found
+}

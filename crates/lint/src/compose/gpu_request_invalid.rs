@@ -1,0 +1,80 @@
+//! A device request that compose refuses.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, IsStack, below};
+use crate::rule::{Found, Judge, Rule, Severity, compose, composes};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "gpu-request-invalid",
+    severity: Severity::Error,
+    summary: "a device request has capabilities, and count or device_ids but not both",
+    explain: "\
+## What it finds
+Items of `deploy.resources.reservations.devices` without `capabilities`, and items with both `count` and
+`device_ids`.
+
+## Why it matters
+`capabilities` is the one field that must be there, and the two ways to choose devices exclude each other:
+compose refuses the file, or the engine the container.
+
+## How to fix it
+`{driver: nvidia, count: all, capabilities: [gpu]}` or
+`{driver: nvidia, device_ids: [\"0\"], capabilities: [gpu]}`
+
+## Sources
+- compose-spec/compose-spec:deploy.md (devices, capabilities, count, device_ids)
+- https://docs.docker.com/compose/gpu-support (without capabilities it returns an error)
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        composes(
+            "services:\n  a:\n    image: b\n",
+            &[(
+                "compose.override.yaml",
+                "services:\n  a:\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
+            )],
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n              count: 1\n              device_ids: [\"0\"]\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [[gpu, utility]]}\n",
+        ),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::Yes {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for service in file.services.iter().filter(|service| !service.extends_elsewhere) {
+        let line = file.line(&["services", &service.name, "deploy", "resources", "reservations", "devices"]);
+        for request in service.requests().into_iter().filter(|request| request.is_mapping()) {
+            let has = |key: &str| below(request, &[key]).is_some_and(|value| *value != Value::Null);
+            if !has("capabilities") {
+                let says = format!(
+                    "the device request of service {} has no capabilities, which must be there",
+                    service.name
+                );
+                found.push(Found::error(line.clone(), says, "capabilities: [gpu]"));
+            }
+            if has("count") && has("device_ids") {
+                let says =
+                    format!("the device request of service {} has both count and device_ids", service.name);
+                found.push(Found::error(line.clone(), says, "one of the two"));
+            }
+        }
+    }
+    found
+}

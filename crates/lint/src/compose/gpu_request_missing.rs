@@ -1,0 +1,79 @@
+//! A service that needs GPUs and asks for none.
+
+use crate::read::compose::{Compose, IsStack, Service};
+use crate::rule::{Found, Judge, Rule, Severity, compose, composes, stack};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "gpu-request-missing",
+    severity: Severity::Warning,
+    summary: "a service that needs GPUs asks for them",
+    explain: "\
+## What it finds
+Services whose image or command is made for GPUs (nvidia/cuda, NGC, pytorch with CUDA, vllm, torchrun,
+deepspeed, nvidia-smi) or that set NVIDIA_VISIBLE_DEVICES, without `gpus`, a device request, an NVIDIA or CDI
+device, `runtime: nvidia` or (in a stack) a generic resource.
+
+## Why it matters
+Compose gives a container no GPU unless asked: torch.cuda.is_available() is False, nvidia-smi is not found.
+NVIDIA_VISIBLE_DEVICES alone only counts where the NVIDIA runtime is the default one.
+
+## How to fix it
+`gpus: all` (in newer releases of Compose), or
+
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}
+
+In a stack: `reservations.generic_resources`.
+
+## Sources
+- compose-spec/compose-spec:deploy.md (devices)
+- https://docs.docker.com/compose/gpu-support
+- docker/cli:cli/compose/schema/data/config_schema_v3.13.json (generic_resources)
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: nvidia-smi\n"),
+        compose("services:\n  train:\n    build: .\n    command: torchrun --nproc_per_node=4 train.py\n"),
+        compose("services:\n  a:\n    image: b\n    environment:\n      - NVIDIA_VISIBLE_DEVICES=all\n"),
+    ],
+    silent: &[
+        composes(
+            "services:\n  a:\n    image: vllm/vllm-openai:latest\n",
+            &[("compose.override.yaml", "services:\n  a:\n    gpus: all\n")],
+        ),
+        compose("services:\n  a:\n    image: vllm/vllm-openai:latest\n    gpus: all\n"),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:latest\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: cdi\n              device_ids: [\"nvidia.com/gpu=all\"]\n              capabilities: [gpu]\n",
+        ),
+        compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    runtime: nvidia\n"),
+        compose(
+            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    devices: [nvidia.com/gpu=all]\n",
+        ),
+        stack(
+            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    extends: {file: gpu.yaml, service: gpu}\n",
+        ),
+        compose("services:\n  web:\n    image: nginx\n    environment: {CUDA_VISIBLE_DEVICES: \"\"}\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let needs = |service: &&Service| service.gpus().is_none() && !service.extends_elsewhere;
+    file.services
+        .iter()
+        .filter(needs)
+        .filter_map(|service| {
+            let why = service.needs_gpus()?;
+            let says = format!("service {} asks for no GPU, and {why}", service.name);
+            let fix = match file.stack {
+                IsStack::No => "gpus: all, or deploy.resources.reservations.devices with capabilities: [gpu]",
+                _ => {
+                    "deploy.resources.reservations.generic_resources, with the GPUs announced in daemon.json"
+                }
+            };
+            Some(Found::warning(service.line.clone(), says, fix))
+        })
+        .collect()
+}

@@ -1,0 +1,80 @@
+//! Several services on the same GPUs.
+
+use crate::read::compose::{Compose, Gpus, Service};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "gpu-shared",
+    severity: Severity::Note,
+    summary: "no two services have the same GPU without meaning it",
+    explain: "\
+## What it finds
+Services of one file that are given the same GPUs: by the same index, or one of them all. Services behind
+different profiles are left out, they need not run together.
+
+## Why it matters
+A device request gives access, it reserves nothing: both services see the same memory, and the one that comes
+second ends with \"CUDA out of memory\".
+
+## How to fix it
+`device_ids: [\"0\"]` for the one, `[\"1\"]` for the other; or limit what each takes.
+
+## Sources
+- https://docs.docker.com/compose/gpu-support
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: x\n    gpus: all\n  b:\n    image: y\n    gpus: all\n"),
+        compose(
+            "services:\n  a:\n    image: x\n    runtime: nvidia\n    environment: [\"NVIDIA_VISIBLE_DEVICES=0,1\"]\n  b:\n    image: y\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"1\"]}]}}}\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: x\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"0\"]}]}}}\n  b:\n    image: y\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"1\"]}]}}}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: x\n    gpus: all\n    profiles: [a]\n  b:\n    image: y\n    gpus: all\n    profiles: [b]\n",
+        ),
+        compose("services:\n  a:\n    image: x\n    gpus: all\n  b:\n    image: y\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let users: Vec<(&Service, Gpus)> =
+        file.services.iter().filter_map(|service| Some((service, service.gpus()?))).collect();
+    users
+        .iter()
+        .enumerate()
+        .filter_map(|(place, (service, gpus))| {
+            let (other, _) = users[..place]
+                .iter()
+                .find(|(other, theirs)| together(service, other) && same(gpus, theirs))?;
+            let says = format!(
+                "services {} and {} are given the same GPUs: a request reserves nothing",
+                other.name, service.name
+            );
+            Some(Found::note(
+                service.line.clone(),
+                says,
+                "device_ids for each, where they are not meant to share",
+            ))
+        })
+        .collect()
+}
+
+/// Whether two services can run at the same time: not behind different profiles.
+fn together(one: &Service, other: &Service) -> bool {
+    let (mine, theirs) = (one.list(&["profiles"]), other.list(&["profiles"]));
+    mine.is_empty() && theirs.is_empty() || mine.iter().any(|profile| theirs.contains(profile))
+}
+
+fn same(one: &Gpus, other: &Gpus) -> bool {
+    match (one, other) {
+        (Gpus::Ids(mine), Gpus::Ids(theirs)) => mine.iter().any(|id| theirs.contains(id)),
+        (Gpus::All, Gpus::All | Gpus::Ids(_) | Gpus::Count(_))
+        | (Gpus::Ids(_) | Gpus::Count(_), Gpus::All) => true,
+        _ => false,
+    }
+}

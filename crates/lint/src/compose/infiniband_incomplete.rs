@@ -1,0 +1,96 @@
+//! InfiniBand devices without what RDMA needs.
+
+use crate::read::compose::{Compose, Service, below, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "infiniband-incomplete",
+    severity: Severity::Warning,
+    summary: "a service with InfiniBand has its devices, and may lock memory",
+    explain: "\
+## What it finds
+Services with /dev/infiniband but without unlimited `memlock` or IPC_LOCK; and services that choose InfiniBand
+by variables (NCCL_IB_HCA, NCCL_IB_GID_INDEX) but have no /dev/infiniband. `privileged: true` has all of it.
+
+## Why it matters
+RDMA registers memory, which must be locked: with the usual limit of 64 KiB or 8 MiB ibv_reg_mr fails
+(\"Cannot allocate memory\"). Without the devices NCCL falls back to sockets without an error, and is slow.
+
+## How to fix it
+    devices: [/dev/infiniband]
+    ulimits: {memlock: -1}
+    cap_add: [IPC_LOCK]
+
+## Sources
+- NVIDIA/nccl:docs/userguide/source/troubleshooting/runtime_and_mpi_issues.rst (memlock)
+- NVIDIA/nccl:docs/userguide/source/env.rst
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: b\n    devices:\n      - /dev/infiniband:/dev/infiniband\n"),
+        compose("services:\n  a:\n    image: b\n    environment:\n      NCCL_IB_HCA: mlx5_0\n"),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    devices: [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    devices: [/dev/infiniband/uverbs0]\n    ulimits: {memlock: {soft: -1, hard: -1}}\n    cap_add: [IPC_LOCK]\n    environment: [NCCL_IB_HCA=mlx5_0]\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    privileged: true\n    environment: [NCCL_IB_HCA=mlx5_0]\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    environment: [NCCL_IB_DISABLE=1]\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    file.services.iter().filter(|service| !service.extends_elsewhere).filter_map(finding).collect()
+}
+
+fn finding(service: &Service) -> Option<Found> {
+    if service.text("privileged").as_deref() == Some("true") {
+        return None;
+    }
+    let mounts = [service.list(&["devices"]), service.list(&["volumes"])].concat();
+    let devices =
+        mounts.iter().any(|one| one.contains("/dev/infiniband") || one.starts_with("/dev:") || one == "/dev");
+    let name = &service.name;
+    if devices {
+        let limit = service.at(&["ulimits", "memlock"]);
+        let soft = limit.and_then(|limit| below(limit, &["soft"])).or(limit).and_then(text);
+        let unlimited = soft.is_some_and(|limit| {
+            limit == "-1" || limit.parse::<u64>().is_ok_and(|limit| limit > 1 << 30) || limit.contains('$')
+        });
+        let capable = service
+            .list(&["cap_add"])
+            .iter()
+            .any(|one| matches!(one.as_str(), "IPC_LOCK" | "CAP_IPC_LOCK" | "ALL"));
+        if unlimited || capable {
+            return None;
+        }
+        let says = format!(
+            "service {name} has InfiniBand, and may lock no more memory than the engine's default (64 KiB or 8 MiB)"
+        );
+        return Some(Found::warning(
+            service.line_of("devices"),
+            says,
+            "ulimits: {memlock: -1}, cap_add: [IPC_LOCK]",
+        ));
+    }
+    let environment = service.environment();
+    let variable =
+        ["NCCL_IB_HCA", "NCCL_IB_GID_INDEX"].into_iter().find(|name| environment.contains_key(*name))?;
+    let disabled = environment.get("NCCL_IB_DISABLE").and_then(Option::as_deref) == Some("1");
+    if disabled {
+        return None;
+    }
+    let says =
+        format!("service {name} sets {variable}, and has no /dev/infiniband: NCCL falls back to sockets");
+    Some(Found::warning(
+        service.line_of("environment"),
+        says,
+        "devices: [/dev/infiniband], ulimits: {memlock: -1}, cap_add: [IPC_LOCK]",
+    ))
+}

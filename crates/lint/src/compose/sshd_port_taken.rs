@@ -1,0 +1,73 @@
+//! A container's sshd on the host's own port 22.
+
+use crate::read::compose::{Compose, Service};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "sshd-port-taken",
+    severity: Severity::Warning,
+    summary: "an sshd in a container does not take port 22 of the host",
+    explain: "\
+## What it finds
+Services with `network_mode: host` whose command starts sshd without another port (-p, -o Port=), and services
+that publish port 22 of the host.
+
+## Why it matters
+The server's own sshd listens there: \"Bind to port 22 on 0.0.0.0 failed: Address already in use\". The
+container's sshd ends or never starts, and the launcher reaches the host instead, where no training code is.
+
+## How to fix it
+Another port (`sshd -D -p 2222`), and the same port in ~/.ssh/config or DeepSpeed's --ssh_port.
+
+## Sources
+- sshd(8): -p
+- deepspeedai/DeepSpeed:deepspeed/launcher/runner.py (--ssh_port)
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: b\n    network_mode: host\n    command: /usr/sbin/sshd -D\n"),
+        compose("services:\n  a:\n    image: b\n    ports: [\"22:22\"]\n"),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    network_mode: host\n    command: /usr/sbin/sshd -D -p 2222\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    ports: [\"2222:22\"]\n    command: /usr/sbin/sshd -D\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    file.services.iter().filter_map(finding).collect()
+}
+
+fn finding(service: &Service) -> Option<Found> {
+    let command = service.command();
+    let starts = command
+        .split(|c: char| c.is_whitespace() || ";&".contains(c))
+        .any(|word| word.rsplit('/').next() == Some("sshd"))
+        || command.contains("service ssh start")
+        || command.contains("init.d/ssh start");
+    let port = command.contains("sshd") && (command.contains(" -p") || command.contains("Port"));
+    let fix = "sshd -D -p 2222, and the same port for who connects";
+    if service.text("network_mode").as_deref() == Some("host") && starts && !port {
+        let says = format!(
+            "service {} starts sshd on port 22 of the host, where the host's own listens",
+            service.name
+        );
+        return Some(Found::warning(service.line_of("command"), says, fix));
+    }
+    let published = service.list(&["ports"]).iter().any(|one| {
+        let parts: Vec<&str> = one.split('/').next().unwrap_or_default().split(':').collect();
+        parts.len() >= 2
+            && parts[parts.len() - 2] == "22"
+            && !parts.first().is_some_and(|ip| ip.contains('.') || ip.contains('['))
+    });
+    published.then(|| {
+        let says = format!(
+            "service {} publishes port 22 of the host, where the host's own sshd listens",
+            service.name
+        );
+        Found::warning(service.line_of("ports"), says, "2222:22")
+    })
+}

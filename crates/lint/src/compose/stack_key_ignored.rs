@@ -1,0 +1,81 @@
+//! Keys that `docker stack deploy` ignores.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, IsStack, Service};
+use crate::rule::{Found, Judge, Rule, Severity, stack};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "stack-key-ignored",
+    severity: Severity::Warning,
+    summary: "a stack file has no keys that `docker stack deploy` ignores",
+    explain: "\
+## What it finds
+Keys of a service in a stack file that `docker stack deploy` reads and drops with a warning: build,
+cgroup_parent, cgroupns_mode, container_name, devices, domainname, expose, external_links, ipc, links,
+mac_address, network_mode, pid, privileged, restart, security_opt, shm_size, userns_mode.
+
+## Why it matters
+The service starts without them: 64 MiB of shared memory in place of `shm_size`, no InfiniBand devices in
+place of `devices`, the overlay network in place of the host's. NCCL and data loaders fail later, far from
+the cause.
+
+## How to fix it
+shm_size: a tmpfs mount on /dev/shm with a size. devices, privileged, ipc: swarm has nothing for them; start
+one container a node with `docker compose`. restart: `deploy.restart_policy`. network_mode: host: a network
+that is `external: true` and named host. build: build and push the image before.
+
+## Sources
+- docker/cli:cli/compose/types/types.go (UnsupportedProperties, DeprecatedProperties)
+",
+    judge: Judge::Compose(judge),
+    fires: &[stack(
+        "services:\n  a:\n    image: b\n    shm_size: 8g\n    privileged: true\n    devices:\n      - /dev/infiniband\n",
+    )],
+    silent: &[
+        stack(
+            "services:\n  a:\n    image: b\n    ulimits:\n      memlock: -1\n    cap_add: [IPC_LOCK]\n    privileged: false\n    volumes:\n      - type: tmpfs\n        target: /dev/shm\n        tmpfs: {size: 8589934592}\n",
+        ),
+        crate::rule::compose("services:\n  a:\n    image: b\n    shm_size: 8g\n"),
+    ],
+};
+
+/// What is dropped, and what does instead.
+const IGNORED: &[(&str, &str)] = &[
+    ("build", "build and push the image before, and name it under `image`"),
+    ("cgroup_parent", ""),
+    ("cgroupns_mode", ""),
+    ("container_name", "reach it by the name of the service"),
+    ("devices", "swarm gives no devices: start one container a node with `docker compose`"),
+    ("domainname", ""),
+    ("expose", "delete it: services on one network reach every port"),
+    ("external_links", ""),
+    ("ipc", "a tmpfs mount on /dev/shm gives shared memory inside the container"),
+    ("links", "delete it: services on one network know each other by name"),
+    ("mac_address", ""),
+    ("network_mode", "an external network named host"),
+    ("pid", ""),
+    ("privileged", "cap_add, which swarm keeps"),
+    ("restart", "deploy.restart_policy"),
+    ("security_opt", ""),
+    ("shm_size", "a volume {type: tmpfs, target: /dev/shm, tmpfs: {size: BYTES}}"),
+    ("userns_mode", ""),
+];
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::No {
+        return Vec::new();
+    }
+    file.services.iter().flat_map(ignored).collect()
+}
+
+fn ignored(service: &Service) -> Vec<Found> {
+    let meant = |key: &str| service.at(&[key]).filter(|value| **value != Value::Bool(false)).is_some();
+    let keys = IGNORED.iter().filter(|(key, _)| meant(key));
+    keys.map(|(key, instead)| {
+        let says = format!("`docker stack deploy` ignores `{key}` in service {}", service.name);
+        Found::warning(service.line_of(key), says, *instead)
+    })
+    .collect()
+}

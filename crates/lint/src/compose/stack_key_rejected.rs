@@ -1,0 +1,170 @@
+//! Keys for which `docker stack deploy` refuses a file.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, IsStack, Service, below, text};
+use crate::rule::{Found, Judge, Rule, Severity, stack};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "stack-key-rejected",
+    severity: Severity::Error,
+    summary: "a stack file has only keys that `docker stack deploy` accepts",
+    explain: "\
+## What it finds
+Keys in a stack file that are not in the schema of `docker stack deploy` (version 3.13, the newest):
+`reservations.devices`, `gpus`, `runtime`, `profiles`, `extends`, `depends_on` as a mapping, a top-level
+`name`, and every other key of the compose specification that came later. A file counts as a stack file by
+its name, by --stack, or (then as a warning) by keys that only swarm reads.
+
+## Why it matters
+The command ends with \"Additional property devices is not allowed\" and deploys nothing. Swarm has no
+device requests: a GPU is a generic resource there.
+
+## How to fix it
+For GPUs: announce them in the daemon's `node-generic-resources`, make `nvidia` the default runtime, and ask
+with `reservations.generic_resources`. Or start one container a node with `docker compose`.
+
+## Sources
+- docker/cli:cli/compose/schema/data/config_schema_v3.13.json
+- docker/cli:cli/compose/types/types.go (ForbiddenProperties)
+",
+    judge: Judge::Compose(judge),
+    fires: &[
+        stack(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n",
+        ),
+        stack("name: x\nservices:\n  a:\n    image: b\n    runtime: nvidia\n"),
+        stack("services:\n  a:\n    image: b\n    depends_on:\n      c: {condition: service_started}\n"),
+    ],
+    silent: &[
+        stack(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          generic_resources:\n            - discrete_resource_spec: {kind: NVIDIA-GPU, value: 1}\n",
+        ),
+        stack("x-a: &a\n  image: b\nservices:\n  a:\n    <<: *a\n    x-b: c\n    depends_on: [d]\n"),
+    ],
+};
+
+/// The keys of a service in the schema.
+const SERVICE: &[&str] = &[
+    "deploy",
+    "build",
+    "cap_add",
+    "cap_drop",
+    "cgroupns_mode",
+    "cgroup_parent",
+    "command",
+    "configs",
+    "container_name",
+    "credential_spec",
+    "depends_on",
+    "devices",
+    "dns",
+    "dns_search",
+    "domainname",
+    "entrypoint",
+    "env_file",
+    "environment",
+    "expose",
+    "external_links",
+    "extra_hosts",
+    "group_add",
+    "healthcheck",
+    "hostname",
+    "image",
+    "init",
+    "ipc",
+    "isolation",
+    "labels",
+    "links",
+    "logging",
+    "mac_address",
+    "network_mode",
+    "networks",
+    "pid",
+    "ports",
+    "privileged",
+    "read_only",
+    "restart",
+    "security_opt",
+    "shm_size",
+    "secrets",
+    "sysctls",
+    "stdin_open",
+    "stop_grace_period",
+    "stop_signal",
+    "tmpfs",
+    "tty",
+    "ulimits",
+    "oom_score_adj",
+    "user",
+    "userns_mode",
+    "volumes",
+    "working_dir",
+];
+const TOP: &[&str] = &["version", "services", "networks", "volumes", "secrets", "configs"];
+const RESERVATIONS: &[&str] = &["cpus", "memory", "generic_resources"];
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::No {
+        return Vec::new();
+    }
+    let certain = file.stack == IsStack::Yes;
+    let top = unknown(Some(&file.root), TOP).into_iter().map(|key| {
+        Found::error(
+            file.line(&[&key]),
+            format!("`docker stack deploy` refuses the key `{key}`"),
+            "delete it",
+        )
+    });
+    let services = file.services.iter().flat_map(|service| rejected(file, service));
+    top.chain(services).map(|found| found.unless_certain(certain)).collect()
+}
+
+fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
+    let name = service.name.as_str();
+    let mut found: Vec<Found> = unknown(Some(&service.value), SERVICE)
+        .into_iter()
+        .map(|key| {
+            let fix = match key.as_str() {
+                "runtime" | "gpus" => {
+                    "make nvidia the default runtime of the daemon, and ask with generic_resources"
+                }
+                _ => "delete it",
+            };
+            Found::error(
+                service.line_of(&key),
+                format!("`docker stack deploy` refuses `{key}` in service {name}"),
+                fix,
+            )
+        })
+        .collect();
+    let reservations = ["deploy", "resources", "reservations"];
+    for key in unknown(service.at(&reservations), RESERVATIONS) {
+        let line = file.line(&["services", name, "deploy", "resources", "reservations", &key]);
+        let says = format!(
+            "`docker stack deploy` refuses `reservations.{key}` in service {name}: swarm has no device requests"
+        );
+        found.push(Found::error(
+            line,
+            says,
+            "reservations.generic_resources, with the GPUs announced in daemon.json",
+        ));
+    }
+    if service.at(&["depends_on"]).is_some_and(Value::is_mapping) {
+        let says = format!("`docker stack deploy` takes `depends_on` as a list only (service {name})");
+        found.push(Found::error(
+            service.line_of("depends_on"),
+            says,
+            "a list of names; swarm ignores it all the same",
+        ));
+    }
+    found
+}
+
+/// The keys of a mapping that are not in a list, extensions left out.
+fn unknown(value: Option<&Value>, known: &[&str]) -> Vec<String> {
+    let map = value.and_then(|value| below(value, &[])).and_then(Value::as_mapping);
+    let keys = map.into_iter().flatten().filter_map(|(key, _)| text(key));
+    keys.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-")).collect()
+}

@@ -1,0 +1,111 @@
+//! Batch sizes of DeepSpeed that no number of GPUs, or not this one, satisfies.
+
+use crate::read::config::Config;
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-batch-mismatch",
+    severity: Severity::Error,
+    summary: "train_batch_size is micro batch times accumulation times ranks",
+    explain: "\
+## What it finds
+train_batch_size that is no multiple of train_micro_batch_size_per_gpu times gradient_accumulation_steps,
+or sizes of
+zero: errors. Where the number of ranks is known, from `--world-size` or a hostfile beside the file: sizes
+that do
+not come out; a warning where model, pipeline or sequence parallelism could explain it.
+
+## Why it matters
+DeepSpeed checks the product at its start, on every rank, and ends with an AssertionError. With
+parallelism beyond
+data the number of ranks in it is that of the copies of the model.
+
+## How to fix it
+Leave one of the three out: DeepSpeed computes it. \"auto\" leaves it to Transformers' Trainer.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/runtime/config.py (_set_batch_related_parameters,
+  _batch_assertion)
+",
+    judge: Judge::Deepspeed(judge),
+    fires: &[
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 100,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"gradient_accumulation_steps\": 2\n}\n",
+        ),
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"gradient_accumulation_steps\": 1\n}\n",
+            &[("hostfile", "node1 slots=4\nnode2 slots=4\n")],
+        ),
+    ],
+    silent: &[
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"gradient_accumulation_steps\": 2\n}\n",
+            &[("hostfile", "node1 slots=4\nnode2 slots=4\n")],
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": \"auto\",\n  \"train_micro_batch_size_per_gpu\": 3\n}\n",
+        ),
+        named("ds_config.json", "{\n  \"train_batch_size\": 100\n}\n"),
+    ],
+};
+
+const TRAIN: &str = "train_batch_size";
+const MICRO: &str = "train_micro_batch_size_per_gpu";
+const STEPS: &str = "gradient_accumulation_steps";
+
+fn judge(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    if config.template || json.broken.is_some() || json.is_true("elasticity.enabled") {
+        return Vec::new();
+    }
+    let zero =
+        [TRAIN, MICRO, STEPS].into_iter().find(|key| json.number(key).is_some_and(|number| number < 1.0));
+    if let Some(key) = zero {
+        return vec![Found::error(json.line(key), format!("{key} has to be at least 1"), "")];
+    }
+    let (train, micro, steps) = (config.whole(TRAIN), config.whole(MICRO), config.whole(STEPS));
+    let left = |key: &str| json.get(key).is_some() && json.number(key).is_none();
+    let (Some(train), Some(micro)) = (train, micro) else { return Vec::new() };
+    if left(STEPS) {
+        return Vec::new();
+    }
+    let each = micro.saturating_mul(steps.unwrap_or(1)).max(1);
+    let parts = match steps {
+        Some(steps) => format!("{micro} a GPU times {steps} steps"),
+        None => format!("{micro} a GPU"),
+    };
+    let fix = format!("leave {TRAIN} out");
+    if train % each != 0 {
+        let says = format!("{TRAIN} {train} is no multiple of {parts}: no number of GPUs fits");
+        return vec![Found::error(json.line(TRAIN), says, fix)];
+    }
+    let Some(world) = &config.world else { return Vec::new() };
+    let needed = train / each;
+    let (fits, says) = match steps {
+        Some(_) => (
+            needed == world.size,
+            format!("{TRAIN} {train} is {parts} on {needed} GPUs, and {} has {}", world.from, world.size),
+        ),
+        None => (
+            needed % world.size == 0,
+            format!(
+                "{TRAIN} {train} does not divide into {parts} on the {} GPUs of {}",
+                world.size, world.from
+            ),
+        ),
+    };
+    if fits {
+        return Vec::new();
+    }
+    // Fewer copies of the model than ranks: tensor, pipeline or sequence parallelism.
+    let parallel = !world.said
+        && (1..world.size).any(|copies| {
+            world.size % copies == 0 && needed % copies == 0 && (steps.is_none() || needed == copies)
+        });
+    vec![Found::error(json.line(TRAIN), says, fix).unless_certain(!parallel)]
+}

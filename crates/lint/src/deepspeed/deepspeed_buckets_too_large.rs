@@ -1,0 +1,71 @@
+//! Buckets of DeepSpeed that take much of the memory.
+
+use crate::read::config::Config;
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-buckets-too-large",
+    severity: Severity::Warning,
+    summary: "the buckets of ZeRO leave the GPU its memory",
+    explain: "\
+## What it finds
+With the facts of the machine: reduce_bucket_size and allgather_bucket_size (elements of two bytes; with
+overlap_comm about 4.5 times that) that take more than a quarter of the smallest GPU's memory.
+
+## Why it matters
+The buckets are there from the first step to the last, beside parameters, gradients and activations: the
+run ends
+with out of memory at a batch size that should fit.
+
+## How to fix it
+2e8 is enough for most models; the smaller the bucket, the more and smaller the messages.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): docs/_pages/config-json.md, deepspeed/runtime/zero/config.py
+- huggingface/transformers: docs/source/en/deepspeed.md (4.5 times with overlap_comm)
+",
+    judge: Judge::Deepspeed(judge),
+    fires: &[named_with(
+        "ds_config.json",
+        "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"overlap_comm\": true,\n    \"reduce_bucket_size\": 2e9,\n    \"allgather_bucket_size\": 2e9\n  }\n}\n",
+        &[("server.json", "healthy-rtx4090-x8.json")],
+    )],
+    silent: &[
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8}\n}\n",
+            &[("server.json", "healthy-rtx4090-x8.json")],
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e9}\n}\n",
+        ),
+    ],
+};
+
+fn judge(config: &Config) -> Vec<Found> {
+    let Some(facts) = config.facts.as_ref().filter(|_| !config.template && config.json.broken.is_none())
+    else {
+        return Vec::new();
+    };
+    let Some(gpus) = facts.gpu.list.known() else { return Vec::new() };
+    let Some(memory) = gpus.iter().filter_map(|gpu| gpu.memory_total.known()).min() else {
+        return Vec::new();
+    };
+    if !matches!(config.stage(), Some(1..=3)) {
+        return Vec::new();
+    }
+    let keys = ["reduce_bucket_size", "allgather_bucket_size"].map(|key| format!("zero_optimization.{key}"));
+    // What the file leaves out has its default, 5e8 elements, and is not the file's doing.
+    let elements: f64 = keys.iter().filter_map(|key| config.json.number(key)).sum();
+    let factor = if config.json.is_true("zero_optimization.overlap_comm") { 4.5 } else { 1.0 };
+    let bytes = elements * 2.0 * factor;
+    #[expect(clippy::cast_precision_loss, reason = "MiB of a GPU's memory")]
+    let memory = *memory as f64 * f64::from(1 << 20);
+    let Some(key) = keys.iter().find(|key| config.json.number(key).is_some()) else { return Vec::new() };
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    let says = format!("the buckets take some {:.0} GiB of the GPU's {:.0}", gib(bytes), gib(memory));
+    let large = bytes > memory / 4.0;
+    large.then(|| Found::warning(config.json.line(key), says, "2e8")).into_iter().collect()
+}

@@ -1,0 +1,60 @@
+//! A configuration of DeepSpeed that cannot be read.
+
+use crate::read::config::Config;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-config-unreadable",
+    severity: Severity::Error,
+    summary: "ds_config.json can be read, and no key stands in it twice",
+    explain: "\
+## What it finds
+Text that is neither JSON nor Hjson (a brace or quote without its end, a key without a value), and keys
+that stand
+twice in one object.
+
+## Why it matters
+DeepSpeed ends before the first step: its reader takes comments and commas too many, and refuses a key
+that stands
+twice.
+
+## How to fix it
+Mend the line that is named. Transformers' Trainer reads plain JSON: leave comments out there.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/runtime/config.py (hjson.load),
+  runtime/config_utils.py (dict_raise_error_on_duplicate_keys)
+",
+    judge: Judge::Deepspeed(judge),
+    fires: &[
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true\n}\n"),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2},\n  \"train_batch_size\": 16\n}\n",
+        ),
+    ],
+    silent: &[named(
+        "ds_config.json",
+        "{\n  // per GPU\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"zero_optimization\": {\"stage\": 2},\n}\n",
+    )],
+};
+
+fn judge(config: &Config) -> Vec<Found> {
+    if config.template {
+        return Vec::new();
+    }
+    let broken = config
+        .json
+        .broken
+        .iter()
+        .map(|(line, why)| Found::error(*line, format!("the file cannot be read: {why}"), ""));
+    let twice = config.json.twice.iter().map(|(line, key)| {
+        Found::error(
+            *line,
+            format!("the key {key} stands twice: DeepSpeed refuses the file"),
+            "keep one of them",
+        )
+    });
+    broken.chain(twice).collect()
+}

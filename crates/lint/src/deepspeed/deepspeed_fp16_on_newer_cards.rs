@@ -1,0 +1,57 @@
+//! fp16 on cards that have bf16.
+
+use crate::read::config::Config;
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-fp16-on-newer-cards",
+    severity: Severity::Note,
+    summary: "cards that compute in bf16 are used with it",
+    explain: "\
+## What it finds
+With the facts of the machine: `fp16` enabled where every GPU has compute capability 8.0 or higher.
+
+## Why it matters
+fp16 has to scale the loss, skips steps where gradients overflow, and is at the same speed; models that were
+trained in bf16 overflow in fp16.
+
+## How to fix it
+`\"bf16\": {\"enabled\": true}` in place of fp16, unless a checkpoint needs fp16.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): docs/_pages/config-json.md (bf16 needs hardware that has it,
+  such as A100)
+- https://docs.nvidia.com/cuda/cuda-programming-guide (arithmetic by compute capability)
+",
+    judge: Judge::Deepspeed(judge),
+    fires: &[named_with(
+        "ds_config.json",
+        "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true}\n}\n",
+        &[("server.json", "healthy-h100-x8-sxm-ubuntu-22.04.json")],
+    )],
+    silent: &[
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true}\n}\n",
+            &[("server.json", "healthy-t4-cloud-vm.json")],
+        ),
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true}\n}\n"),
+    ],
+};
+
+fn judge(config: &Config) -> Vec<Found> {
+    let Some(facts) = config.facts.as_ref().filter(|_| config.json.is_true("fp16.enabled")) else {
+        return Vec::new();
+    };
+    let Some(gpus) = facts.gpu.list.known().filter(|gpus| !gpus.is_empty()) else { return Vec::new() };
+    let newer = gpus.iter().all(|gpu| gpu.compute_capability.known().is_some_and(|(major, _)| *major >= 8));
+    let says = format!(
+        "fp16 on {}: the card computes in bf16 at the same speed, without scaling the loss",
+        gpus[0].name
+    );
+    newer
+        .then(|| Found::note(config.json.line("fp16.enabled"), says, "\"bf16\": {\"enabled\": true}"))
+        .into_iter()
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! A key that DeepSpeed does not know.
+
+use crate::read::config::Config;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::deepspeed_keys::{self, Section};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-key-unknown",
+    severity: Severity::Error,
+    summary: "every key of ds_config.json is one that DeepSpeed knows",
+    explain: "\
+## What it finds
+Keys that no release from 0.9.0 to 0.19.6 knows: an error in sections that refuse them
+(`zero_optimization` and its
+offload sections, `tensorboard`, `wandb`, `csv_monitor`, `comet`, `comms_logger`); a warning where a key
+is near to a
+real one, or is one of those that tutorials made up (`comms_timeout`, a section for MPI or NCCL with
+retries); else a
+note, for programs put keys of their own into the file.
+
+## Why it matters
+Strict sections end the program with a ValidationError (\"Extra inputs are not permitted\"). Elsewhere an
+unknown key
+is ignored without a word: the timeout that it should have set is still the default.
+
+## How to fix it
+Use the key that is named. The timeout of collectives is
+`deepspeed.init_distributed(timeout=timedelta(…))` or
+DEEPSPEED_TIMEOUT (minutes); a collective that failed cannot be retried, only the whole job (`torchrun
+--max-restarts`).
+
+## Sources
+- deepspeedai/DeepSpeed v0.9.0 to edaa7221 (0.19.6): deepspeed/runtime/config.py, zero/config.py,
+  zero/offload_config.py, monitor/config.py, comm/config.py, constants.py
+",
+    judge: Judge::Deepspeed(judge),
+    fires: &[
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"overlap_com\": true\n  }\n}\n",
+        ),
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"comms_timeout\": 7200\n}\n"),
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"mpi\": {\"retry\": 3}\n}\n"),
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"gradient_accumulation_step\": 2\n}\n"),
+    ],
+    silent: &[named(
+        "ds_config.json",
+        "{\n  \"_comment\": \"why\",\n  \"train_batch_size\": \"auto\",\n  \"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}, \"stage3_prefetch_bucket_size\": \"auto\"},\n  \"fp16\": {\"enabled\": \"auto\", \"loss_scale\": 0},\n  \"wall_clock_breakdown\": false\n}\n",
+    )],
+};
+
+/// Words in keys that DeepSpeed has never had, and that are believed to steer communication.
+const MADE_UP: &[&str] = &["timeout", "retry", "retries", "mpi", "nccl", "fault_tolerance", "watchdog"];
+
+fn judge(config: &Config) -> Vec<Found> {
+    if config.template || config.json.broken.is_some() {
+        return Vec::new();
+    }
+    deepspeed_keys::all().iter().flat_map(|section| unknown(config, section)).collect()
+}
+
+fn unknown(config: &Config, section: &Section) -> Vec<Found> {
+    let path = if section.section == "top" { "" } else { section.section.as_str() };
+    // `_comment` and the like are nobody's mistake.
+    let remark = |key: &str| !section.strict && (key.starts_with(['_', '/', '#']) || key.contains("comment"));
+    let strange = config.json.keys(path).filter(|(key, _)| !section.keys.iter().any(|known| known == key));
+    strange.filter(|(key, _)| !remark(key)).map(|(key, line)| one(section, path, key, line)).collect()
+}
+
+fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
+    let near = section.nearest(key);
+    let meant = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+    let fix = near.map_or("take it out", |near| near);
+    if section.strict {
+        let says = format!("{path} knows no key {key}, and DeepSpeed ends with a ValidationError{meant}");
+        return Found::error(line, says, fix);
+    }
+    let made_up = MADE_UP.iter().any(|word| key.to_ascii_lowercase().split('_').any(|part| part == *word));
+    if made_up && near.is_none() {
+        let says = format!(
+            "DeepSpeed has no key {key}: it sets nothing, and no timeout or retry of communication stands in this file"
+        );
+        return Found::warning(line, says, "init_distributed(timeout=…) or DEEPSPEED_TIMEOUT (minutes)");
+    }
+    let place = if path.is_empty() { String::new() } else { format!(" in {path}") };
+    let says = format!("DeepSpeed knows no key {key}{place}, and ignores it{meant}");
+    if near.is_some() { Found::warning(line, says, fix) } else { Found::note(line, says, "") }
+}

@@ -1,0 +1,66 @@
+//! A hostfile with other slots than GPUs.
+
+use crate::read::hostfile::Hostfile;
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+use facts::Facts;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "hostfile-slots-differ",
+    severity: Severity::Warning,
+    summary: "the slots of a host are its GPUs",
+    explain: "\
+## What it finds
+With the facts of a machine: the line of that machine (by its name or address; the only line; or all
+lines, where
+every node is meant to be like it) with more slots than it has GPUs, and `slots=0`.
+
+## Why it matters
+DeepSpeed starts one process for each slot: the ones too many end with \"invalid device ordinal\", and
+take the
+others with them.
+
+## How to fix it
+`slots` is the number of GPUs that the node gives to the run.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py, launcher/launch.py
+",
+    judge: Judge::Hostfile(judge),
+    fires: &[
+        named_with(
+            "hostfile",
+            "node1 slots=16\n",
+            &[("server.json", "healthy-h100-x8-sxm-ubuntu-22.04.json")],
+        ),
+        named("hostfile", "node1 slots=8\nnode2 slots=0\n"),
+    ],
+    silent: &[
+        named_with(
+            "hostfile",
+            "node1 slots=8\nnode2 slots=8\n",
+            &[("server.json", "healthy-h100-x8-sxm-ubuntu-22.04.json")],
+        ),
+        named("hostfile", "node1 slots=16\n"),
+    ],
+};
+
+fn judge((file, facts): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
+    let gpus = facts.and_then(|facts| facts.gpu.list.known()).map(|gpus| gpus.len() as u64);
+    let lines = file.lines.iter().filter_map(|line| Some((line.line, line.host.as_ref()?)));
+    lines
+        .filter_map(|(line, (host, slots))| {
+            if *slots == 0 {
+                return Some(Found::warning(
+                    line,
+                    format!("{host} has no slots: nothing is started on it"),
+                    "take the line out",
+                ));
+            }
+            let gpus = gpus.filter(|gpus| *gpus > 0 && slots > gpus)?;
+            let says =
+                format!("{host} has {slots} slots, and the machine whose facts these are has {gpus} GPUs");
+            Some(Found::warning(line, says, format!("{host} slots={gpus}")))
+        })
+        .collect()
+}

@@ -1,0 +1,51 @@
+//! apt-key, which is gone.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "apt-key-removed",
+    severity: Severity::Error,
+    summary: "keys of archives go into files, not through apt-key",
+    explain: "\
+## What it finds
+Calls of `apt-key`: on Debian 13 an error, elsewhere a note.
+
+## Why it matters
+apt-key is deprecated, and apt 3 of Debian 13 has it no more: \"apt-key: command not found\".
+
+## How to fix it
+`curl -fsSL URL | gpg --dearmor -o /etc/apt/keyrings/NAME.gpg`, and in the archive's line
+`[signed-by=/etc/apt/keyrings/NAME.gpg]`.
+
+## Sources
+- Debian packages apt 3.0.3 (has none) and 2.6.1 (has it), measured
+- apt-key(8)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM debian:13\nRUN curl -fsSL https://x/gpg | apt-key add -\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN apt-key adv --fetch-keys https://x/y.pub\n"),
+    ],
+    silent: &[dockerfile(
+        "FROM debian:13\nRUN curl -fsSL https://x/gpg | gpg --dearmor -o /etc/apt/keyrings/x.gpg\n",
+    )],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let calls = file.runs().filter(|(_, run)| run.command.program() == "apt-key");
+    calls
+        .map(|(_, run)| {
+            let gone = run.state.system.is_some_and(|system| system.id == "debian13");
+            let fix = "gpg --dearmor -o /etc/apt/keyrings/NAME.gpg, and signed-by= in the archive's line";
+            let line = run.command.line;
+            match gone {
+                true => {
+                    Found::error(line, "Debian 13 has no apt-key", fix).unless_certain(run.command.certain)
+                }
+                false => Found::note(line, "apt-key is deprecated, and gone from Debian 13", fix),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! apt-get install without the lists of packages.
+
+use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "apt-without-update",
+    severity: Severity::Warning,
+    summary: "`apt-get update` runs before packages are installed, in the same RUN",
+    explain: "\
+## What it finds
+`apt-get install` in a base image that has no lists of packages (nvidia/cuda, ubuntu, debian, python,
+pytorch), where no `apt-get update` ran before, or where the lists were deleted since. As a note: an update in
+a RUN of its own.
+
+## Why it matters
+Without lists apt knows no package: \"Unable to locate package\". Lists of an earlier layer come from the
+cache, and grow old: the versions in them are gone from the archive (\"404 Not Found\").
+
+## How to fix it
+`RUN apt-get update && apt-get install -y --no-install-recommends … && rm -rf /var/lib/apt/lists/*`
+
+## Sources
+- https://docs.docker.com/build/building/best-practices/ (apt-get)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get install -y git\n"),
+        dockerfile(
+            "FROM debian:12\nRUN apt-get update && apt-get install -y git && rm -rf /var/lib/apt/lists/*\nRUN apt-get install -y vim\n",
+        ),
+        dockerfile("FROM debian:12\nRUN apt-get update\nRUN apt-get install -y git\n"),
+    ],
+    silent: &[
+        dockerfile("FROM debian:12\nRUN apt-get update && apt-get install -y git\n"),
+        dockerfile("FROM example/base:1\nRUN apt-get install -y git\n"),
+        dockerfile("FROM debian:12\nRUN --mount=type=cache,target=/var/lib/apt apt-get install -y git\n"),
+        dockerfile("FROM debian:12\nRUN ./prepare.sh && apt-get install -y git\n"),
+        dockerfile("FROM debian:12\nRUN apt-get install -y ./local.deb\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let known = |stage: &&Stage| {
+        let repository = stage.end.image.map(|image| image.repository);
+        matches!(stage.from, From::Image(_))
+            && repository.is_some_and(|name| !name.starts_with("nvcr.io") && name != "rockylinux")
+    };
+    file.stages.iter().filter(known).filter_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Option<Found> {
+    let (mut updated, mut in_run) = (false, None);
+    for run in &stage.runs {
+        let command = &run.command;
+        let flags = stage.instructions.get(run.instruction).map_or(&[][..], |one| &one.flags);
+        let mounted = flags.iter().any(|flag| flag.starts_with("--mount") && flag.contains("/apt"));
+        if mounted || run.state.opaque {
+            return None;
+        }
+        if apt::verb(command, "update")
+            || command.text().contains("apt-get update")
+            || command.program() == "add-apt-repository"
+        {
+            updated = true;
+            in_run = Some(run.instruction);
+        }
+        if command.program() == "rm" && command.text().contains("/var/lib/apt/lists") {
+            updated = false;
+        }
+        let packages = apt::packages(command);
+        let named = packages
+            .iter()
+            .any(|word| word.known && !word.text.contains('/') && !word.text.ends_with(".deb"));
+        if !named || !command.certain {
+            continue;
+        }
+        let fix = "apt-get update && apt-get install … in one RUN";
+        if !updated {
+            return Some(Found::warning(
+                command.line,
+                "apt has no lists of packages here: `apt-get update` comes first",
+                fix,
+            ));
+        }
+        if in_run != Some(run.instruction) {
+            let says = "the lists of packages come from an earlier layer, which the cache keeps while the archive moves on";
+            return Some(Found::note(command.line, says, fix));
+        }
+    }
+    None
+}

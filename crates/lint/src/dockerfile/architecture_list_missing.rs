@@ -1,0 +1,65 @@
+//! Operators are built ahead for GPUs that nobody named.
+
+use crate::compiles;
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "architecture-list-missing",
+    severity: Severity::Warning,
+    summary: "what is built ahead is told for which GPUs",
+    explain: "\
+## What it finds
+DeepSpeed built ahead (DS_BUILD_OPS=1 or one of its operators) without TORCH_CUDA_ARCH_LIST in the
+environment.
+
+## Why it matters
+A build sees no GPU. DeepSpeed then compiles for 6.0, 6.1 and 7.0 (and newer ones, by the CUDA): on an H100
+the operators start slowly from PTX or not at all (\"no kernel image is available\"), and nvcc of CUDA 13 does
+not know compute_60 any more.
+
+## How to fix it
+`ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"`: the GPUs that the image is for (`envdoc explain h100` names their
+number).
+
+## Sources
+- deepspeedai/DeepSpeed:op_builder/builder.py@v0.19.5 (DEFAULT_COMPUTE_CAPABILITIES); setup.py
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[dockerfile(
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+    )],
+    silent: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=0 pip3 install deepspeed\n",
+        ),
+        dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN DS_BUILD_OPS=1 pip install deepspeed\n"),
+        dockerfile("FROM example/base:1\nRUN DS_BUILD_OPS=1 pip install deepspeed\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (_, run, install) in file.installs() {
+        // NGC's images set the list, and of others nobody knows.
+        let known = run.state.image.is_some_and(|image| !image.repository.starts_with("nvcr.io"));
+        let ahead = install.requirement("deepspeed").and_then(|_| compiles::deepspeed_ahead(run));
+        if let (Some(variable), true, None) =
+            (ahead, known && !run.state.opaque, run.variable("TORCH_CUDA_ARCH_LIST"))
+        {
+            let says = format!(
+                "{variable}=1 builds DeepSpeed's operators without TORCH_CUDA_ARCH_LIST: a build sees no GPU"
+            );
+            found.push(Found::warning(
+                install.line,
+                says,
+                "ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\", the GPUs that it is for",
+            ));
+        }
+    }
+    found
+}

@@ -1,0 +1,58 @@
+//! A base image whose system, or whose Python, gets no more updates.
+
+use crate::read::dockerfile::{Dockerfile, From, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use catalog::images::{self, Existence};
+use catalog::systems;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "base-image-end-of-life",
+    severity: Severity::Note,
+    summary: "the base image's system, and the Python of a Python image, still get updates",
+    explain: "\
+## What it finds
+A FROM whose image is known to have a system (Ubuntu 20.04, Debian 11 …), or as an image of Docker's own
+Python a Python, whose standard support had ended on the day on which the catalog was last checked.
+
+## Why it matters
+Security holes are then mended by longer programmes only, if there are any (Debian LTS, Ubuntu Pro). Archives
+of old systems are moved in time, and `apt-get update` then ends with 404.
+
+## How to fix it
+The same image on a newer system: `envdoc resolve` names one. Where it must stay, leave the rule out with a
+comment that says why.
+
+## Sources
+- endoflife-date/endoflife.date:products@a70eca337 (ubuntu.md, debian.md, rocky-linux.md, rhel.md, python.md)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM nvidia/cuda:12.1.1-devel-ubuntu20.04\n"),
+        dockerfile("FROM ubuntu:18.04\n"),
+        dockerfile("FROM python:3.9-slim-bookworm\n"),
+    ],
+    silent: &[
+        dockerfile("FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nFROM python:3.12-slim-trixie\n"),
+        dockerfile("ARG OS\nFROM nvidia/cuda:12.1.1-devel-$OS\nFROM example/ubuntu:18.04\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().filter_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Option<Found> {
+    let From::Image(reference) = &stage.from else { return None };
+    let Existence::Yes(image) = images::exists(&reference.text) else { return None };
+    let system = image.system.as_deref().and_then(systems::system);
+    let over = |end: Option<&'static str>, checked: &str| end.filter(|end| *end < checked);
+    let of_system = system.and_then(|row| Some((&row.name, over(row.end_of_life.as_deref(), &row.checked)?)));
+    let python = image.python.as_deref().filter(|_| image.repository == "python").and_then(systems::python);
+    let name = python.map(|row| format!("Python {}", row.python));
+    let of_python =
+        python.and_then(|row| Some((name.as_ref()?, over(row.end_of_life.as_deref(), &row.checked)?)));
+    let (name, end) = of_system.or(of_python).filter(|_| reference.known)?;
+    let says = format!("{}: standard support of {name} ended on {end}", image.reference());
+    Some(Found::note(stage.line, says, "the same image on a newer system; `envdoc resolve` names one"))
+}

@@ -1,0 +1,82 @@
+//! A base image that does not exist.
+
+use crate::read::dockerfile::{Dockerfile, From};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use catalog::images::{self, Existence};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "base-image-missing",
+    severity: Severity::Error,
+    summary: "every image in FROM and COPY --from exists",
+    explain: "\
+## What it finds
+Tags of nvidia/cuda, pytorch/pytorch, python and NVIDIA's NGC images that were never published or were
+deleted, in `FROM` and `COPY --from`. Only where a complete list or the rule that makes the tags says so;
+a tag that nobody has seen yet is not reported. Where the tag comes from the default of an ARG it is a
+warning: `--build-arg` may give another.
+
+## Why it matters
+The build ends at its first line with \"manifest unknown\" or \"not found\". The tags of nvidia/cuda name
+the patch release and the system; short ones (12.1-base) and `latest` do not exist.
+
+## How to fix it
+Take the nearest tag that exists; the finding names it. `envdoc explain IMAGE:TAG` says what is in it.
+
+## Sources
+- NVIDIA's lists of supported and unsupported tags (mirror pdtgct/cuda:doc/supported-tags.md)
+- pytorch/test-infra:tools/scripts/generate_docker_release_matrix.py
+- docker-library/official-images:library/python
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM nvidia/cuda:12.1-base\n"),
+        dockerfile("ARG CUDA=12.7.0\nFROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\n"),
+        dockerfile("FROM pytorch/pytorch:2.3.1-cuda12.4-cudnn9-devel\n"),
+        dockerfile("FROM python:3.14-slim-bullseye\n"),
+        dockerfile("FROM scratch\nCOPY --from=nvidia/cuda:latest /a /b\n"),
+    ],
+    silent: &[
+        dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\n"),
+        dockerfile("ARG CUDA\nFROM nvidia/cuda:${CUDA}-devel-ubuntu22.04\n"),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nFROM build\nCOPY --from=build /a /b\nCOPY --from=0 /a /b\n",
+        ),
+        dockerfile("FROM my.registry/nvidia/cuda:12.1-base\n"),
+        dockerfile("FROM nvidia/cuda:99.1.0-base-ubuntu22.04\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in &file.stages {
+        if let From::Image(image) = &stage.from
+            && image.known
+        {
+            found.extend(missing(stage.line, &image.text, !image.default));
+        }
+        let named = |name: &str| {
+            file.stages.iter().any(|stage| stage.name.as_deref() == Some(&name.to_ascii_lowercase()))
+        };
+        for copy in stage.instructions.iter().filter(|one| matches!(one.keyword.as_str(), "COPY")) {
+            let image = copy.flag("from").filter(|name| !name.contains('$') && !named(name));
+            found.extend(
+                image
+                    .filter(|name| name.contains([':', '/']))
+                    .and_then(|name| missing(copy.line, name, true)),
+            );
+        }
+    }
+    found
+}
+
+/// What is wrong with an image that is named somewhere.
+pub fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
+    let Existence::No { why, .. } = images::exists(reference) else { return None };
+    let near: Vec<String> = images::nearest(reference).iter().map(|image| image.reference()).collect();
+    let fix = match near.is_empty() {
+        true => String::new(),
+        false => format!("the nearest that exist: {}", near.join(", ")),
+    };
+    Some(Found::error(line, format!("there is no image {reference}: {why}"), fix).unless_certain(certain))
+}

@@ -1,0 +1,100 @@
+//! Downloads that stay in the image.
+
+use crate::read::dockerfile::{Dockerfile, Stage, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "cache-left-in-layer",
+    severity: Severity::Note,
+    summary: "no layer of the image keeps what apt, pip or conda downloaded",
+    explain: "\
+## What it finds
+In the stages that end up in the image: `pip install` without --no-cache-dir (or PIP_NO_CACHE_DIR, a cache
+mount, a purge in the same RUN) and `apt-get update` whose lists stay. One finding of each kind a file.
+
+## Why it matters
+pip keeps every wheel that it downloaded beside the files that it installed, and torch's CUDA libraries are
+large. The lists of apt are old the next day.
+
+## How to fix it
+`RUN --mount=type=cache,target=/root/.cache/pip pip install …`, which also makes rebuilds fast, or
+`--no-cache-dir`; `rm -rf /var/lib/apt/lists/*` in the RUN that made them.
+
+## Sources
+- https://pip.pypa.io/en/stable/topics/caching/
+- https://docs.docker.com/build/building/best-practices/ (apt-get)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM python:3.12-slim\nRUN pip install torch\n"),
+        dockerfile("FROM debian:12\nRUN apt-get update && apt-get install -y git\n"),
+    ],
+    silent: &[
+        dockerfile("FROM python:3.12-slim\nRUN pip install --no-cache-dir torch\n"),
+        dockerfile("FROM python:3.12-slim\nENV PIP_NO_CACHE_DIR=1\nRUN pip install torch\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN --mount=type=cache,target=/root/.cache/pip pip install torch\n",
+        ),
+        dockerfile(
+            "FROM debian:12\nRUN apt-get update && apt-get install -y git && rm -rf /var/lib/apt/lists/*\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim AS build\nRUN pip install torch\nFROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
+        ),
+        dockerfile("FROM python:3.12-slim\nRUN pip install torch && pip cache purge\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let (mut pip, mut lists) = (None, None);
+    for stage in file.shipped().into_iter().rev() {
+        pip = pip.or_else(|| pip_cache(stage));
+        lists = lists.or_else(|| apt_lists(stage));
+    }
+    [lists, pip].into_iter().flatten().collect()
+}
+
+fn pip_cache(stage: &Stage) -> Option<Found> {
+    let left = stage.runs.iter().find_map(|run| {
+        let install = run.install.as_ref().filter(|install| !install.uv)?;
+        let off = install.option("--no-cache-dir")
+            || run
+                .variables()
+                .any(|name| matches!(name, "PIP_NO_CACHE_DIR" | "PIP_CACHE_DIR" | "PIP_NO_CACHE"));
+        let off =
+            off || run.command.text().contains("--no-cache-dir") || run.state.indexes || run.state.opaque;
+        (!off && !cleaned(stage, run.instruction, "cache")).then_some(install.line)
+    })?;
+    let fix = "--no-cache-dir, or RUN --mount=type=cache,target=/root/.cache/pip";
+    Some(Found::note(left, "pip leaves what it downloads in the layer", fix))
+}
+
+fn apt_lists(stage: &Stage) -> Option<Found> {
+    let left = stage
+        .runs
+        .iter()
+        .find(|run| apt::verb(&run.command, "update") && !cleaned(stage, run.instruction, "apt"))?;
+    if left.state.opaque {
+        return None;
+    }
+    Some(Found::note(
+        left.command.line,
+        "apt's lists of packages stay in the layer",
+        "rm -rf /var/lib/apt/lists/* in the same RUN",
+    ))
+}
+
+/// Whether a RUN mounts something over a directory, or deletes it.
+fn cleaned(stage: &Stage, instruction: usize, word: &str) -> bool {
+    let flags = stage.instructions.get(instruction).map_or(&[][..], |one| &one.flags);
+    let mounted = flags
+        .iter()
+        .any(|flag| flag.starts_with("--mount") && flag.contains("type=cache") && flag.contains(word));
+    mounted
+        || stage.runs.iter().filter(|run| run.instruction == instruction).any(|run| {
+            let text = run.command.text();
+            let removes = matches!(run.command.program(), "rm" | "find") || text.contains("cache purge");
+            removes && (text.contains(word) || text.contains("purge"))
+        })
+}

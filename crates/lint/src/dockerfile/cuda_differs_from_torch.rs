@@ -1,0 +1,168 @@
+//! CUDA code compiled by the nvcc of another CUDA than torch's.
+
+use crate::compiles;
+use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::torch::{self, Known};
+use catalog::version::minor;
+use catalog::{deepspeed, torch as releases};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "cuda-differs-from-torch",
+    severity: Severity::Error,
+    summary: "the nvcc that compiles for torch is of torch's CUDA",
+    explain: "\
+## What it finds
+Where something is compiled against torch (DeepSpeed built ahead or at run time, flash-attn, apex) in a devel
+image: a torch whose build is of another CUDA major than the image. For DeepSpeed also another minor,
+where its own list does not let the two differ (no list has CUDA 13). Without anything that compiles, a wheel
+that brings another CUDA than the image is fine, and nothing is said.
+
+## Why it matters
+torch refuses another major: \"The detected CUDA version (13.0) mismatches the version that was used to
+compile PyTorch (12.4)\". DeepSpeed ends with CUDAMismatchException.
+
+## How to fix it
+The torch build of the image's CUDA, or the devel image of torch's; for DeepSpeed and another minor also
+DS_SKIP_CUDA_CHECK=1.
+
+## Sources
+- pytorch/pytorch:torch/utils/cpp_extension.py (_check_cuda_version)
+- https://github.com/pytorch/pytorch/pull/97602 (another minor is no error)
+- deepspeedai/DeepSpeed:op_builder/builder.py (cuda_minor_mismatch_ok)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\nRUN pip3 install deepspeed\n",
+        ),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.1.0 --index-url https://download.pytorch.org/whl/cu118\nRUN pip3 install torch==2.1.0 deepspeed==0.11.2\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed==0.16.4\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN pip3 install transformers\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\nRUN pip3 install deepspeed\n",
+        ),
+    ],
+};
+
+/// What the torch of a stage is at some place.
+struct Torch {
+    version: String,
+    name: String,
+    cuda: String,
+    certain: bool,
+}
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().flat_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Vec<Found> {
+    let mut torch: Option<Torch> = None;
+    let mut found: Vec<Found> = Vec::new();
+    for run in &stage.runs {
+        let Some(install) = &run.install else { continue };
+        if torch.as_ref().is_some_and(|there| keeps(install, there)) {
+            // What is there meets the requirement: pip and uv leave it.
+        } else if install.requirement("torch").is_some() {
+            torch = of(run, install);
+        } else if install.more {
+            torch = torch.take().map(|torch| Torch { certain: false, ..torch });
+        }
+        let usable = run.state.image.is_some() && !run.state.opaque && !run.state.toolkit;
+        if let (Some(torch), Some(cuda), true) = (&torch, run.state.cuda(), usable && !run.state.lacks_nvcc())
+        {
+            found.extend(differs(run, torch, cuda));
+        }
+    }
+    found
+}
+
+fn of(run: &Run, install: &Install) -> Option<Torch> {
+    let requirement = install.requirement("torch")?;
+    let Known::Release(release) = torch::known(requirement) else { return None };
+    let name = torch::build(run, install, release)?;
+    let build = release.build(&name)?;
+    let certain = install.certain && !requirement.default;
+    Some(Torch {
+        version: release.version.clone(),
+        name: format!("torch {}+{name}", release.version),
+        cuda: build.cuda.clone()?,
+        certain,
+    })
+}
+
+/// Whether a command that names torch leaves the one that is there: `torch==2.1.0` is met by 2.1.0+cu118.
+fn keeps(install: &Install, there: &Torch) -> bool {
+    let again = [
+        "-U",
+        "--upgrade",
+        "--force-reinstall",
+        "--reinstall",
+        "--reinstall-package",
+        "-I",
+        "--ignore-installed",
+    ];
+    install.requirement("torch").is_some_and(|one| {
+        let same = one.pin_text == there.version
+            || (one.pin.is_none() && one.versions.as_ref().is_some_and(|any| any.is_empty()));
+        one.local.is_none() && same && !again.iter().any(|option| install.option(option))
+    })
+}
+
+fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
+    let install = run.install.as_ref()?;
+    let (image, own) = (minor(cuda)?, minor(&torch.cuda)?);
+    let ahead = compiles::ahead(run, install);
+    let deepspeed = install.requirement("deepspeed");
+    let flash = install.requirement("flash-attn").filter(|_| install.option("--no-build-isolation"));
+    let one = deepspeed.or(flash)?;
+    let what = if deepspeed.is_some() { "DeepSpeed's operators are" } else { "flash-attn is" };
+    let major = image.0 != own.0;
+    let minor_refused = deepspeed.is_some() && image != own && !allowed(deepspeed, image, own) && !skips(run);
+    if !major && !minor_refused {
+        return None;
+    }
+    let says = format!(
+        "{what} compiled with CUDA {}.{} of the image, and {} is of CUDA {}",
+        image.0, image.1, torch.name, torch.cuda
+    );
+    let fix = format!("the image with CUDA {}, or a torch build of CUDA {}.{}", torch.cuda, image.0, image.1);
+    let certain = ahead.is_some() && torch.certain && install.certain;
+    Some(Found::error(one, says, fix).unless_certain(certain))
+}
+
+/// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it is.
+fn allowed(requirement: Option<&Requirement>, image: (u32, u32), own: (u32, u32)) -> bool {
+    let pinned = requirement.filter(|one| one.pin.is_some()).map(|one| one.pin_text.as_str());
+    let list = match pinned {
+        Some(version) => match deepspeed::release(version).and_then(|row| row.cuda_minor_allowed(image.0)) {
+            Some(list) => list,
+            None => return true,
+        },
+        None => deepspeed::cuda_minor_allowed(image.0),
+    };
+    // Of a release that is not named later ones may allow more.
+    let has = |minor: (u32, u32)| list.iter().any(|one| *one == format!("{}.{}", minor.0, minor.1));
+    image.0 != own.0
+        || (has(image) && has(own))
+        || (pinned.is_none() && image.0 < 13)
+        || releases::all().is_empty()
+}
+
+fn skips(run: &Run) -> bool {
+    run.variable("DS_SKIP_CUDA_CHECK").is_some()
+}

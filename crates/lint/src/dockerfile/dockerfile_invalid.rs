@@ -1,0 +1,107 @@
+//! Instructions that do not exist.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "dockerfile-invalid",
+    severity: Severity::Error,
+    summary: "the file is a Dockerfile: known instructions, after a FROM",
+    explain: "\
+## What it finds
+Instructions that do not exist, and instructions other than ARG before the first FROM. A file without any FROM
+is a note: a fragment that something puts together, or no Dockerfile at all.
+A template that still has to be filled in is a note: it was not looked at in full. A file that names another
+frontend than Docker's in `# syntax=` is left alone.
+
+## Why it matters
+The build ends before it begins: \"unknown instruction\", \"no build stage in current context\".
+
+## How to fix it
+Mend the line. A line of shell that stands alone most often lacks the backslash or `&&` of the line before it.
+
+## Sources
+- moby/buildkit:frontend/dockerfile/instructions/parse.go
+- https://docs.docker.com/reference/dockerfile/
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM ubuntu:22.04\nRUN apt-get update\n    apt-get install -y git\n"),
+        dockerfile("RUN true\nFROM ubuntu:22.04\n"),
+        dockerfile("FROM ubuntu:22.04\n{% if gpu %}\nRUN true\n{% endif %}\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "ARG V=22.04\nFROM ubuntu:${V}\nMAINTAINER me\nONBUILD RUN true\nRUN <<EOF\nanything goes\nEOF\n",
+        ),
+        dockerfile("# syntax=example/other:1\nFROM ubuntu:22.04\nINCLUDE+ x\n"),
+    ],
+};
+
+const INSTRUCTIONS: &[&str] = &[
+    "ADD",
+    "ARG",
+    "CMD",
+    "COPY",
+    "ENTRYPOINT",
+    "ENV",
+    "EXPOSE",
+    "FROM",
+    "HEALTHCHECK",
+    "LABEL",
+    "MAINTAINER",
+    "ONBUILD",
+    "RUN",
+    "SHELL",
+    "STOPSIGNAL",
+    "USER",
+    "VOLUME",
+    "WORKDIR",
+];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let syntax = file.comments.iter().find_map(|(_, text)| text.trim().strip_prefix("syntax"));
+    let other = syntax
+        .and_then(|text| text.trim().strip_prefix('='))
+        .is_some_and(|name| !name.contains("docker/dockerfile") && !name.contains("dockerfile-upstream"));
+    if other {
+        return Vec::new();
+    }
+    if !file.instructions.iter().any(|one| one.keyword == "FROM") {
+        return vec![Found::note(1, "the file has no FROM: a fragment, or no Dockerfile", "")];
+    }
+    let known = |keyword: &str| INSTRUCTIONS.contains(&keyword);
+    let template = file.instructions.iter().find(|one| {
+        !known(&one.keyword)
+            && (one.keyword.starts_with("{%")
+                || one.keyword.starts_with("{{")
+                || one.keyword.starts_with('@'))
+    });
+    if let Some(one) = template {
+        return vec![Found::note(
+            one.line,
+            "a template: it was not looked at in full",
+            "lint what it renders",
+        )];
+    }
+    if let Some(one) = file.instructions.iter().find(|one| !known(&one.keyword)) {
+        let says = format!("there is no instruction {}", one.keyword.chars().take(40).collect::<String>());
+        return vec![Found::error(
+            one.line,
+            says,
+            "where it goes on from the line before, end that line with && \\",
+        )];
+    }
+    let first = file.instructions.iter().find(|one| one.keyword != "ARG");
+    match first {
+        Some(one) if one.keyword != "FROM" => {
+            vec![Found::error(
+                one.line,
+                format!("{} stands before the first FROM", one.keyword),
+                "FROM comes first; only ARG may stand before it",
+            )]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,106 @@
+//! An NVIDIA driver in an image.
+
+use crate::read::dockerfile::{Dockerfile, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "driver-in-image",
+    severity: Severity::Warning,
+    summary: "the image has no driver of its own: the host's comes in at run time",
+    explain: "\
+## What it finds
+Packages of the NVIDIA driver (nvidia-driver-*, cuda-drivers, nvidia-utils-*, libnvidia-compute-*), the
+metapackages `cuda` and `cuda-X-Y` that pull it in, the driver's installer (NVIDIA-Linux-*.run), and
+nvidia-docker2 or the container toolkit inside of an image.
+
+## Why it matters
+The kernel module is the host's, and the container toolkit mounts the host's libcuda and nvidia-smi into the
+container. Libraries of another version in the image shadow them or clash: \"Driver/library version
+mismatch\". nvidia-docker2 was removed with toolkit 1.15.0.
+
+## How to fix it
+Leave the driver out; for nvcc and libraries take cuda-toolkit-X-Y, or a base image that has them.
+
+## Sources
+- NVIDIA/cloud-native-docs:container-toolkit/index.md
+- https://docs.nvidia.com/cuda/cuda-installation-guide-linux/ (metapackages)
+- NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8 (nvidia-docker2)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y nvidia-driver-535 nvidia-utils-535\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN ./repo.sh && apt-get update && apt-get -y install cuda\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN sh ./NVIDIA-Linux-x86_64-535.104.05.run -s --no-kernel-module\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN ./repo.sh && apt-get update && apt-get -y install cuda-toolkit-12-1 cuda-nvcc-12-1 libnccl2\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN apt-get purge -y nvidia-driver-535\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (_, run) in file.runs() {
+        let packages = apt::packages(&run.command).into_iter().filter(|word| word.known);
+        let names: Vec<(&str, usize)> = packages.map(|word| (apt::name(word), word.line)).collect();
+        if let Some((name, line)) = names.iter().find(|(name, _)| is_driver(name)) {
+            let says =
+                format!("{name} brings an NVIDIA driver into the image; the host's is mounted at run time");
+            found.push(Found::warning(
+                *line,
+                says,
+                "leave it out; cuda-toolkit-X-Y has nvcc and the libraries without a driver",
+            ));
+        }
+        if let Some((name, line)) = names.iter().find(|(name, _)| is_toolkit(name)) {
+            let says = format!("{name} belongs on the host, not into an image");
+            found.push(Found::warning(*line, says, "leave it out"));
+        }
+        let installer = run
+            .command
+            .words
+            .iter()
+            .find(|word| word.text.contains("NVIDIA-Linux-") && word.text.ends_with(".run"));
+        let runs = matches!(run.command.program(), "sh" | "bash") || run.command.word(0).ends_with(".run");
+        if let (Some(word), true) = (installer, runs) {
+            found.push(Found::warning(
+                word.line,
+                "the driver's installer runs inside of the image",
+                "leave it out: the host's driver is mounted at run time",
+            ));
+        }
+    }
+    found
+}
+
+fn is_driver(name: &str) -> bool {
+    let numbered = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let begins = [
+        "nvidia-driver-",
+        "nvidia-headless-",
+        "nvidia-utils-",
+        "nvidia-dkms-",
+        "nvidia-kernel-",
+        "libnvidia-compute-",
+        "nvidia-open-",
+        "cuda-drivers",
+    ];
+    // `cuda-12-1`, but not `cuda-toolkit-12-1`.
+    matches!(name, "nvidia-driver" | "nvidia-open" | "nvidia-smi" | "cuda")
+        || numbered("cuda-")
+        || begins.iter().any(|one| name.starts_with(one))
+}
+
+fn is_toolkit(name: &str) -> bool {
+    matches!(
+        name,
+        "nvidia-docker2" | "nvidia-docker" | "nvidia-container-runtime" | "nvidia-container-toolkit"
+    )
+}

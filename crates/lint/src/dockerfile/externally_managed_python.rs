@@ -1,0 +1,97 @@
+//! pip into a Python that refuses it.
+
+use crate::read::dockerfile::install::Install;
+use crate::read::dockerfile::python::Kind;
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "externally-managed-python",
+    severity: Severity::Error,
+    summary: "pip installs into a Python that lets it",
+    explain: "\
+## What it finds
+`pip install` and `uv pip install --system` into the distribution's Python of Debian 12, Ubuntu 24.04 and
+newer, and of the pytorch/pytorch images that use it, without a virtual environment and without
+`--break-system-packages` (or the variable, the configuration, or the removal of the marker).
+
+## Why it matters
+Those Pythons carry the marker EXTERNALLY-MANAGED: pip ends with \"error: externally-managed-environment\".
+
+## How to fix it
+Make a virtual environment (`python3 -m venv /opt/venv`, then `ENV PATH=/opt/venv/bin:$PATH`), or, in an
+image that has no other use for its Python, `--break-system-packages` or
+`ENV PIP_BREAK_SYSTEM_PACKAGES=1`.
+
+## Sources
+- https://peps.python.org/pep-0668/
+- https://github.com/DIAGNijmegen/rse-grand-challenge/issues/4765 (pytorch/pytorch images)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
+        ),
+        dockerfile("FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-runtime\nRUN pip install deepspeed\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install --break-system-packages numpy\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04\nENV PIP_BREAK_SYSTEM_PACKAGES=1\nRUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v\nENV PATH=\"/v/bin:$PATH\"\nRUN pip install numpy\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && rm /usr/lib/python3*/EXTERNALLY-MANAGED\nRUN pip3 install numpy\n",
+        ),
+        dockerfile("FROM python:3.12-slim-bookworm\nRUN pip install numpy\n"),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v && . /v/bin/activate && pip install numpy\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut lines = Vec::new();
+    let refused = file.installs().filter(|(_, run, install)| refused(run, install));
+    refused
+        .filter(|(stage, _, _)| {
+            // One finding a stage: the build ends with the first.
+            let first = !lines.contains(&stage.line);
+            lines.push(stage.line);
+            first
+        })
+        .map(|(_, _, install)| {
+            let says = format!(
+                "pip refuses to install into {}: externally-managed-environment",
+                install.python.says()
+            );
+            Found::error(install.line, says, "a virtual environment, or ENV PIP_BREAK_SYSTEM_PACKAGES=1")
+                .unless_certain(install.certain)
+        })
+        .collect()
+}
+
+fn refused(run: &Run, install: &Install) -> bool {
+    let variables = [
+        "PIP_BREAK_SYSTEM_PACKAGES",
+        "UV_BREAK_SYSTEM_PACKAGES",
+        "VIRTUAL_ENV",
+        "PIP_CONFIG_FILE",
+        "PIP_USER",
+        "PIP_TARGET",
+        "PIP_PREFIX",
+    ];
+    install.python.kind == Kind::System
+        && run.state.managed == Some(true)
+        && !install.elsewhere()
+        && !install.option("--break-system-packages")
+        && !run.variables().any(|name| variables.contains(&name))
+}

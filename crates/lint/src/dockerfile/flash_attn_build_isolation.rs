@@ -1,0 +1,86 @@
+//! flash-attn is built where it cannot see torch.
+
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "flash-attn-build-isolation",
+    severity: Severity::Error,
+    summary: "flash-attn is installed with --no-build-isolation, after torch",
+    explain: "\
+## What it finds
+flash-attn installed by name without `--no-build-isolation`: with uv an error, with pip a warning (an older
+pip beside an installed wheel package builds without isolation). Also flash-attn with --no-build-isolation in
+the same command as torch, which is then not there yet.
+
+## Why it matters
+PyPI has flash-attn as source only, and its setup.py imports torch. An isolated build has no torch:
+\"ModuleNotFoundError: No module named 'torch'\".
+
+## How to fix it
+Install torch first, then `pip install flash-attn --no-build-isolation` (with packaging, psutil and ninja); or
+the wheel of its GitHub release that fits.
+
+## Sources
+- Dao-AILab/flash-attention:setup.py@0251105a (imports torch; there is no pyproject.toml)
+- https://pip.pypa.io/en/stable/reference/build-system/ (which projects are built in isolation)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN uv venv /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install torch\nRUN uv pip install flash-attn\n",
+        ),
+        dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install flash-attn==2.7.3\n"),
+        dockerfile("FROM python:3.11\nRUN pip install --no-build-isolation torch flash-attn\n"),
+    ],
+    silent: &[
+        dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN pip install flash-attn\n"),
+        dockerfile(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install flash-attn==2.7.3 --no-build-isolation\n",
+        ),
+        dockerfile(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install https://h/flash_attn-2.7.3+cu12torch2.5cxx11abiFALSE-cp311-cp311-linux_x86_64.whl\n",
+        ),
+        dockerfile(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nENV UV_NO_BUILD_ISOLATION=1\nRUN uv pip install --system flash-attn\n",
+        ),
+        dockerfile(
+            "FROM example/base:1\nRUN pip install --no-build-isolation --upgrade torch && pip install --no-build-isolation flash-attn\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (_, run, install) in file.installs() {
+        let Some(one) = install.requirement("flash-attn") else { continue };
+        let variables = ["PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION_PACKAGE"];
+        let open = install.option("--no-build-isolation")
+            || install.option("--no-build-isolation-package")
+            || run.variables().any(|name| variables.contains(&name));
+        let wheels = install.option("--find-links")
+            || install.option("-f")
+            || !install.extra.is_empty()
+            || install.index.is_some();
+        let fix = "install torch first, then flash-attn with --no-build-isolation";
+        if open {
+            let there =
+                run.state.packages.contains_key("torch") || run.state.more_packages || run.state.opaque;
+            let none = run.state.bare && !there && install.requirement("torch").is_some();
+            if none {
+                let says = "flash-attn's setup.py imports torch, which the same command installs only after it is built";
+                found.push(Found::warning(one, says, fix));
+            }
+        } else if !wheels && !run.state.indexes && (install.uv || usual(run)) {
+            let says = "flash-attn is built in isolation, where its setup.py finds no torch";
+            found.push(Found::error(one, says, fix).unless_certain(install.uv && install.certain));
+        }
+    }
+    found
+}
+
+/// Whether the image is one whose pip is configured as usual: NVIDIA's own images bring flash-attn, and settings of their own.
+fn usual(run: &Run) -> bool {
+    run.state.image.is_some_and(|image| !image.repository.starts_with("nvcr.io"))
+}

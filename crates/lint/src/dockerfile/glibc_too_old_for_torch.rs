@@ -1,0 +1,64 @@
+//! A system whose C library is too old for torch's wheels.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::torch::{self, Known};
+use catalog::version::at_least;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "glibc-too-old-for-torch",
+    severity: Severity::Error,
+    summary: "the system's C library is new enough for torch's wheels",
+    explain: "\
+## What it finds
+A pinned torch whose wheels ask for a newer glibc than the base image's system has: torch 2.7 and newer (glibc
+2.28) on Ubuntu 18.04.
+
+## Why it matters
+pip leaves wheels of a newer platform tag out, and torch has no source on PyPI: \"No matching distribution
+found for torch\".
+
+## How to fix it
+A newer base image, or an older torch.
+
+## Sources
+- tags of the PyPI wheels of torch (measured)
+- mayeut/pep600_compliance:README.rst (glibc of each distribution)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[dockerfile(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.7.1\n",
+    )],
+    silent: &[
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.3.1\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
+    installs
+        .filter_map(|(_, run, install)| {
+            let one = install.requirement("torch")?;
+            let Known::Release(release) = torch::known(one) else { return None };
+            let system = run.state.system?;
+            let build = one.local.as_deref().and_then(|local| release.build(local));
+            let wanted =
+                build.and_then(|build| build.glibc_min.as_deref()).or(release.glibc_min.as_deref())?;
+            let has = system.glibc.as_deref()?;
+            if at_least(has, wanted) != Some(false) {
+                return None;
+            }
+            let says =
+                format!("torch {} asks for glibc {wanted}, and {} has {has}", release.version, system.name);
+            Some(
+                Found::error(one, says, "a newer base image").unless_certain(install.certain && !one.default),
+            )
+        })
+        .collect()
+}

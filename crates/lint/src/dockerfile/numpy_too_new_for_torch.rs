@@ -1,0 +1,83 @@
+//! numpy 2 beside a torch that was built with numpy 1.
+
+use pep440_rs::Version;
+
+use crate::read::dockerfile::{Dockerfile, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "numpy-too-new-for-torch",
+    severity: Severity::Error,
+    summary: "torch 2.2 and older has a numpy below 2 beside it",
+    explain: "\
+## What it finds
+A pinned torch up to 2.2 with a numpy that is pinned to 2 or newer; as a warning, with torchvision or another
+package that brings numpy and nothing that holds it below 2.
+
+## Why it matters
+These wheels were built with numpy 1 and do not say so: pip installs numpy 2, and every exchange with torch
+ends with \"RuntimeError: Numpy is not available\".
+
+## How to fix it
+`'numpy<2'` in the same command, or torch 2.3 and newer.
+
+## Sources
+- measured with the PyPI wheels; https://github.com/pytorch/pytorch/issues/132179
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 numpy==2.1.0\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.1.2 torchvision==0.16.2\n"),
+    ],
+    silent: &[
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 torchvision==0.17.2 'numpy<2'\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 torchvision==0.18.1\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 -r requirements.txt\n"),
+        dockerfile("FROM python:3.8-slim-bookworm\nRUN pip install torch==2.2.2 torchvision==0.17.2\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().filter_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Option<Found> {
+    let state = &stage.end;
+    let torch = state.packages.get("torch")?;
+    let pin = torch.pin.as_ref()?;
+    if pin.release().first() != Some(&2) || pin.release().get(1).is_none_or(|minor| *minor > 2) {
+        return None;
+    }
+    let second: Version = "2.0.0".parse().ok()?;
+    let fix = "add 'numpy<2'";
+    let says = format!("torch {} was built with numpy 1, and numpy 2 does not work with it", torch.pin_text);
+    match state.packages.get("numpy") {
+        Some(numpy) if numpy.pin.as_ref().is_some_and(|numpy| *numpy >= second) => {
+            return Some(Found::error(numpy, says, fix).unless_certain(!torch.default && !numpy.default));
+        }
+        Some(_) => return None,
+        None => {}
+    }
+    // numpy 2 needs Python 3.9.
+    let installs = stage.runs.iter().filter_map(|run| run.install.as_ref());
+    let old = installs.clone().any(|one| matches!(one.python.series.as_deref(), Some("3.7" | "3.8")));
+    let limited = installs.clone().any(|one| one.constrained) || state.more_packages || state.opaque || old;
+    let brings = [
+        "torchvision",
+        "transformers",
+        "pandas",
+        "scipy",
+        "scikit-learn",
+        "datasets",
+        "opencv-python",
+        "matplotlib",
+    ];
+    let brought = brings.iter().find(|name| state.packages.contains_key(**name))?;
+    let pinned = state.packages.values().filter(|one| !crate::torch::FAMILY.contains(&one.name.as_str()));
+    if limited || pinned.into_iter().any(|one| one.pin.is_some()) {
+        return None;
+    }
+    let says = format!("{says}; {brought} brings the newest");
+    Some(Found::warning(torch, says, fix))
+}

@@ -1,0 +1,114 @@
+//! CUDA code is to be compiled where there is no nvcc.
+
+use crate::compiles;
+use crate::read::dockerfile::install::Install;
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "nvcc-missing",
+    severity: Severity::Error,
+    summary: "where CUDA code is compiled the image has nvcc",
+    explain: "\
+## What it finds
+In base images that are known to have no nvcc (nvidia/cuda base and runtime, pytorch runtime, python slim,
+plain systems) and got no CUDA toolkit since: calls of nvcc, DeepSpeed built ahead (DS_BUILD_OPS=1 and its
+like) and flash-attn with FLASH_ATTENTION_FORCE_BUILD are errors. DeepSpeed alone is a warning: it compiles
+its operators when they are first used. flash-attn alone is one: it downloads a wheel where one fits, and
+compiles where none does.
+
+## Why it matters
+\"CUDA_HOME does not exist, unable to compile CUDA op(s)\", \"nvcc was not found\". base and runtime images
+have no compiler.
+
+## How to fix it
+A devel image; or a devel image as build stage whose wheels the end image copies.
+
+## Sources
+- pdtgct/cuda:dist@e3c1b680 (what base, runtime and devel install)
+- deepspeedai/DeepSpeed:op_builder/builder.py
+- Dao-AILab/flash-attention:setup.py
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+        ),
+        dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN nvcc --version\n"),
+        dockerfile("FROM python:3.12-slim\nRUN pip install torch\nRUN pip install deepspeed\n"),
+        dockerfile(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install flash-attn --no-build-isolation\n",
+        ),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+        ),
+        dockerfile(
+            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y cuda-nvcc-12-1 python3-pip && nvcc --version && pip3 install deepspeed\n",
+        ),
+        dockerfile("FROM python:3.12-slim\nRUN pip install torch transformers\n"),
+        dockerfile("FROM example/base:1\nRUN pip install deepspeed\n"),
+        dockerfile(
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN pip wheel deepspeed\nFROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\nRUN pip install deepspeed\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in &file.stages {
+        let mut warned = false;
+        for run in stage.runs.iter().filter(|run| run.state.lacks_nvcc()) {
+            match finding(stage, run) {
+                Some(one) if one.severity == Severity::Error || !std::mem::replace(&mut warned, true) => {
+                    found.push(one)
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn finding(stage: &Stage, run: &Run) -> Option<Found> {
+    let image = run.state.image?.reference();
+    let fix = "a devel image, here or as the stage that builds";
+    if run.command.program() == "nvcc" && run.command.certain {
+        return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
+    }
+    let install = run.install.as_ref()?;
+    let (place, what) = match compiles::ahead(run, install) {
+        Some(what) => {
+            let says = format!("{what} is compiled here, and {image} has no nvcc");
+            return Some(Found::error(install.line, says, fix).unless_certain(install.certain));
+        }
+        None => later(install)?,
+    };
+    if processor_only(stage) {
+        return None;
+    }
+    Some(Found::warning(place, format!("{what}, and {image} has no nvcc"), fix))
+}
+
+/// What may have to be compiled: the place, and what it does.
+fn later(install: &Install) -> Option<(Place, &'static str)> {
+    if let Some(one) = install.requirement("deepspeed") {
+        return Some((Place::from(one), "DeepSpeed compiles its operators when they are first used"));
+    }
+    let one = install.requirement("flash-attn")?;
+    Some((Place::from(one), "flash-attn is compiled where no wheel of its releases fits"))
+}
+
+/// Whether torch is the one without CUDA.
+fn processor_only(stage: &Stage) -> bool {
+    stage.runs.iter().filter_map(|run| run.install.as_ref()).any(|install| {
+        let cpu = |text: &str| text.trim_end_matches('/').ends_with("/cpu");
+        install.index.iter().chain(&install.extra).any(|url| cpu(&url.text))
+            || install.requirement("torch").is_some_and(|torch| torch.local.as_deref() == Some("cpu"))
+    })
+}

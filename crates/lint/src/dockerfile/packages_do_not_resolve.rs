@@ -1,0 +1,146 @@
+//! Pinned packages whose requirements contradict each other.
+
+use pep440_rs::VersionSpecifiers;
+
+use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
+use crate::torch;
+use catalog::packages::{self, Row};
+use catalog::torch as releases;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "packages-do-not-resolve",
+    severity: Severity::Error,
+    summary: "pinned packages of one command accept each other's versions, and the Python",
+    explain: "\
+## What it finds
+Two packages that are pinned in one command where the one requires another version of the other (xformers
+0.0.29.post3 and torch 2.5.1, stable-baselines3 2.4.1 and numpy 2), a pinned package whose Requires-Python
+leaves the Python out (transformers 5.22 on 3.10), and a pinned NCCL that is not the one that the pinned torch
+requires. Only packages and releases that the catalog has.
+
+## Why it matters
+pip ends with \"ResolutionImpossible\" or \"No matching distribution found\", uv with \"No solution found\".
+
+## How to fix it
+Leave one of the two pins away, or take what `envdoc resolve --with PACKAGE==VERSION` gives.
+
+## Sources
+- PyPI metadata of the releases (Requires-Dist, Requires-Python; see `envdoc explain PACKAGE`)
+- https://github.com/sgl-project/sglang/pull/35696 (NCCL pinned by torch)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        with(
+            "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install torch==2.5.1 -r requirements.txt\n",
+            &[("requirements.txt", "xformers==0.0.29.post3\n")],
+        ),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.5.1 xformers==0.0.29.post3\n"),
+        dockerfile("FROM python:3.11\nRUN pip install stable-baselines3==2.4.1 numpy==2.1.0\n"),
+        dockerfile("FROM python:3.10\nRUN pip install transformers==5.23.0\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.27.3\n"),
+    ],
+    silent: &[
+        with(
+            "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+            &[("requirements.txt", "torch==2.5.1\nxformers==0.0.29.post3; sys_platform == 'win32'\n")],
+        ),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 xformers==0.0.29.post3\n"),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps xformers==0.0.29.post3\n",
+        ),
+        dockerfile("FROM python:3.11\nRUN pip install transformers==5.23.0 numpy==2.1.0\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.21.5\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let installs =
+        file.installs().filter(|(_, _, install)| !install.elsewhere() && !install.option("--no-deps"));
+    installs.flat_map(|(_, run, install)| conflicts(run, install)).collect()
+}
+
+fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
+    let mut found = Vec::new();
+    for one in install.requirements.iter().filter(|one| one.pin.is_some()) {
+        if let Some(row) = row(one) {
+            found.extend(with_python(install, one, row));
+            found.extend(with_others(install, one, row));
+        }
+    }
+    found.extend(with_nccl(run, install));
+    found
+}
+
+/// The catalog's row of a pinned release.
+fn row(one: &Requirement) -> Option<&'static Row> {
+    packages::package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
+}
+
+fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found> {
+    let series = install.python.series.as_deref()?;
+    let wanted: VersionSpecifiers = row.python.as_deref()?.parse().ok()?;
+    // The newest patch release that anybody will have: a lower bound may name one.
+    let late = format!("{series}.99").parse().ok()?;
+    if wanted.contains(&late) || row.python.as_deref()?.contains('<') {
+        return None;
+    }
+    let says = format!(
+        "{} {} requires Python {wanted}, and this is {}",
+        one.name,
+        one.pin_text,
+        install.python.says()
+    );
+    Some(
+        Found::error(one, says, "another Python, or an older release")
+            .unless_certain(install.certain && !one.default),
+    )
+}
+
+fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
+    let others = install.requirements.iter().filter(|other| other.name != one.name);
+    others
+        .filter_map(|other| {
+            let wanted: VersionSpecifiers = row.requires.get(&other.name)?.parse().ok()?;
+            let pin = other.pin.as_ref()?;
+            if wanted.contains(pin) {
+                return None;
+            }
+            let says = format!(
+                "{} {} requires {} {wanted}, and {} is pinned beside it",
+                one.name, one.pin_text, other.name, other.pin_text
+            );
+            let certain = install.certain && !one.default && !other.default;
+            Some(
+                Found::error(
+                    one,
+                    says,
+                    format!("`envdoc resolve --with {}=={}` names what goes", one.name, one.pin_text),
+                )
+                .unless_certain(certain),
+            )
+        })
+        .collect()
+}
+
+fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
+    let torch = install.requirement("torch")?;
+    let torch::Known::Release(release) = torch::known(torch) else { return None };
+    let name = torch::build(run, install, release)?;
+    let build: &releases::Build = release.build(&name)?;
+    let nccl = build.nccl.as_deref()?;
+    let one = install.requirements.iter().find(|one| one.name.starts_with("nvidia-nccl-cu"))?;
+    // Older torch builds carry NCCL inside, and require none.
+    let linked = release.pypi_build.as_deref() != Some(name.as_str());
+    if linked || one.pin.is_none() || one.pin_text == nccl || !one.name.ends_with(&name[2..4]) {
+        return None;
+    }
+    let says = format!(
+        "torch {}+{name} requires {} {nccl}, and {} is pinned beside it",
+        release.version, one.name, one.pin_text
+    );
+    let fix = "leave the pin away, or install another NCCL afterwards with --no-deps";
+    Some(Found::error(one, says, fix).unless_certain(install.certain && !one.default && !torch.default))
+}

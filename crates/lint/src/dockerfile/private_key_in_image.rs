@@ -1,0 +1,107 @@
+//! A private key in a layer.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "private-key-in-image",
+    severity: Severity::Error,
+    summary: "no private key is copied into or made in a layer",
+    explain: "\
+## What it finds
+`COPY` and `ADD` of private SSH keys (id_rsa, id_ed25519) and of .ssh directories, keys written in the file
+itself, and, as a warning, `ssh-keygen` in a RUN: every container of the image then has the same key.
+
+## Why it matters
+Everybody who can pull the image has the key: deleting the file in a later layer does not take it out of the
+earlier one. Nodes that are made from one image with one key open every other node that trusts it.
+
+## How to fix it
+For the build: `RUN --mount=type=ssh` or `--mount=type=secret`. For the cluster: make keys when the container
+starts, or mount them as a secret.
+
+## Sources
+- https://docs.docker.com/build/building/secrets/
+- docker/docs: Dockerfile reference, RUN --mount=type=ssh
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM ubuntu:22.04\nCOPY id_rsa /root/.ssh/id_rsa\n"),
+        dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u .ssh/ /home/u/.ssh/\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN ssh-keygen -t rsa -f /root/.ssh/id_rsa -N '' && cat /root/.ssh/id_rsa.pub >> /root/.ssh/authorized_keys\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN <<EOF\necho '-----BEGIN OPENSSH PRIVATE KEY-----' > /k\nEOF\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY id_rsa.pub /root/.ssh/authorized_keys\nRUN --mount=type=ssh git clone git@h:x\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN ssh-keygen -A && rm -f /etc/ssh/ssh_host_* && ssh-keyscan github.com >> /k && ssh-keygen -R host\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS fetch\nCOPY id_rsa /root/.ssh/id_rsa\nFROM ubuntu:22.04\nCOPY --from=fetch /src /src\n",
+        ),
+    ],
+};
+
+const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in file.shipped() {
+        for copy in stage.instructions.iter().filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")) {
+            let words: Vec<&str> = match &copy.json {
+                Some(words) => words.iter().map(String::as_str).collect(),
+                None => copy.text.text.split_whitespace().collect(),
+            };
+            let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
+            let base = |path: &str| {
+                path.trim_end_matches(['/', '*']).rsplit('/').next().unwrap_or_default().to_owned()
+            };
+            if let Some(source) = sources.iter().find(|path| KEYS.contains(&base(path).as_str())) {
+                let says = format!("{source} is a private key, and whoever has the image has it");
+                found.push(Found::error(
+                    copy.line,
+                    says,
+                    "RUN --mount=type=ssh for the build, a mounted secret at run time",
+                ));
+            } else if let Some(source) = sources.iter().find(|path| base(path) == ".ssh") {
+                let says = format!("{source} goes into the image with every private key in it");
+                found.push(Found::warning(copy.line, says, "copy public keys only"));
+            }
+        }
+        for instruction in &stage.instructions {
+            let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);
+            for text in bodies {
+                let mark = text
+                    .text
+                    .match_indices("PRIVATE KEY-----")
+                    .find(|(place, _)| text.text[..*place].contains("-----BEGIN "));
+                if let Some((place, _)) = mark {
+                    found.push(Found::error(
+                        text.line_at(place),
+                        "a private key stands in the file",
+                        "a mounted secret; take a new key, this one is known",
+                    ));
+                }
+            }
+        }
+        for run in stage.runs.iter().filter(|run| run.command.program() == "ssh-keygen") {
+            let other =
+                ["-A", "-R", "-F", "-l", "-y", "-H", "-r"].iter().any(|option| run.command.has(option));
+            let host = run.command.text().contains("ssh_host");
+            if !other && !host {
+                let says = "the key is made while the image is built: every container of it has the same one";
+                found.push(Found::warning(
+                    run.command.line,
+                    says,
+                    "make it when the container starts, or mount one",
+                ));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,78 @@
+//! A Python that the distribution has is built from source.
+
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "python-built-from-source",
+    severity: Severity::Note,
+    summary: "Python comes from packages, not from its source",
+    explain: "\
+## What it finds
+Downloads of Python's source that are configured and built in a RUN.
+
+## Why it matters
+It takes minutes in each build, the compiler and the source stay in the image, and the distribution's security
+updates do not reach it. `make install` also puts its python3 before the distribution's.
+
+## How to fix it
+The distribution's own package where it has the series, else `uv python install` or Docker's Python image.
+
+## Sources
+- https://docs.astral.sh/uv/guides/install-python/
+- python-build-standalone: builds of CPython for any Linux with glibc
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[dockerfile(
+        "FROM ubuntu:22.04\nRUN wget https://www.python.org/ftp/python/3.10.6/Python-3.10.6.tgz && tar -xf Python-3.10.6.tgz && cd Python-3.10.6 && ./configure && make -j4 && make install\n",
+    )],
+    silent: &[
+        dockerfile("FROM ubuntu:22.04\nRUN curl -LO https://example.org/tool-1.0.tgz && make install\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN echo Python-3.10.6.tgz\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for stage in &file.stages {
+        for run in &stage.runs {
+            let Some(version) = download(run) else { continue };
+            let made = stage
+                .runs
+                .iter()
+                .any(|other| other.instruction == run.instruction && other.command.program() == "make");
+            if made {
+                found.push(finding(run, version));
+            }
+        }
+    }
+    found
+}
+
+fn finding(run: &Run, version: &str) -> Found {
+    let series = version.rsplit_once('.').map_or(version, |(series, _)| series);
+    let own = run.state.system.filter(|system| system.python.as_deref() == Some(series));
+    match own {
+        Some(system) => {
+            let says =
+                format!("Python {version} is built from source, and {} has Python {series}", system.name);
+            Found::note(run.command.line, says, "apt-get install python3 python3-dev python3-venv")
+        }
+        None => {
+            let says = format!("Python {version} is built from source");
+            Found::note(run.command.line, says, format!("uv python install {series}"))
+        }
+    }
+}
+
+/// The version of Python whose source a command downloads.
+fn download(run: &Run) -> Option<&str> {
+    if !matches!(run.command.program(), "wget" | "curl" | "aria2c") {
+        return None;
+    }
+    let name =
+        run.command.words.iter().find_map(|word| word.text.rsplit('/').next()?.strip_prefix("Python-"))?;
+    let version = [".tgz", ".tar.xz", ".tar.gz"].iter().find_map(|end| name.strip_suffix(end))?;
+    version.starts_with('3').then_some(version)
+}

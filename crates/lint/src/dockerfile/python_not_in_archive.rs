@@ -1,0 +1,124 @@
+//! A Python that the distribution does not have.
+
+use crate::read::dockerfile::python::is_series;
+use crate::read::dockerfile::shell::Word;
+use crate::read::dockerfile::{Dockerfile, Run, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use catalog::systems;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "python-not-in-archive",
+    severity: Severity::Error,
+    summary: "the Pythons that apt installs are in the archives of the base",
+    explain: "\
+## What it finds
+`apt-get install python3.12` (or -dev, -venv, -distutils) on a system whose archive has no such package,
+where the system is known from the base image and no other archive was added. With the deadsnakes archive:
+the Pythons that deadsnakes does not package for that system. python3.12-distutils and later never existed.
+
+## Why it matters
+apt ends with \"Unable to locate package python3.12\": a release of Debian or Ubuntu has one Python 3.
+
+## How to fix it
+Take the system's own Python, `uv python install`, a base image with the Python, or on Ubuntu the deadsnakes
+archive where it has it.
+
+## Sources
+- Debian package index of 2026-11-21 (measured); actions/runner-images (Ubuntu 20.04 to 26.04)
+- https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa (description)
+- https://docs.python.org/3.12/whatsnew/3.12.html (distutils removed)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.12 python3.12-dev\n",
+        ),
+        dockerfile("FROM debian:12\nRUN apt-get update && apt-get install -y python3.10-venv\n"),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.13-distutils\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.11\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3.12 python3.12-venv\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12\n",
+        ),
+        dockerfile("FROM example/unknown:1\nRUN apt-get update && apt-get install -y python3.12\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN ./archives.sh && apt-get install -y python3.12\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY sources.list /etc/apt/sources.list\nRUN apt-get update && apt-get install -y python3.12\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for (_, run) in file.runs() {
+        let mut series: Vec<&str> = Vec::new();
+        for word in apt::packages(&run.command) {
+            let Some((one, part)) = python(word) else { continue };
+            if let Some(finding) = missing(run, word, one, part)
+                && !series.contains(&one)
+            {
+                series.push(one);
+                found.push(finding);
+            }
+        }
+    }
+    found
+}
+
+/// Series and part of a package of a Python: `3.12` and `-dev`.
+fn python(word: &Word) -> Option<(&str, &str)> {
+    let name = apt::name(word).strip_prefix("python").filter(|_| word.known)?;
+    let end = name.find('-').unwrap_or(name.len());
+    let (series, part) = name.split_at(end);
+    is_series(series).then_some((series, part))
+}
+
+fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
+    let system = run.state.system.filter(|_| !run.state.archives)?;
+    let certain = run.command.certain && !word.default;
+    let minor: u32 = series.strip_prefix("3.")?.parse().ok()?;
+    if part == "-distutils" && minor >= 12 {
+        let says =
+            format!("there is no package python{series}-distutils anywhere: distutils left Python with 3.12");
+        return Some(
+            Found::error(word.line, says, "install setuptools with pip where distutils is needed")
+                .unless_certain(certain),
+        );
+    }
+    let source = systems::python_source(&system.id, series)?;
+    if source.distribution != Some(false) {
+        return None;
+    }
+    let own = system.python.as_deref().unwrap_or("another one");
+    if run.state.deadsnakes {
+        if source.deadsnakes != Some(false) {
+            return None;
+        }
+        let says = format!("deadsnakes has no Python {series} for {}", system.name);
+        return Some(
+            Found::error(word.line, says, fix(series, source.deadsnakes, &system.name))
+                .unless_certain(certain),
+        );
+    }
+    if let Some(note) = source.note.as_deref().filter(|note| note.contains(&format!("python{series}"))) {
+        let says = format!("{} has no final release of Python {series}: {note}", system.name);
+        return Some(Found::warning(word.line, says, fix(series, source.deadsnakes, &system.name)));
+    }
+    let says = format!("{} has no package python{series}{part}: its Python is {own}", system.name);
+    Some(Found::error(word.line, says, fix(series, source.deadsnakes, &system.name)).unless_certain(certain))
+}
+
+fn fix(series: &str, deadsnakes: Option<bool>, system: &str) -> String {
+    let uv = format!("uv python install {series}, or FROM python:{series}");
+    match deadsnakes {
+        Some(true) => format!("{uv}, or the deadsnakes archive, which has it for {system}"),
+        _ => uv,
+    }
+}

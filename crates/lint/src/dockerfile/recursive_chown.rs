@@ -1,0 +1,123 @@
+//! A change of owner that writes a layer a second time.
+
+use crate::read::dockerfile::expand::expand;
+use crate::read::dockerfile::{Dockerfile, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "recursive-chown",
+    severity: Severity::Warning,
+    summary: "files get their owner and mode when they are copied, not in a later layer",
+    explain: "\
+## What it finds
+`chown -R` and `chmod -R` of a directory that an earlier instruction filled (COPY, ADD), and of trees that are
+large in GPU images: /, /opt/conda, /opt/venv, /usr/local, site-packages.
+
+## Why it matters
+A layer holds whole files: changing the owner of a file stores it again. A recursive chown of an environment
+with torch in it stores all of torch again.
+
+## How to fix it
+`COPY --chown=USER:GROUP --chmod=755`; install as the user who owns the directory; or change the owner in the
+RUN that makes the files.
+
+## Sources
+- https://docs.docker.com/reference/dockerfile/#copy---chown---chmod
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM ubuntu:22.04\nWORKDIR /app\nCOPY . .\nRUN useradd u && chown -R u:u /app\n"),
+        dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN chmod -R a+w /opt/conda\n"),
+    ],
+    silent: &[
+        dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u . /app\nRUN mkdir /data && chown -R u:u /data\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY run.sh /usr/bin/run.sh\nRUN chmod +x /usr/bin/run.sh && chown u /usr/bin/run.sh\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04 AS build\nCOPY . /app\nRUN chown -R u /app\nFROM ubuntu:22.04\nCOPY --from=build /app /app\n",
+        ),
+    ],
+};
+
+const LARGE: &[&str] =
+    &["/", "/opt", "/opt/conda", "/opt/venv", "/usr/local", "/usr/local/lib", "/usr", "/venv"];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.shipped().into_iter().rev().flat_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Vec<Found> {
+    let mut found = Vec::new();
+    let (mut workdir, mut filled) = ("/".to_owned(), Vec::<(String, usize)>::new());
+    for (place, instruction) in stage.instructions.iter().enumerate() {
+        let text = expand(instruction.text.text.trim(), &stage.end.variables).text;
+        match instruction.keyword.as_str() {
+            "WORKDIR" => workdir = absolute(&workdir, text.trim_matches('"')),
+            "COPY" | "ADD" => {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                let target = instruction.json.as_ref().and_then(|words| words.last().cloned());
+                let target =
+                    target.or_else(|| words.last().map(|word| (*word).to_owned())).unwrap_or_default();
+                // One file that is copied is stored again without harm.
+                let single = words.len() == 2
+                    && words[0]
+                        .rsplit('/')
+                        .next()
+                        .is_some_and(|name| name.contains('.') && name.len() > 2 && !name.contains('*'));
+                if !single {
+                    filled.push((absolute(&workdir, &target), instruction.line));
+                }
+            }
+            "RUN" => found.extend(changes(stage, place, &workdir, &filled)),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)]) -> Option<Found> {
+    stage.runs.iter().filter(|run| run.instruction == place).find_map(|run| {
+        let command = &run.command;
+        let program = command.program();
+        let recursive = command.words.iter().any(|word| {
+            word.text == "--recursive"
+                || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('R'))
+        });
+        if !matches!(program, "chown" | "chmod" | "chgrp") || !recursive {
+            return None;
+        }
+        let operands = command.words.iter().skip(1).filter(|word| !word.text.starts_with('-'));
+        operands.skip(1).filter(|word| word.known).find_map(|word| {
+            let path = absolute(workdir, &word.text);
+            let copied = filled.iter().find(|(target, _)| {
+                target == &path || target.starts_with(&format!("{}/", path.trim_end_matches('/')))
+            });
+            let why = match copied {
+                Some((_, line)) => format!("what line {line} copied"),
+                None if LARGE.contains(&path.as_str()) || path.contains("site-packages") => {
+                    "a large tree".to_owned()
+                }
+                None => return None,
+            };
+            let says = format!("`{program} -R {}` stores {why} a second time in this layer", word.text);
+            Some(Found::warning(
+                command.line,
+                says,
+                "COPY --chown=… --chmod=…, or change it in the RUN that makes the files",
+            ))
+        })
+    })
+}
+
+/// A path from a working directory.
+fn absolute(workdir: &str, path: &str) -> String {
+    let path = path.trim_end_matches('/').trim_end_matches("/.");
+    let path = path.strip_prefix("./").unwrap_or(path);
+    match path {
+        "" | "." => workdir.to_owned(),
+        _ if path.starts_with('/') => path.to_owned(),
+        _ => format!("{}/{path}", workdir.trim_end_matches('/')),
+    }
+}

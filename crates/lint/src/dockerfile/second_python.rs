@@ -1,0 +1,86 @@
+//! apt's pip beside the Python of the base image.
+
+use crate::read::dockerfile::python::Kind;
+use crate::read::dockerfile::{Dockerfile, Stage, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "second-python",
+    severity: Severity::Warning,
+    summary: "an image that has a Python of its own gets no second one from apt for its pip",
+    explain: "\
+## What it finds
+`apt-get install python3-pip` (python3-venv, python3-dev: a note) in a base image whose Python is not the
+distribution's: conda's in pytorch/pytorch, the one in /usr/local of Docker's Python images. Files that call
+the second one by its path (/usr/bin/python3), or redirect `python3`, mean it and are left alone.
+
+## Why it matters
+apt brings the distribution's Python, another version, in /usr/bin. `pip` and `python` stay those of the base
+image, which are first in PATH: the new pip is never called, python3-dev brings headers of the wrong Python,
+and the layer grows by a whole Python.
+
+## How to fix it
+Leave the package out: the base image has pip, venv and headers.
+
+## Sources
+- pytorch/pytorch:Dockerfile@01343dcd (conda in /opt/conda, first in PATH)
+- docker-library/python: Python in /usr/local, first in PATH
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN apt-get update && apt-get install -y git python3-pip\nRUN pip install deepspeed\n",
+        ),
+        dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y python3-pip python3-dev\n"),
+        dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y python3-dev\n"),
+    ],
+    silent: &[
+        dockerfile("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip\n"),
+        dockerfile(
+            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN apt-get update && apt-get install -y python3-pip\nRUN /usr/bin/python3 -m pip install x\n",
+        ),
+        dockerfile(
+            "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-runtime\nRUN apt-get update && apt-get install -y python3-venv\n",
+        ),
+        dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y git\n"),
+        dockerfile("FROM example/conda:1\nRUN apt-get update && apt-get install -y python3-pip\n"),
+    ],
+};
+
+/// What brings a pip, and what else belongs to a Python.
+const PACKAGES: &[&str] = &["python3-pip", "python3-venv", "python3-dev", "python3-full"];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().filter_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Option<Found> {
+    let meant = |text: &str| text.contains("/usr/bin/p") || text.contains("update-alternatives");
+    if stage
+        .instructions
+        .iter()
+        .any(|one| meant(&one.text.text) || one.heredocs.iter().any(|h| meant(&h.text.text)))
+    {
+        return None;
+    }
+    let found = stage.runs.iter().filter(|run| run.command.certain).filter_map(|run| {
+        let own = &run.state.pythons.default;
+        let word = apt::packages(&run.command)
+            .into_iter()
+            .filter(|word| word.known && PACKAGES.contains(&apt::name(word)))
+            .min_by_key(|word| apt::name(word) != "python3-pip")?;
+        let name = apt::name(word);
+        let other = match run.state.system.and_then(|system| system.python.as_deref()) {
+            Some(series) => format!("the distribution's Python {series}"),
+            None => "the distribution's Python".to_owned(),
+        };
+        let says = format!("{name} brings {other} as a second one; `pip` and `python` stay {}", own.says());
+        let fix = format!("leave {name} out");
+        matches!(own.kind, Kind::Conda | Kind::Image).then(|| match name {
+            "python3-pip" => Found::warning(word.line, says, fix),
+            _ => Found::note(word.line, says, fix),
+        })
+    });
+    found.min_by_key(|one| std::cmp::Reverse(one.severity))
+}

@@ -1,0 +1,51 @@
+//! ssh that trusts whoever answers.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "ssh-host-keys-unchecked",
+    severity: Severity::Note,
+    summary: "ssh checks the keys of the hosts that it talks to",
+    explain: "\
+## What it finds
+`StrictHostKeyChecking no` (or off) written into ssh's configuration.
+
+## Why it matters
+Whoever answers under a node's address is believed, also after its key changed. Images for several nodes need
+no question at the first connection; `accept-new` asks none, and still refuses a key that changed.
+
+## How to fix it
+`StrictHostKeyChecking accept-new`, or known_hosts made with ssh-keyscan.
+
+## Sources
+- ssh_config(5): StrictHostKeyChecking
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[dockerfile(
+        "FROM ubuntu:22.04\nRUN echo \"    StrictHostKeyChecking no\" >> /etc/ssh/ssh_config\n",
+    )],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN echo \"StrictHostKeyChecking accept-new\" >> /etc/ssh/ssh_config\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN echo done\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let off = |text: &str| {
+        let words: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || "=/\"'\\".contains(c))
+            .filter(|word| !word.is_empty())
+            .collect();
+        words.windows(2).any(|pair| pair[0] == "StrictHostKeyChecking" && matches!(pair[1], "no" | "off"))
+    };
+    let runs = file.runs().filter(|(_, run)| off(&run.command.text()));
+    runs.map(|(_, run)| {
+        let says = "ssh does not check the keys of hosts (StrictHostKeyChecking no)";
+        Found::note(run.command.line, says, "StrictHostKeyChecking accept-new")
+    })
+    .collect()
+}

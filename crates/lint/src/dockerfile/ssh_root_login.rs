@@ -1,0 +1,106 @@
+//! sshd that lets root in with a password.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "ssh-root-login",
+    severity: Severity::Warning,
+    summary: "sshd lets root in with a key at most, and nobody with an empty password",
+    explain: "\
+## What it finds
+`PermitRootLogin yes` and `PermitEmptyPasswords yes` written into sshd's configuration, and passwords that are
+set while the image is built (`echo root:root | chpasswd`, `passwd -d root`).
+
+## Why it matters
+With --network host the sshd of a container listens on the server's own addresses. A password that stands in
+a Dockerfile is known to everybody who has the image, and root in a GPU container often owns the data.
+
+## How to fix it
+`PermitRootLogin prohibit-password` with mounted public keys, and `PasswordAuthentication no`.
+
+## Sources
+- sshd_config(5): PermitRootLogin, PermitEmptyPasswords
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN sed -i 's/#PermitRootLogin prohibit-password/PermitRootLogin yes/' /etc/ssh/sshd_config\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nRUN echo 'root:root' | chpasswd\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN passwd -d root\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN echo \"PermitEmptyPasswords yes\" >> /etc/ssh/sshd_config\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN echo 'PermitRootLogin prohibit-password' >> /etc/ssh/sshd_config\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN sed -i 's/PermitRootLogin yes/PermitRootLogin no/' /etc/ssh/sshd_config\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nARG PASSWORD\nRUN echo \"root:$PASSWORD\" | chpasswd\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in &file.stages {
+        for (place, run) in stage.runs.iter().enumerate() {
+            let (command, line) = (&run.command, run.command.line);
+            let text = written(&command.text());
+            if text.contains("PermitRootLogin yes") {
+                found.push(Found::warning(
+                    line,
+                    "sshd lets root in with a password (PermitRootLogin yes)",
+                    "PermitRootLogin prohibit-password",
+                ));
+            }
+            if text.contains("PermitEmptyPasswords yes") {
+                found.push(Found::warning(
+                    line,
+                    "sshd lets users without a password in (PermitEmptyPasswords yes)",
+                    "leave it out: the default is no",
+                ));
+            }
+            let before = place.checked_sub(1).and_then(|place| stage.runs.get(place)).map(|run| &run.command);
+            let piped = command.program() == "chpasswd" && command.piped;
+            let literal = before.filter(|before| matches!(before.program(), "echo" | "printf"));
+            let literal = literal
+                .filter(|before| before.words.iter().all(|word| word.known) && before.text().contains(':'));
+            if piped && literal.is_some() {
+                found.push(Found::warning(
+                    line,
+                    "a password stands in the file, and in every image that is built from it",
+                    "no password: public keys, mounted at run time",
+                ));
+            }
+            if command.program() == "passwd" && (command.has("-d") || command.has("--delete")) {
+                found.push(Found::warning(
+                    line,
+                    "an account gets an empty password",
+                    "passwd -l locks it for passwords; keys still work",
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// What is left of a text after sed's substitutions: `s/old/new/` leaves new.
+fn written(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").split('/').enumerate().fold(
+        String::new(),
+        |mut out, (place, part)| {
+            // The old text of a substitution stands between the first and the second slash.
+            let old = place > 0 && out.ends_with(" s") || out == "s";
+            if old {
+                out.push('/');
+            } else {
+                out.push(' ');
+                out.push_str(part);
+            }
+            out
+        },
+    )
+}

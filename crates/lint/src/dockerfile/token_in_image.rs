@@ -1,0 +1,136 @@
+//! A token or password in a layer.
+
+use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::stage::{pairs, settings, unquoted};
+use crate::read::dockerfile::text::Text;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "token-in-image",
+    severity: Severity::Error,
+    summary: "no token stands in the file",
+    explain: "\
+## What it finds
+Tokens by their shape (Hugging Face hf_…, GitHub ghp_… and github_pat_…, GitLab glpat-…, OpenAI sk-…, AWS
+AKIA…), and, as a warning, values of variables that are named like one (…_TOKEN, …_API_KEY, …_PASSWORD,
+…_SECRET) in ENV and ARG.
+
+## Why it matters
+ENV stands in the image's configuration, ARG and RUN in its history: `docker history` shows them to everybody
+who can pull the image.
+
+## How to fix it
+`RUN --mount=type=secret,id=NAME` for the build; the environment or a secret at run time. A token that was
+pushed is known: withdraw it.
+
+## Sources
+- https://docs.docker.com/build/building/secrets/
+- https://docs.docker.com/reference/build-checks/secrets-used-in-arg-or-env/
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM ubuntu:22.04\nENV HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN git clone https://ghp_0123456789abcdefghijABCDEFGHIJ012345@github.com/x/y\n",
+        ),
+        dockerfile("FROM ubuntu:22.04\nENV WANDB_API_KEY=\"0123456789abcdef0123456789abcdef01234567\"\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM ubuntu:22.04\nARG HF_TOKEN\nENV HF_TOKEN=$HF_TOKEN\nENV OPENAI_API_KEY=\"\"\nENV DB_PASSWORD=changeme TOKENIZERS_PARALLELISM=false\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:22.04\nENV API_KEY=<your-key> X_TOKEN=your_token_here\nRUN echo hf_transfer sk-learn\n",
+        ),
+    ],
+};
+
+/// How tokens begin, and how many letters follow at least.
+const SHAPES: &[(&str, usize)] = &[
+    ("hf_", 34),
+    ("ghp_", 36),
+    ("gho_", 36),
+    ("ghs_", 36),
+    ("github_pat_", 60),
+    ("glpat-", 20),
+    ("sk-proj-", 40),
+    ("sk-ant-", 40),
+    ("AKIA", 16),
+    ("xoxb-", 40),
+];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for instruction in &file.instructions {
+        let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);
+        let shaped: Vec<Found> = bodies.filter_map(shaped).collect();
+        if !shaped.is_empty() {
+            found.extend(shaped);
+            continue;
+        }
+        let values = match instruction.keyword.as_str() {
+            "ENV" => settings(&instruction.text.text),
+            "ARG" => pairs(&instruction.text.text),
+            _ => continue,
+        };
+        for (name, value) in values {
+            let value = unquoted(&value.unwrap_or_default());
+            if secret_name(&name) && looks_random(&value) {
+                let says = format!("{name} is set in the image: whoever has the image has it");
+                found.push(Found::warning(
+                    instruction.line,
+                    says,
+                    "set it at run time, or RUN --mount=type=secret for the build",
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn shaped(text: &Text) -> Option<Found> {
+    SHAPES.iter().find_map(|(start, length)| {
+        text.text.match_indices(start).find_map(|(place, _)| {
+            let before = text.text[..place].chars().next_back();
+            let body: String = text.text[place + start.len()..]
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c))
+                .collect();
+            let fits = body.len() >= *length
+                && !before.is_some_and(|c| c.is_ascii_alphanumeric())
+                && !placeholder(&body);
+            fits.then(|| {
+                let says = format!("a token ({start}…) stands in the file, and in the image's history");
+                Found::error(
+                    text.line_at(place),
+                    says,
+                    "withdraw it, and use RUN --mount=type=secret or the environment at run time",
+                )
+            })
+        })
+    })
+}
+
+/// One letter over and over, or words.
+fn placeholder(text: &str) -> bool {
+    let mut letters: Vec<char> = text.to_ascii_lowercase().chars().collect();
+    letters.sort_unstable();
+    letters.dedup();
+    letters.len() < 8 || !text.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
+}
+
+fn secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let ends = ["_TOKEN", "_API_KEY", "_PASSWORD", "_SECRET", "_SECRET_KEY", "_SECRET_ACCESS_KEY", "_APIKEY"];
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Long, letters and digits mixed, and no sentence.
+fn looks_random(value: &str) -> bool {
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    value.len() >= 20
+        && digits >= 4
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "_-+/=".contains(c))
+        && !value.starts_with('/')
+}

@@ -1,0 +1,90 @@
+//! A local version of torch without the index that has it.
+
+use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
+use crate::torch::{self, Known};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "torch-index-missing",
+    severity: Severity::Error,
+    summary: "a torch with a CUDA build in its version is installed from an index that has it",
+    explain: "\
+## What it finds
+`torch==2.5.1+cu121` (or torchvision, torchaudio) where no index is given, or only indexes for other builds.
+
+## Why it matters
+PyPI takes no versions with a local part, so it has no `+cu121` at all: pip ends with \"Could not find a
+version that satisfies the requirement\". Each index of PyTorch has the wheels of one build.
+
+## How to fix it
+Name the index of that build with `--index-url` (torch alone) or `--extra-index-url` (beside PyPI).
+
+## Sources
+- https://packaging.python.org/en/latest/specifications/version-specifiers/ (local versions)
+- pytorch/test-infra:tools/scripts/generate_binary_build_matrix.py (install commands)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1+cu121\n"),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu118\n",
+        ),
+    ],
+    silent: &[
+        with(
+            "FROM python:3.12\nCOPY . /app\nRUN pip install -r /app/requirements.txt\n",
+            &[(
+                "requirements.txt",
+                "--extra-index-url https://download.pytorch.org/whl/cu121\ntorch==2.5.1+cu121\n",
+            )],
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 -f https://download.pytorch.org/whl/torch_stable.html\n",
+        ),
+        dockerfile(
+            "FROM python:3.12\nENV PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu121\nRUN pip install torch==2.5.1+cu121\n",
+        ),
+        dockerfile("FROM python:3.12\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.5.1+cu121\n"),
+        dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1+cu121 -i https://mirror.example/simple\n"),
+        dockerfile(
+            "FROM python:3.12\nRUN uv pip install --system --torch-backend=cu121 torch==2.5.1+cu121\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    torch::first_of_each(file, missing)
+}
+
+fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
+    let build = one.local.as_deref().filter(|local| torch::is_cuda_build(local))?;
+    if torch::configured(run) {
+        return None;
+    }
+    // What does not exist at all is another rule's.
+    let Known::Release(release) = torch::known(one) else { return None };
+    release.build(build)?;
+    let certain = install.certain && !one.default;
+    let urls: Vec<_> = install.index.iter().chain(&install.extra).collect();
+    let others: Option<Vec<&str>> = urls
+        .iter()
+        .map(|url| torch::build_of_index(&url.text).filter(|other| url.known && *other != build))
+        .collect();
+    let says = match others?[..] {
+        [] if torch::only_pypi(run, install) => {
+            format!(
+                "PyPI has no {}=={}+{build}: it takes no versions with a + in them",
+                one.name, one.pin_text
+            )
+        }
+        [] => return None,
+        [ref first, ..] => format!("the index for {first} has no {}=={}+{build}", one.name, one.pin_text),
+    };
+    let fix = format!("--extra-index-url https://download.pytorch.org/whl/{build}");
+    Some(Found::error(one, says, fix).unless_certain(certain))
+}

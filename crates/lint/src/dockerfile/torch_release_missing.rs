@@ -1,0 +1,116 @@
+//! A torch release or build that does not exist.
+
+use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
+use crate::torch::{self, Known};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "torch-release-missing",
+    severity: Severity::Error,
+    summary: "the named torch, torchvision and torchaudio exist, with the named CUDA build",
+    explain: "\
+## What it finds
+Versions of torch that were never released (2.6.1), torchaudio after its last release (2.11.0), CUDA builds
+that a release was not made for (2.6.0+cu121), and plain versions that are asked of an index for one CUDA
+build, which has none of them (`torch==2.6.0 --index-url .../whl/cu121`).
+
+## Why it matters
+pip ends with \"Could not find a version that satisfies the requirement\", uv with \"there is no version\".
+Each torch release is made for three or four CUDA versions only, and old ones are dropped: cu121 ended with
+2.5.1.
+
+## How to fix it
+Take a build that the release has, or the newest release that has the build; the finding names both.
+`envdoc matrix` shows all of them.
+
+## Sources
+- pytorch/test-infra:tools/scripts/generate_binary_build_matrix.py (history; per release in the catalog)
+- PyPI metadata of torch, torchvision and torchaudio
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        with(
+            "FROM python:3.12\nWORKDIR /app\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+            &[("requirements.txt", "# all\ntransformers\ntorch==2.6.1\n")],
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.6.0+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+        ),
+        dockerfile("FROM python:3.12\nRUN pip install torch==2.6.1\n"),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu121\n",
+        ),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n",
+        ),
+        dockerfile("FROM python:3.12\nARG V\nRUN pip install torch==$V torch==2.6.* 'torch>=2.6.1'\n"),
+        dockerfile(
+            "FROM python:3.12\nRUN pip install torch==2.6.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+        ),
+        dockerfile("FROM python:3.12\nRUN uv pip install --system --torch-backend=auto torch==2.6.0\n"),
+        dockerfile("FROM python:3.12\nRUN pip install torch==99.0.0\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    torch::first_of_each(file, missing)
+}
+
+fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
+    let certain = install.certain && !one.default;
+    let release = match torch::known(one) {
+        Known::Release(release) => release,
+        Known::Never(near) => {
+            let says = format!("there is no {} {}", one.name, one.pin_text);
+            return Some(
+                Found::error(one, says, format!("take {}", near.join(" or "))).unless_certain(certain),
+            );
+        }
+        Known::Unknown => return None,
+    };
+    let build = match (&one.local, &install.index) {
+        (Some(local), _) => local.as_str(),
+        (None, Some(index)) if index.known && install.extra.is_empty() && !torch::configured(run) => {
+            torch::build_of_index(&index.text)?
+        }
+        _ => return None,
+    };
+    // torchaudio's last release serves later releases of torch, which have other builds.
+    let frozen = one.name == "torchaudio" && torch::version(release, "torchaudio") != Some(&release.version);
+    if !torch::is_cuda_build(build) || !release.builds_complete || frozen || release.build(build).is_some() {
+        return None;
+    }
+    let index = if one.local.is_none() { format!(" (the index has {build} only)") } else { String::new() };
+    let says = format!(
+        "there is no {} {}+{build}{index}: {} was made for {}",
+        one.name,
+        one.pin_text,
+        match one.name.as_str() {
+            "torch" => "it".to_owned(),
+            _ => format!("torch {}, to which it belongs,", release.version),
+        },
+        torch::builds(release)
+    );
+    let newest = catalog::torch::all().iter().rev().find(|other| other.build(build).is_some());
+    let newest = newest.and_then(|newest| torch::version(newest, &one.name));
+    // Of two that are as near the newer one.
+    let near = release.builds.iter().rev().min_by_key(|other| distance(&other.build, build))?;
+    let mut fix = format!("{}=={}+{}", one.name, one.pin_text, near.build);
+    if let Some(newest) = newest {
+        fix.push_str(&format!(" or {}=={newest}+{build}, each from its own index", one.name));
+    }
+    Some(Found::error(one, says, fix).unless_certain(certain))
+}
+
+/// How far apart two builds are: `cu121` and `cu124`.
+fn distance(one: &str, other: &str) -> u32 {
+    let number = |text: &str| text.trim_start_matches("cu").parse::<u32>().unwrap_or(0);
+    number(one).abs_diff(number(other))
+}

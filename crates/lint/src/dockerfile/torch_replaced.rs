@@ -1,0 +1,98 @@
+//! The torch of the image or of an earlier command is replaced by another one.
+
+use crate::read::dockerfile::install::Requirement;
+use crate::read::dockerfile::{Dockerfile, Run, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::torch::{self, Known};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "torch-replaced",
+    severity: Severity::Warning,
+    summary: "torch is installed once, and nothing later replaces it",
+    explain: "\
+## What it finds
+A pinned torch, torchvision or torchaudio that needs another torch than the one that the base image
+(pytorch/pytorch, NGC) brings or an earlier command installed. Also `pip install torch==X` without an index
+after the image's own build.
+
+## Why it matters
+pip uninstalls the torch that is there and installs another one: both stay in the image's layers, another CUDA
+than the image's, and extensions of the old torch that no longer load.
+
+## How to fix it
+Take the partners of the torch that is there, or a base image without one.
+
+## Sources
+- PyPI metadata of torchvision and torchaudio (Requires-Dist: torch)
+- crickett-hpe/hpc-ai-envs#29 (NGC's torch replaced by PyPI's)
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN pip install torchvision==0.21.0\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install torchaudio==2.6.0\n"),
+        dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install torch==2.6.0\n"),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install torchvision==0.20.1 torchaudio==2.5.1\n",
+        ),
+        dockerfile(
+            "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps torchaudio==2.6.0\n",
+        ),
+        dockerfile("FROM python:3.11\nRUN pip install torch\nRUN pip install torchaudio==2.6.0\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    file.stages.iter().filter_map(stage).collect()
+}
+
+fn stage(stage: &Stage) -> Option<Found> {
+    stage.runs.iter().find_map(|run| {
+        let install =
+            run.install.as_ref().filter(|one| !one.option("--no-deps") && !one.elsewhere() && one.certain)?;
+        let (there, whose) = present(run)?;
+        // Of one command torch itself tells; its partners are another rule's.
+        let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
+        let Known::Release(wanted) = torch::known(one) else { return None };
+        // torchaudio's last release requires no torch; torchvision requires exactly one up to 0.29.0.
+        let loose = (one.name == "torchaudio" && one.pin_text == "2.11.0")
+            || (one.name == "torchvision"
+                && catalog::version::at_least(&one.pin_text, "0.29.1") != Some(false));
+        let other =
+            !loose && wanted.version != there && torch::version(wanted, &one.name) != partner(&there, one);
+        other.then(|| {
+            let says = format!("{} replaces torch {there} of {whose} by {}", named(one), wanted.version);
+            let fix = match partner(&there, one) {
+                Some(version) if one.name != "torch" => {
+                    format!("{}=={version} goes with torch {there}", one.name)
+                }
+                _ => "a base image with the torch that is wanted, or with none".to_owned(),
+            };
+            Found::warning(one, says, fix)
+        })
+    })
+}
+
+/// The torch that is there before a command, and whose it is.
+fn present(run: &Run) -> Option<(String, String)> {
+    if let Some(torch) = run.state.packages.get("torch") {
+        torch.pin.as_ref()?;
+        return Some((torch.pin_text.clone(), torch.place()));
+    }
+    let image = run.state.image.filter(|_| !run.state.more_packages && !run.state.opaque)?;
+    let text = image.torch.clone()?;
+    // Into another Python than the image's nothing is replaced.
+    let own = run.install.as_ref().is_some_and(|install| install.python == run.state.pythons.pip);
+    (own && !text.contains('a')).then(|| (text, "the base image".to_owned()))
+}
+
+/// The version of a package that goes with a torch.
+fn partner(torch: &str, one: &Requirement) -> Option<&'static str> {
+    torch::version(catalog::torch::release(torch)?, &one.name)
+}
+
+fn named(one: &Requirement) -> String {
+    format!("{}=={}", one.name, one.pin_text)
+}

@@ -1,0 +1,71 @@
+//! uv has nowhere to install to.
+
+use crate::read::dockerfile::install::Install;
+use crate::read::dockerfile::{Dockerfile, Run};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "uv-without-environment",
+    severity: Severity::Error,
+    summary: "`uv pip install` has a virtual environment, or is told to use the system's Python",
+    explain: "\
+## What it finds
+`uv pip install` in an image that certainly has no virtual environment (python, ubuntu, debian and nvidia/cuda
+bases in which none was made), without --system, --python or UV_SYSTEM_PYTHON.
+
+## Why it matters
+uv installs into virtual environments only unless told otherwise: \"No virtual environment found\".
+
+## How to fix it
+`uv venv /opt/venv` and `ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH`, or `ENV UV_SYSTEM_PYTHON=1`.
+
+## Sources
+- uv 0.13.9, its own message (measured)
+- https://docs.astral.sh/uv/pip/environments/
+",
+    judge: Judge::Dockerfile(judge),
+    fires: &[dockerfile(
+        "FROM python:3.12-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.8 /uv /bin/\nRUN uv pip install torch\n",
+    )],
+    silent: &[
+        dockerfile("FROM python:3.12-slim\nRUN uv pip install --system torch\n"),
+        dockerfile("FROM python:3.12-slim\nENV UV_SYSTEM_PYTHON=1\nRUN uv pip install torch\n"),
+        dockerfile("FROM python:3.12-slim\nRUN uv venv && uv pip install torch\n"),
+        dockerfile(
+            "FROM python:3.12-slim\nRUN python -m venv /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install torch\n",
+        ),
+        dockerfile("FROM example/base:1\nRUN uv pip install torch\n"),
+        dockerfile("FROM python:3.12-slim\nWORKDIR /app\nCOPY . .\nRUN uv sync && uv pip install torch\n"),
+        dockerfile(
+            "FROM python:3.12-slim AS a\nRUN uv venv /v\nFROM python:3.12-slim\nCOPY --from=a /v /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install torch\n",
+        ),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let lost = file.installs().filter(|(_, run, install)| install.uv && nowhere(run, install));
+    lost.take(1)
+        .map(|(stage, run, install)| {
+            // A context that is copied as a whole may have one in it.
+            let copied = stage.instructions[..run.instruction].iter().any(|one| {
+                matches!(one.keyword.as_str(), "COPY" | "ADD")
+                    && one.text.text.trim_start().starts_with(['.', '*'])
+            });
+            let says = "uv finds no virtual environment here, and was not told to use the system's Python";
+            Found::error(install.line, says, "uv venv and ENV VIRTUAL_ENV, or ENV UV_SYSTEM_PYTHON=1")
+                .unless_certain(install.certain && !copied)
+        })
+        .collect()
+}
+
+fn nowhere(run: &Run, install: &Install) -> bool {
+    let state = &run.state;
+    let options = ["--system", "-p", "--python"];
+    let variables =
+        ["UV_SYSTEM_PYTHON", "UV_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"];
+    // What else was installed or copied may have made one.
+    let clean = state.bare && !state.opaque && !state.more_packages && state.pythons.environments.is_empty();
+    let told = options.iter().any(|name| install.option(name)) || install.elsewhere();
+    clean && !told && !run.variables().any(|name| variables.contains(&name))
+}

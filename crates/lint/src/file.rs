@@ -1,0 +1,319 @@
+//! What kind of file a name or a text is.
+
+use std::rc::Rc;
+
+use super::read::config::World;
+use super::read::dockerfile::Context;
+use super::read::hostfile::Names;
+use super::rule::Kind;
+use facts::Facts;
+
+/// The name under which the running environment is judged.
+pub const HERE: &str = "the environment";
+
+/// A file to be judged.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its name, as findings show it.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+    /// What kind of file it is.
+    pub kind: Kind,
+    /// Of a compose file: whether it is meant for `docker stack deploy`.
+    pub stack: Stack,
+    /// Of a Dockerfile: what is known of its build context.
+    pub context: Context,
+    /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration: the hostfile beside it.
+    pub over: Vec<Over>,
+    /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
+    pub folder: String,
+    /// What is known of the machine that it is for.
+    pub facts: Option<Rc<Facts>>,
+    /// How many ranks a run has, where that was said.
+    pub world: Option<World>,
+    /// Of a hostfile: which of its names this machine resolves.
+    pub names: Names,
+}
+
+/// A compose file over another one.
+#[derive(Debug, Clone)]
+pub struct Over {
+    /// Its name, as findings show it.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// Whether a compose file is a stack file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stack {
+    /// Nothing but its content can tell.
+    Unsaid,
+    /// Its name or the user says so.
+    Yes,
+}
+
+impl File {
+    /// A file of a kind; whether it is a stack file is told from its name.
+    pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
+        let name = name.into();
+        let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };
+        File {
+            name,
+            text: text.into(),
+            kind,
+            stack,
+            context: Context::new(),
+            over: Vec::new(),
+            folder: String::new(),
+            facts: None,
+            world: None,
+            names: Names::new(),
+        }
+    }
+
+    /// A file of the build context, as findings show it.
+    pub fn beside(&self, path: &str) -> String {
+        match self.folder.as_str() {
+            "" | "." => path.to_owned(),
+            folder => format!("{}/{path}", folder.trim_end_matches('/')),
+        }
+    }
+}
+
+fn base(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`, `docker-compose.gpu.yml`, `stack.yml`.
+pub fn kind_of_name(name: &str) -> Option<Kind> {
+    let base = base(name);
+    // Templates are no file of their kind before somebody fills them in, and what is written about one is none.
+    if OTHERS.iter().any(|end| base.ends_with(end)) {
+        return None;
+    }
+    if let Some(kind) = setting(&name.to_ascii_lowercase(), &base) {
+        return Some(kind);
+    }
+    if base.ends_with(".json") || base.ends_with(".txt") {
+        return None;
+    }
+    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
+    if yaml {
+        let stem = base.rsplit_once('.').map_or("", |(stem, _)| stem);
+        let mut parts = stem.split(['.', '-', '_']);
+        let named =
+            parts.clone().any(|part| part == "compose") || parts.next().is_some_and(|part| part == "stack");
+        let named = named || stem.ends_with("-stack") || stem.ends_with(".stack");
+        return named.then_some(Kind::Compose);
+    }
+    for word in ["dockerfile", "containerfile"] {
+        let before =
+            base.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-', '_']));
+        let after = base.strip_prefix(word).is_some_and(|rest| rest.starts_with(['.', '-', '_']));
+        if before || after {
+            return Some(Kind::Dockerfile);
+        }
+    }
+    None
+}
+
+/// How the names of files end that are none of these.
+const OTHERS: &[&str] = &[
+    ".j2",
+    ".jinja",
+    ".jinja2",
+    ".tmpl",
+    ".template",
+    ".tpl",
+    ".in",
+    ".mustache",
+    ".hbs",
+    ".md",
+    ".rst",
+    ".html",
+    ".dockerignore",
+    ".lock",
+    ".orig",
+    ".bak",
+    ".patch",
+];
+
+/// Files that hold settings: `.env`, `train.sh`, `.bashrc`, `nccl.conf`.
+fn setting(name: &str, base: &str) -> Option<Kind> {
+    if base == ".deepspeed_env" {
+        return Some(Kind::DeepspeedEnvironment);
+    }
+    if matches!(base, "nccl.conf" | ".nccl.conf") {
+        return Some(Kind::NcclConf);
+    }
+    let shells =
+        [".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zprofile", "bash.bashrc"];
+    if shells.contains(&base) || name.ends_with("etc/profile") || name.contains("profile.d/") {
+        return Some(Kind::Profile);
+    }
+    if base == ".env"
+        || base.starts_with(".env.")
+        || base.ends_with(".env")
+        || name.ends_with("etc/environment")
+    {
+        return Some(Kind::Environment);
+    }
+    if base == "daemon.json" {
+        return Some(Kind::DaemonJson);
+    }
+    if name.ends_with("nvidia-container-runtime/config.toml") {
+        return Some(Kind::ToolkitConfig);
+    }
+    if matches!(base, "sshd_config") || base.ends_with(".sshd_config") {
+        return Some(Kind::Sshd);
+    }
+    if base == "hostfile"
+        || base.ends_with("_hostfile")
+        || base.starts_with("hostfile.")
+        || base == "hostfile.txt"
+    {
+        return Some(Kind::Hostfile);
+    }
+    if base.ends_with(".txt") && base.starts_with("requirements") {
+        return Some(Kind::Requirements);
+    }
+    if base.ends_with(".py") {
+        return Some(Kind::Python);
+    }
+    let scripts = [".sh", ".bash", ".slurm", ".sbatch"];
+    scripts.iter().any(|end| base.ends_with(end)).then_some(Kind::Shell)
+}
+
+/// The compose files that docker compose takes from a folder when none is named, the first that is there.
+pub const COMPOSE_NAMES: &[&str] =
+    &["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+/// The files that it merges over that one, the first that is there (compose-spec/compose-go:cli/options.go).
+pub const OVERRIDE_NAMES: &[&str] = &[
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+];
+
+/// Keys of which a configuration of DeepSpeed has one at least.
+const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization"];
+
+/// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth reading.
+pub fn may_be_deepspeed(name: &str) -> bool {
+    let base = base(name);
+    base.ends_with(".json") && ["ds", "deepspeed", "zero", "stage"].iter().any(|word| base.contains(word))
+}
+
+/// The kind that a text shows.
+pub fn kind_of_text(text: &str) -> Option<Kind> {
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        let known = DEEPSPEED.iter().any(|key| {
+            text.lines().any(|line| line.split('"').nth(1) == Some(key))
+                || text.contains(&format!("\"{key}\":"))
+        });
+        return known.then_some(Kind::DeepspeedConfig);
+    }
+    let line = |start: &str| {
+        text.lines().any(|line| {
+            line.len() > start.len()
+                && line.is_char_boundary(start.len())
+                && line[..start.len()].eq_ignore_ascii_case(start)
+        })
+    };
+    let first = text.lines().next().unwrap_or_default();
+    if first.starts_with("#!") && first.contains("python") {
+        return Some(Kind::Python);
+    }
+    if first.starts_with("#!")
+        && ["sh", "bash", "dash", "zsh"].iter().any(|shell| first.trim_end().ends_with(shell))
+    {
+        return Some(Kind::Shell);
+    }
+    if text.lines().any(|line| line.trim_end() == "services:") {
+        return Some(Kind::Compose);
+    }
+    line("FROM ").then_some(Kind::Dockerfile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for name in [
+            "Dockerfile",
+            "a/b/dockerfile",
+            "x.Dockerfile",
+            "Dockerfile.gpu",
+            "Containerfile",
+            "Dockerfile-cuda",
+            "base_Dockerfile",
+        ] {
+            assert_eq!(kind_of_name(name), Some(Kind::Dockerfile), "{name}");
+        }
+        for name in [
+            "compose.yaml",
+            "docker-compose.yml",
+            "docker-compose.gpu.yml",
+            "compose.override.yaml",
+            "stack.yml",
+            "stack-gpu.yaml",
+            "multi-node.docker-compose.yml",
+            "docker-stack.yml",
+        ] {
+            assert_eq!(kind_of_name(name), Some(Kind::Compose), "{name}");
+        }
+        for (name, kind) in [
+            (".env", Kind::Environment),
+            ("conf/train.env", Kind::Environment),
+            (".env.gpu", Kind::Environment),
+            ("/etc/environment", Kind::Environment),
+            ("home/.deepspeed_env", Kind::DeepspeedEnvironment),
+            ("/etc/nccl.conf", Kind::NcclConf),
+            ("run/train.sh", Kind::Shell),
+            ("job.sbatch", Kind::Shell),
+            ("/etc/profile", Kind::Profile),
+            ("/etc/profile.d/nccl.sh", Kind::Profile),
+            ("/root/.bashrc", Kind::Profile),
+            ("src/train.py", Kind::Python),
+            ("hostfile", Kind::Hostfile),
+            ("requirements-dev.txt", Kind::Requirements),
+            ("/etc/docker/daemon.json", Kind::DaemonJson),
+            ("/etc/ssh/sshd_config", Kind::Sshd),
+        ] {
+            assert_eq!(kind_of_name(name), Some(kind), "{name}");
+        }
+        for name in [
+            ".env.j2",
+            "environment",
+            "profile",
+            "Dockerfile.j2",
+            "Dockerfile.dockerignore",
+            "dockerfiles",
+            "values.yaml",
+            "mydockerfile",
+            "composer.yml",
+            "full-stack-notes.md",
+        ] {
+            assert_eq!(kind_of_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(kind_of_text("# x\nfrom a\n"), Some(Kind::Dockerfile));
+        assert_eq!(kind_of_text("services:\n  a:\n    image: b\n"), Some(Kind::Compose));
+        assert_eq!(kind_of_text("torch==2.6.0\n"), None);
+        assert_eq!(kind_of_text("{\n  \"train_batch_size\": 8\n}\n"), Some(Kind::DeepspeedConfig));
+        assert_eq!(kind_of_text("{\"a\": 1}"), None);
+        assert_eq!(kind_of_text("#!/bin/bash\na\n"), Some(Kind::Shell));
+        assert!(
+            may_be_deepspeed("x/ds_config.json")
+                && may_be_deepspeed("zero3.json")
+                && !may_be_deepspeed("package.json")
+        );
+    }
+}

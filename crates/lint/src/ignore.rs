@@ -1,0 +1,93 @@
+//! `# envdoc: ignore=RULE[,RULE]`: what a file itself wants left out.
+//!
+//! At the head of a file it holds for the whole file; behind an instruction, in it or on the lines above it, for that
+//! instruction; in YAML for its own line, or for the next one where it stands alone.
+
+use super::read::dockerfile::Dockerfile;
+
+/// What is left out, and where.
+#[derive(Debug, Default)]
+pub struct Ignores {
+    /// Rule, first line, last line.
+    ranges: Vec<(String, usize, usize)>,
+}
+
+impl Ignores {
+    /// Whether a rule is left out on a line.
+    pub fn cover(&self, rule: &str, line: usize) -> bool {
+        self.ranges.iter().any(|(name, first, last)| name == rule && (*first..=*last).contains(&line))
+    }
+
+    /// The comments of a Dockerfile.
+    pub fn of_dockerfile(text: &str, file: &Dockerfile) -> Ignores {
+        let mut ignores = Ignores::default();
+        let first = file.instructions.first().map_or(usize::MAX, |first| first.line);
+        for (line, comment) in asked(text) {
+            if line < first {
+                ignores.add(comment, 1, usize::MAX);
+            } else if let Some(one) = file.instructions.iter().find(|one| one.last >= line) {
+                ignores.add(comment, one.line.min(line), one.last);
+            }
+        }
+        ignores
+    }
+
+    /// The comments of a file in YAML.
+    pub fn of_lines(text: &str) -> Ignores {
+        let mut ignores = Ignores::default();
+        let alone = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
+        let lines: Vec<&str> = text.lines().collect();
+        let first = lines.iter().position(|line| !alone(line)).unwrap_or(lines.len()) + 1;
+        for (line, comment) in asked(text) {
+            if line < first {
+                ignores.add(comment, 1, usize::MAX);
+            } else if lines.get(line - 1).is_some_and(|text| alone(text)) {
+                let next =
+                    lines[line..].iter().position(|line| !alone(line)).map_or(line, |skip| line + skip + 1);
+                ignores.add(comment, next, next);
+            } else {
+                ignores.add(comment, line, line);
+            }
+        }
+        ignores
+    }
+
+    fn add(&mut self, rules: &str, first: usize, last: usize) {
+        let names = rules.split(',').map(str::trim).filter(|name| !name.is_empty());
+        self.ranges.extend(names.map(|name| (name.to_owned(), first, last)));
+    }
+}
+
+/// The lines that ask for it, and the rules that they name.
+fn asked(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(place, line)| {
+        let (_, comment) = line.split_once('#')?;
+        let rest = comment.split_once("envdoc:")?.1.trim_start().strip_prefix("ignore=")?;
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-, ".contains(letter));
+        Some((place + 1, rest[..end.unwrap_or(rest.len())].trim()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::dockerfile::Context;
+
+    #[test]
+    fn in_a_dockerfile() {
+        let text = "FROM a\n# envdoc: ignore=one,two\nRUN b && \\\n    c\nRUN d && \\\n    # envdoc: ignore=three\n    e\nRUN f\n";
+        let ignores = Ignores::of_dockerfile(text, &Dockerfile::read(text, &Context::new()));
+        assert!(ignores.cover("one", 3) && ignores.cover("two", 4) && ignores.cover("three", 5));
+        assert!(!ignores.cover("one", 1) && !ignores.cover("one", 5) && !ignores.cover("three", 8));
+        let head = "# envdoc: ignore=one\nFROM a\nRUN b\n";
+        assert!(Ignores::of_dockerfile(head, &Dockerfile::read(head, &Context::new())).cover("one", 3));
+    }
+
+    #[test]
+    fn in_yaml() {
+        let text = "services:\n  # envdoc: ignore=one (why)\n  a:\n    b: c # envdoc: ignore=two\n";
+        let ignores = Ignores::of_lines(text);
+        assert!(ignores.cover("one", 3) && !ignores.cover("one", 4));
+        assert!(ignores.cover("two", 4) && !ignores.cover("two", 3));
+    }
+}

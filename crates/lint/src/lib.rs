@@ -1,0 +1,238 @@
+//! Files that somebody else wrote, read before anything is built or started: Dockerfiles, compose and stack files, environment
+//! variables and the scripts that set them, DeepSpeed's configuration, files that configure a machine,
+//! training scripts.
+//!
+//! [`read`] says what stands in a file, the rules ([`RULES`]) judge it, [`ignore`] hears what the file itself wants left out.
+//! Error means that it certainly fails; what a rule cannot understand it is silent about.
+
+pub mod compiles;
+pub mod compose;
+pub mod deepspeed;
+pub mod dockerfile;
+pub mod file;
+mod ignore;
+mod list;
+pub mod machine;
+pub mod read;
+pub mod report;
+mod rule;
+pub mod script;
+pub mod torch;
+pub mod training;
+pub mod variables;
+
+pub use file::{File, Over, Stack};
+pub use list::RULES;
+pub use rule::{Example, Found, Judge, Kind, Rule, Severity, Subject};
+
+use std::collections::BTreeSet;
+
+use machine::Machine;
+use read::compose::Compose;
+use read::config::{Config, World};
+use read::dockerfile::Dockerfile;
+use read::hostfile::Hostfile;
+use read::json::Json;
+use read::python::Program;
+use read::script::Script;
+use read::settings::Settings;
+
+use facts::Facts;
+
+/// One thing that a rule found in a file.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The name of the file, as it was given.
+    pub file: String,
+    /// What, where, and how bad.
+    pub found: Found,
+}
+
+/// What is read of a file, as far as its kind has it.
+#[derive(Debug, Default)]
+struct Content {
+    dockerfile: Option<Dockerfile>,
+    compose: Option<Compose>,
+    settings: Option<Settings>,
+    script: Option<Script>,
+    config: Option<Config>,
+    hostfile: Option<Hostfile>,
+    machine: Option<Machine>,
+    program: Option<Program>,
+}
+
+impl Content {
+    fn read(file: &File) -> Content {
+        let mut content = Content::default();
+        match file.kind {
+            Kind::Dockerfile => {
+                let read = Dockerfile::read(&file.text, &file.context);
+                content.settings = Some(Settings::of_dockerfile(&read, file));
+                content.dockerfile = Some(read);
+            }
+            Kind::Compose => {
+                let read = Compose::read(&file.text, &file.over, file.stack);
+                content.settings = Some(Settings::of_compose(&read, file));
+                content.compose = Some(read);
+            }
+            Kind::Environment | Kind::DeepspeedEnvironment | Kind::NcclConf => {
+                content.settings = Some(Settings::of_lines(file));
+            }
+            Kind::Shell | Kind::Profile => {
+                let read = Script::read(&file.text);
+                content.settings = Some(Settings::of_script(&read, file));
+                content.script = Some(read);
+            }
+            Kind::DeepspeedConfig => content.config = Some(config(file)),
+            Kind::Hostfile => {
+                content.hostfile = Some(Hostfile { names: file.names.clone(), ..Hostfile::read(&file.text) });
+            }
+            // What pip would install, whatever the image.
+            Kind::Requirements => content.dockerfile = Some(requirements(file)),
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
+                let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
+                content.machine = Some(Machine { kind: file.kind, name, text, facts });
+            }
+            Kind::Python => {
+                content.program = Some(Program { facts: file.facts.clone(), ..Program::read(&file.text) });
+            }
+        }
+        content
+    }
+
+    /// What a rule says of it; nothing where the file has no such thing.
+    fn judged(&self, rule: &Rule, facts: Option<&Facts>) -> Vec<Found> {
+        match rule.judge {
+            Judge::Dockerfile(judge) => self.dockerfile.as_ref().map(judge),
+            Judge::Compose(judge) => self.compose.as_ref().map(judge),
+            Judge::Variables(judge) => self.settings.as_ref().map(judge),
+            Judge::Script(judge) => self.script.as_ref().map(judge),
+            Judge::Deepspeed(judge) => self.config.as_ref().map(judge),
+            Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
+            Judge::Machine(judge) => self.machine.as_ref().map(judge),
+            Judge::Training(judge) => self.program.as_ref().map(judge),
+        }
+        .unwrap_or_default()
+    }
+}
+
+/// Judges a file by some rules; what comes out stands in the order of its lines.
+pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
+    let content = Content::read(file);
+    let ignores = match &content.dockerfile {
+        Some(_) if file.kind == Kind::Requirements => ignore::Ignores::of_lines(&file.text),
+        Some(dockerfile) => ignore::Ignores::of_dockerfile(&file.text, dockerfile),
+        None => ignore::Ignores::of_lines(&file.text),
+    };
+    let judged = rules.iter().map(|rule| (*rule, content.judged(rule, file.facts.as_deref())));
+    let mut found = kept(judged, &ignores, file);
+    // Of a file that is installed where it is installed, of one over the other behind it.
+    let line = |found: &Found| found.file.as_ref().map_or(found.line, |other| other.by.unwrap_or(usize::MAX));
+    found.sort_by(|(_, one), (_, other)| {
+        (line(one), one.line, other.severity).cmp(&(line(other), other.line, one.severity))
+    });
+    // Two stages may install the same file.
+    found.dedup_by(|(rule, one), (other, kept)| rule.id == other.id && one.file.is_some() && one == kept);
+    found.into_iter().map(|(rule, found)| finding(rule, found, file)).collect()
+}
+
+fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
+    let name = match &found.file {
+        Some(other) => match other.by {
+            Some(_) if file.kind == Kind::Requirements => file.name.clone(),
+            Some(by) => {
+                found.says.push_str(&format!(" (installed by line {by} of {})", file.name));
+                file.beside(&other.path)
+            }
+            None => other.path.clone(),
+        },
+        None => file.name.clone(),
+    };
+    Finding { rule, file: name, found }
+}
+
+/// A configuration of DeepSpeed; a hostfile beside it tells how many ranks there are, unless that was said.
+fn config(file: &File) -> Config {
+    let beside = file.over.iter().find(|other| other.name.ends_with("hostfile"));
+    let told = beside.and_then(|other| {
+        let size = Hostfile::read(&other.text).slots()?;
+        Some(World { size, from: other.name.clone(), said: false })
+    });
+    let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
+    Config {
+        json: Json::read(&file.text),
+        template,
+        world: file.world.clone().or(told),
+        facts: file.facts.clone(),
+    }
+}
+
+/// A Dockerfile that installs a requirements file into an image of which nothing is known.
+fn requirements(file: &File) -> Dockerfile {
+    let context = [("requirements.txt".to_owned(), Some(file.text.clone()))].into();
+    Dockerfile::read(
+        "ARG BASE\nFROM $BASE\nCOPY requirements.txt .\nRUN pip install --no-cache-dir -r requirements.txt\n",
+        &context,
+    )
+}
+
+/// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.
+pub fn asks(file: &File) -> Asks {
+    // Most files install nothing from a list.
+    if file.kind != Kind::Dockerfile || !(file.text.contains(".txt") || file.text.contains(".in")) {
+        return Asks::default();
+    }
+    let Dockerfile { copies, wants, .. } = Dockerfile::read(&file.text, &file.context);
+    Asks { copies, wants }
+}
+
+/// The env files that the services of a compose file name, as paths beside it.
+pub fn env_files(file: &File) -> BTreeSet<String> {
+    let compose = Compose::read(&file.text, &file.over, file.stack);
+    let named = |service: &read::compose::Service| {
+        let items = match service.at(&["env_file"]) {
+            Some(serde_yaml::Value::Sequence(items)) => items.clone(),
+            other => other.cloned().into_iter().collect(),
+        };
+        let path = |item: &serde_yaml::Value| {
+            read::compose::text(item)
+                .or_else(|| read::compose::below(item, &["path"]).and_then(read::compose::text))
+        };
+        items.iter().filter_map(path).filter(|path| !path.contains('$')).collect::<Vec<_>>()
+    };
+    compose.services.iter().flat_map(named).collect()
+}
+
+/// What a Dockerfile asks of its build context, as paths in it.
+#[derive(Debug, Default)]
+pub struct Asks {
+    /// What it copies: the folder in which all of it lies is the context.
+    pub copies: BTreeSet<String>,
+    /// Files whose text would tell more.
+    pub wants: BTreeSet<String>,
+}
+
+fn kept(
+    judged: impl Iterator<Item = (&'static Rule, Vec<Found>)>,
+    ignores: &ignore::Ignores,
+    file: &File,
+) -> Vec<(&'static Rule, Found)> {
+    judged
+        .flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)))
+        .filter(|(rule, found)| match &found.file {
+            None => !ignores.cover(rule.id, found.line),
+            Some(other) => {
+                let over = file.over.iter().find(|one| one.name == other.path).map(|one| one.text.as_str());
+                let context = || file.context.get(&other.path).and_then(Option::as_deref);
+                let text = over.or_else(context).unwrap_or_default();
+                let here = other.by.is_some_and(|by| ignores.cover(rule.id, by));
+                !here && !ignore::Ignores::of_lines(text).cover(rule.id, found.line)
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

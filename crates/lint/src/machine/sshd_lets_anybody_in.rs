@@ -1,0 +1,88 @@
+//! An sshd_config that lets anybody in, or does not start.
+
+use super::Machine;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "sshd-lets-anybody-in",
+    severity: Severity::Warning,
+    summary: "sshd lets ranks in by key, and nobody by password",
+    explain: "\
+## What it finds
+`PermitEmptyPasswords yes`; root with a password (`PermitRootLogin yes` without `PasswordAuthentication
+no`);
+`PubkeyAuthentication no` or `PermitRootLogin no` where the ranks of a container would log in as root by
+key (notes).
+
+## Why it matters
+With --network host the sshd of a container listens on the server's own addresses. Launchers log in without
+anybody to type a password: without keys every node answers \"Permission denied\".
+
+## How to fix it
+`PermitRootLogin prohibit-password`, `PasswordAuthentication no`, `PubkeyAuthentication yes`, and public
+keys that are
+mounted.
+
+## Sources
+- sshd_config(5): PermitRootLogin, PermitEmptyPasswords, PasswordAuthentication, PubkeyAuthentication
+",
+    judge: Judge::Machine(judge),
+    fires: &[
+        named("sshd_config", "Port 2222\nPermitRootLogin yes\n"),
+        named("sshd_config", "PubkeyAuthentication no\n"),
+    ],
+    silent: &[
+        named(
+            "sshd_config",
+            "# PermitRootLogin yes\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n",
+        ),
+        named("sshd_config", "PermitRootLogin yes\nPasswordAuthentication no\n"),
+    ],
+};
+
+fn judge(machine: &Machine) -> Vec<Found> {
+    if machine.kind != Kind::Sshd {
+        return Vec::new();
+    }
+    // The first value of a keyword counts; what stands behind Match is for some only.
+    let mut lines = machine.text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
+    let mut set: Vec<(String, String, usize)> = Vec::new();
+    for (number, line) in lines.by_ref() {
+        let mut words = line
+            .split(|letter: char| letter.is_whitespace() || letter == '=')
+            .filter(|word| !word.is_empty());
+        let (Some(keyword), Some(value)) = (words.next(), words.next()) else { continue };
+        if keyword.eq_ignore_ascii_case("Match") {
+            break;
+        }
+        let keyword = keyword.to_ascii_lowercase();
+        if !keyword.starts_with('#') && !set.iter().any(|(known, _, _)| *known == keyword) {
+            set.push((keyword, value.trim_matches('"').to_ascii_lowercase(), number));
+        }
+    }
+    let value = |keyword: &str| {
+        set.iter().find(|(known, _, _)| known == keyword).map(|(_, value, line)| (value.as_str(), *line))
+    };
+    let mut found = Vec::new();
+    if let Some(("yes", line)) = value("permitemptypasswords") {
+        found.push(Found::warning(line, "sshd lets users without a password in", "PermitEmptyPasswords no"));
+    }
+    let passwords = !matches!(value("passwordauthentication"), Some(("no", _)));
+    if let Some(("yes", line)) = value("permitrootlogin").filter(|_| passwords) {
+        found.push(Found::warning(
+            line,
+            "sshd lets root in with a password",
+            "PermitRootLogin prohibit-password",
+        ));
+    }
+    for (keyword, says) in [
+        ("pubkeyauthentication", "sshd takes no keys: launchers cannot log in"),
+        ("permitrootlogin", "sshd lets root in by no means: the ranks of a container mostly run as root"),
+    ] {
+        if let Some(("no", line)) = value(keyword) {
+            found.push(Found::note(line, says, ""));
+        }
+    }
+    found
+}

@@ -1,0 +1,163 @@
+//! A compose or stack file: YAML with anchors, merges and extensions, read tolerantly, with the lines of its keys.
+
+mod merge;
+mod places;
+mod service;
+
+pub use service::{Gpus, Service};
+
+use serde_yaml::Value;
+
+use std::rc::Rc;
+
+use crate::file::{Over, Stack};
+use crate::rule::{OtherFile, Place};
+use places::Places;
+
+/// A compose file.
+#[derive(Debug)]
+pub struct Compose {
+    /// What stands in it, merges applied; null where it cannot be read.
+    pub root: Value,
+    /// Why it cannot be read, and where.
+    pub broken: Option<(Place, String)>,
+    /// Whether it looks like a template that somebody still fills in.
+    pub template: bool,
+    /// Whether it is meant for `docker stack deploy`.
+    pub stack: IsStack,
+    /// Its services, in order.
+    pub services: Vec<Service>,
+    places: Vec<Lines>,
+}
+
+/// The lines of one of the files.
+#[derive(Debug)]
+struct Lines {
+    file: Option<Rc<OtherFile>>,
+    places: Places,
+}
+
+/// Whether a compose file is a stack file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsStack {
+    /// Nothing says so.
+    No,
+    /// It has keys that only swarm reads.
+    Likely,
+    /// Its name or the user says so.
+    Yes,
+}
+
+impl Compose {
+    /// Reads a compose file, and those that are merged over it.
+    pub fn read(text: &str, over: &[Over], said: Stack) -> Compose {
+        let (mut root, broken, places) = one(text);
+        let mut broken = broken.map(|(line, why)| (line.into(), why));
+        let mut template = is_template(text);
+        let mut files = vec![Lines { file: None, places }];
+        for layer in over {
+            let (value, wrong, places) = one(&layer.text);
+            let file = Some(Rc::new(OtherFile { path: layer.name.clone(), by: None }));
+            let place = |line| Place { file: file.clone(), line };
+            broken = broken.or(wrong.map(|(line, why)| (place(line), why)));
+            template |= is_template(&layer.text);
+            root = merge::merge(root, value);
+            files.push(Lines { file, places });
+        }
+        let mut compose =
+            Compose { root, broken, template, stack: IsStack::No, services: Vec::new(), places: files };
+        let services = map(&compose.root, "services").into_iter().flatten();
+        let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
+        compose.services = services;
+        compose.stack = match said {
+            Stack::Yes => IsStack::Yes,
+            Stack::Unsaid if compose.services.iter().any(Service::only_swarm) => IsStack::Likely,
+            Stack::Unsaid => IsStack::No,
+        };
+        compose
+    }
+
+    /// The place of a key in the last file that has it, or of the nearest key above it.
+    pub fn line(&self, path: &[&str]) -> Place {
+        (1..=path.len())
+            .rev()
+            .find_map(|length| self.exact(&path[..length], self.places.iter().rev()))
+            .unwrap_or_else(|| 1.into())
+    }
+
+    /// The place of a key in the first file that has it.
+    pub fn first(&self, path: &[&str]) -> Place {
+        self.exact(path, self.places.iter()).unwrap_or_else(|| self.line(path))
+    }
+
+    fn exact<'l>(&self, path: &[&str], files: impl Iterator<Item = &'l Lines>) -> Option<Place> {
+        let mut found =
+            files.map(|one| Some(Place { file: one.file.clone(), line: one.places.exact(path)? }));
+        found.find_map(|place| place)
+    }
+
+    /// A top-level key.
+    pub fn top(&self, key: &str) -> Option<&Value> {
+        self.root.as_mapping()?.get(key)
+    }
+
+    /// The networks at the top, by name.
+    pub fn networks(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let networks = map(&self.root, "networks").into_iter().flatten();
+        networks.filter_map(|(name, value)| Some((name.as_str()?, bare(value))))
+    }
+}
+
+/// One file alone: what stands in it, why it cannot be read and where, its lines.
+fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
+    let mut broken = None;
+    let mut root = match serde_yaml::from_str::<Value>(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let line = error.location().map_or(1, |place| place.line());
+            broken = Some((line.clamp(1, text.lines().count().max(1)), error.to_string()));
+            Value::Null
+        }
+    };
+    if let Err(error) = root.apply_merge() {
+        broken = broken.or(Some((1, error.to_string())));
+    }
+    let places = Places::read(text);
+    // The parser names the mapping in which a key stands twice, not the key's line.
+    if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
+        broken = Some((*line, format!("the key {key} stands twice in one mapping")));
+    }
+    (root, broken, places)
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+/// A value below a key that is a mapping.
+fn map<'v>(value: &'v Value, key: &str) -> Option<&'v serde_yaml::Mapping> {
+    bare(bare(value).as_mapping()?.get(key)?).as_mapping()
+}
+
+/// A value without its tag (`!reset`, `!override`).
+pub fn bare(value: &Value) -> &Value {
+    match value {
+        Value::Tagged(tagged) => &tagged.value,
+        other => other,
+    }
+}
+
+/// A scalar as text.
+pub fn text(value: &Value) -> Option<String> {
+    match bare(value) {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// What stands below a path of keys.
+pub fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(bare(value), |value, key| value.as_mapping()?.get(*key).map(bare))
+}

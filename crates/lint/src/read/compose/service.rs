@@ -1,0 +1,237 @@
+//! One service of a compose file.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
+use super::{Compose, bare, below, text};
+use crate::rule::Place;
+
+/// A service.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub line: Place,
+    /// What stands in it; what it extends in the same file is filled in.
+    pub value: Value,
+    /// True where it extends a service of another file.
+    pub extends_elsewhere: bool,
+    lines: BTreeMap<String, Place>,
+}
+
+/// How the names of images that are made for GPUs begin.
+const GPU_IMAGES: &[&str] = &[
+    "nvidia/cuda:",
+    "nvcr.io/nvidia/cuda:",
+    "nvcr.io/nvidia/pytorch:",
+    "nvcr.io/nvidia/tritonserver:",
+    "nvcr.io/nvidia/tensorflow:",
+    "nvcr.io/nvidia/nemo:",
+    "pytorch/pytorch:",
+    "vllm/vllm-openai:",
+    "lmsysorg/sglang:",
+    "ghcr.io/huggingface/text-generation-inference:",
+];
+
+/// A GPU that a service asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gpus {
+    /// All of them.
+    All,
+    /// So many, whichever.
+    Count(u64),
+    /// These.
+    Ids(Vec<String>),
+    /// Some; how many cannot be read.
+    Some,
+}
+
+impl Service {
+    /// Reads a service of a file.
+    pub fn read(name: &Value, value: &Value, file: &Compose) -> Option<Service> {
+        let name = text(name)?;
+        let (value, extends_elsewhere) = extended(bare(value).clone(), &file.root, 0);
+        let keys = value.as_mapping().into_iter().flatten().filter_map(|(key, _)| text(key));
+        let lines = keys.map(|key| (key.clone(), file.line(&["services", &name, &key]))).collect();
+        Some(Service { line: file.first(&["services", &name]), lines, name, value, extends_elsewhere })
+    }
+
+    /// Where one of its keys stands, or it itself.
+    pub fn line_of(&self, key: &str) -> Place {
+        self.lines.get(key).unwrap_or(&self.line).clone()
+    }
+
+    /// What stands below a path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        below(&self.value, path).filter(|value| !value.is_null())
+    }
+
+    /// A key's scalar.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.at(&[key]).and_then(text)
+    }
+
+    /// The scalars of a list, or the one that stands there.
+    pub fn list(&self, path: &[&str]) -> Vec<String> {
+        match self.at(path) {
+            Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
+            Some(other) => text(other).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Its environment, from a list or a mapping.
+    pub fn environment(&self) -> BTreeMap<String, Option<String>> {
+        match self.at(&["environment"]) {
+            Some(Value::Mapping(map)) => {
+                map.iter().filter_map(|(key, value)| Some((text(key)?, text(value)))).collect()
+            }
+            Some(Value::Sequence(items)) => items
+                .iter()
+                .filter_map(text)
+                .map(|item| match item.split_once('=') {
+                    Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                    None => (item, None),
+                })
+                .collect(),
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Command and entrypoint as one text.
+    pub fn command(&self) -> String {
+        [self.list(&["entrypoint"]), self.list(&["command"])].concat().join(" ")
+    }
+
+    /// The device requests below `deploy.resources.reservations.devices`.
+    pub fn requests(&self) -> Vec<&Value> {
+        match self.at(&["deploy", "resources", "reservations", "devices"]) {
+            Some(Value::Sequence(items)) => items.iter().map(bare).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The GPUs that it asks for, by whatever way; `None`: none.
+    pub fn gpus(&self) -> Option<Gpus> {
+        if let Some(gpus) = self.at(&["gpus"]) {
+            return Some(match gpus {
+                Value::String(all) if all == "all" => Gpus::All,
+                Value::Sequence(items) => items.first().map_or(Gpus::Some, |item| request(bare(item))),
+                _ => Gpus::Some,
+            });
+        }
+        if let Some(found) = self.requests().into_iter().find(|one| is_gpu(one)) {
+            return Some(request(found));
+        }
+        let devices = self.list(&["devices"]);
+        if devices.iter().any(|device| device.contains("nvidia")) {
+            return Some(Gpus::Some);
+        }
+        if self.text("runtime").as_deref() == Some("nvidia") {
+            return Some(match self.environment().get("NVIDIA_VISIBLE_DEVICES") {
+                Some(Some(ids)) if ids == "all" => Gpus::All,
+                Some(Some(ids)) if ids.starts_with(|letter: char| letter.is_ascii_digit()) => {
+                    Gpus::Ids(ids.split(',').map(|id| id.trim().to_owned()).collect())
+                }
+                _ => Gpus::Some,
+            });
+        }
+        self.at(&["deploy", "resources", "reservations", "generic_resources"]).map(|_| Gpus::Some)
+    }
+
+    /// Why it needs GPUs, in a clause; `None` where nothing says so.
+    pub fn needs_gpus(&self) -> Option<String> {
+        let environment = self.environment();
+        let visible =
+            |name: &str| environment.get(name).and_then(Option::as_deref).unwrap_or_default().to_owned();
+        let nvidia = visible("NVIDIA_VISIBLE_DEVICES");
+        if matches!(nvidia.as_str(), "none" | "void") {
+            return None;
+        }
+        if nvidia == "all" || nvidia.starts_with(|letter: char| letter.is_ascii_digit()) {
+            return Some("sets NVIDIA_VISIBLE_DEVICES".to_owned());
+        }
+        let image = self.text("image").unwrap_or_default();
+        if GPU_IMAGES.iter().any(|name| image.starts_with(name))
+            && !["cpu", "rocm", "xpu", "intel"].iter().any(|word| image.contains(word))
+        {
+            return Some(format!("its image {image} is made for GPUs"));
+        }
+        let command = self.command();
+        let program = command
+            .split_whitespace()
+            .map(|word| word.rsplit('/').next().unwrap_or(word))
+            .find(|word| matches!(*word, "torchrun" | "deepspeed" | "nvidia-smi"))?;
+        (!command.contains("gloo") && !command.contains("--use-cpu"))
+            .then(|| format!("its command runs {program}"))
+    }
+
+    /// Whether it has keys under `deploy` that only swarm reads.
+    pub fn only_swarm(&self) -> bool {
+        let keys = ["placement", "update_config", "rollback_config", "endpoint_mode"];
+        let generic = ["deploy", "resources", "reservations", "generic_resources"];
+        keys.iter().any(|key| self.at(&["deploy", key]).is_some()) || self.at(&generic).is_some()
+    }
+
+    /// The names of its networks.
+    pub fn networks(&self) -> Vec<String> {
+        match self.at(&["networks"]) {
+            Some(Value::Mapping(map)) => map.keys().filter_map(text).collect(),
+            _ => self.list(&["networks"]),
+        }
+    }
+}
+
+/// Whether a device request is for GPUs.
+fn is_gpu(request: &Value) -> bool {
+    let has = |key: &str, word: &str| match below(request, &[key]) {
+        Some(Value::Sequence(items)) => items.iter().filter_map(text).any(|one| one.contains(word)),
+        Some(other) => text(other).is_some_and(|one| one.contains(word)),
+        None => false,
+    };
+    has("capabilities", "gpu")
+        || has("capabilities", "nvidia")
+        || has("driver", "nvidia")
+        || has("driver", "cdi")
+}
+
+fn request(request: &Value) -> Gpus {
+    let ids = |key: &str| match below(request, &[key]) {
+        Some(Value::Sequence(items)) => Some(items.iter().filter_map(text).collect::<Vec<_>>()),
+        _ => None,
+    };
+    if let Some(ids) = ids("device_ids") {
+        return Gpus::Ids(ids);
+    }
+    match below(request, &["count"]) {
+        None => Gpus::All,
+        Some(count) => match (count.as_u64(), text(count).as_deref()) {
+            (Some(count), _) => Gpus::Count(count),
+            (None, Some("all")) => Gpus::All,
+            (None, Some(number)) => number.parse().map_or(Gpus::Some, Gpus::Count),
+            (None, None) => Gpus::Some,
+        },
+    }
+}
+
+/// A service with what it extends in the same file filled in; true where it extends one of another file.
+fn extended(value: Value, root: &Value, depth: usize) -> (Value, bool) {
+    let Some(extends) = below(&value, &["extends"]).filter(|_| depth < 8) else { return (value, false) };
+    let name = text(extends).or_else(|| below(extends, &["service"]).and_then(text));
+    if below(extends, &["file"]).is_some() {
+        return (value, true);
+    }
+    let Some(base) = name.and_then(|name| below(root, &["services", &name]).cloned()) else {
+        return (value, true);
+    };
+    let (base, elsewhere) = extended(base, root, depth + 1);
+    let (Value::Mapping(mut merged), Value::Mapping(own)) = (base, value.clone()) else {
+        return (value, elsewhere);
+    };
+    for (key, value) in own {
+        merged.insert(key, value);
+    }
+    (Value::Mapping(merged), elsewhere)
+}

@@ -1,0 +1,58 @@
+//! A configuration of DeepSpeed, and what is known of the run that it is for.
+
+use std::rc::Rc;
+
+use super::json::Json;
+use facts::Facts;
+
+/// A ds_config.json.
+#[derive(Debug)]
+pub struct Config {
+    /// What stands in it.
+    pub json: Json,
+    /// Whether it looks like a template that somebody still fills in.
+    pub template: bool,
+    /// How many ranks run it, and what says so.
+    pub world: Option<World>,
+    /// What is known of the machine that it is for.
+    pub facts: Option<Rc<Facts>>,
+}
+
+/// How many ranks a run has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct World {
+    /// The number.
+    pub size: u64,
+    /// What says so: `--world-size`, `hostfile`.
+    pub from: String,
+    /// True where it was said of this run, and not told from a file beside.
+    pub said: bool,
+}
+
+impl Config {
+    /// The stage of ZeRO; nothing where it is left to somebody else ("auto") or is a plain switch.
+    pub fn stage(&self) -> Option<u64> {
+        match self.json.get("zero_optimization") {
+            None => Some(0),
+            Some(_) => match self.json.get("zero_optimization.stage") {
+                None => Some(0),
+                Some(_) => whole(self.json.number("zero_optimization.stage")?),
+            },
+        }
+    }
+
+    /// A whole number.
+    pub fn whole(&self, path: &str) -> Option<u64> {
+        whole(self.json.number(path)?)
+    }
+}
+
+fn whole(number: f64) -> Option<u64> {
+    // Sizes and counts; larger ones would lose digits.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be whole, positive and small"
+    )]
+    (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
+}

@@ -1,0 +1,390 @@
+//! A training script in Python, read with a real parser and never run: its calls, assignments, loops and what it catches.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::{Node, Parser};
+
+use facts::Facts;
+
+/// A script.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// Its calls, in order.
+    pub calls: Vec<Call>,
+    /// `name = value`, in order.
+    pub assignments: Vec<Assignment>,
+    /// `for a in b`.
+    pub loops: Vec<Loop>,
+    /// `try` with its handlers.
+    pub tries: Vec<Try>,
+    /// What stands for what: `dist` for `torch.distributed`.
+    pub imports: BTreeMap<String, String>,
+    /// What is known of the machine that it is for.
+    pub facts: Option<Rc<Facts>>,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// What is called, imports written out: `torch.distributed.init_process_group`; `.set_epoch` for a method of something else.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Where it stands, bytes.
+    pub at: Range<usize>,
+    /// True where it stands behind an `if`, in a handler, or in one half of a condition.
+    pub conditional: bool,
+    /// The function that it stands in, bytes; empty at the top.
+    pub function: Range<usize>,
+}
+
+/// An argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// Its keyword.
+    pub name: Option<String>,
+    /// As it stands there.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Where its value stands, bytes.
+    pub at: Range<usize>,
+}
+
+/// `name = value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// The name.
+    pub name: String,
+    /// The value as it stands there.
+    pub text: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Where the value stands, bytes.
+    pub at: Range<usize>,
+    /// The function that it stands in, bytes.
+    pub function: Range<usize>,
+}
+
+/// A `for`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loop {
+    /// What runs: `epoch`.
+    pub over: String,
+    /// Through what: `range(args.epochs)`.
+    pub through: String,
+}
+
+/// A `try`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Try {
+    /// Its body, bytes.
+    pub body: Range<usize>,
+    /// Its handlers, bytes.
+    pub handlers: Vec<Range<usize>>,
+}
+
+impl Call {
+    /// An argument by its keyword.
+    pub fn keyword(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|one| one.name.as_deref() == Some(name))
+    }
+
+    /// An argument by its place or its keyword.
+    pub fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
+        let plain = self
+            .arguments
+            .get(place)
+            .filter(|_| self.arguments[..=place].iter().all(|one| one.name.is_none()));
+        self.keyword(name).or(plain)
+    }
+}
+
+impl Program {
+    /// Reads a script; what the parser cannot read is left out.
+    pub fn read(text: &str) -> Program {
+        let mut program = Program::default();
+        let mut parser = Parser::new();
+        if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
+            return program;
+        }
+        let Some(tree) = parser.parse(text, None) else { return program };
+        // Without recursion: expressions may be nested as deeply as somebody likes.
+        let mut cursor = tree.walk();
+        let mut nodes = Vec::new();
+        let mut down = true;
+        loop {
+            if down {
+                nodes.push(cursor.node());
+            }
+            if down && cursor.goto_first_child() {
+                continue;
+            }
+            if cursor.goto_next_sibling() {
+                down = true;
+                continue;
+            }
+            if !cursor.goto_parent() {
+                break;
+            }
+            down = false;
+        }
+        for node in nodes.iter().filter(|node| node.kind().starts_with("import")) {
+            program.import(*node, text);
+        }
+        for node in nodes {
+            program.node(node, text);
+        }
+        program
+    }
+
+    /// Whether it trains with several processes.
+    pub fn is_distributed(&self) -> bool {
+        self.calls.iter().any(|call| {
+            matches!(
+                call.name.as_str(),
+                "torch.distributed.init_process_group"
+                    | "deepspeed.init_distributed"
+                    | "deepspeed.initialize"
+            ) || call.name.ends_with("DistributedDataParallel")
+        })
+    }
+
+    /// Whether it starts its processes itself, on one machine.
+    pub fn spawns(&self) -> bool {
+        self.calls.iter().any(|call| {
+            let last = call.name.rsplit('.').next().unwrap_or_default();
+            matches!(last, "spawn" | "Process" | "start_processes" | "notebook_launcher")
+        })
+    }
+
+    /// The value of a name as it was last set before a place, in that function or at the top.
+    pub fn value<'p>(&'p self, name: &str, function: &Range<usize>, before: usize) -> Option<&'p Assignment> {
+        let here = |one: &&Assignment| one.name == name && one.at.start < before;
+        let of = |function: &Range<usize>| {
+            self.assignments.iter().rev().filter(here).find(|one| one.function == *function)
+        };
+        of(function).or_else(|| of(&(0..0)))
+    }
+
+    /// The call that a piece of text is, whole.
+    pub fn call_at(&self, at: &Range<usize>) -> Option<&Call> {
+        self.calls.iter().find(|call| call.at == *at)
+    }
+
+    fn import(&mut self, node: Node, text: &str) {
+        let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
+        let module = node.child_by_field_name("module_name").map(of);
+        let mut cursor = node.walk();
+        for name in node.children_by_field_name("name", &mut cursor) {
+            let (full, local) = match name.kind() {
+                "aliased_import" => {
+                    (name.child_by_field_name("name").map(of), name.child_by_field_name("alias").map(of))
+                }
+                _ => (Some(of(name)), None),
+            };
+            let Some(full) = full else { continue };
+            match &module {
+                Some(module) => {
+                    let local = local.unwrap_or_else(|| full.clone());
+                    self.imports.insert(local, format!("{module}.{full}"));
+                }
+                // `import torch.distributed` makes `torch` known under its own name.
+                None => {
+                    if let Some(local) = local {
+                        self.imports.insert(local, full);
+                    }
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, node: Node, text: &str) {
+        let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
+        match node.kind() {
+            "call" => {
+                let Some(function) = node.child_by_field_name("function") else { return };
+                let name = self.resolved(&of(function));
+                let arguments = node
+                    .child_by_field_name("arguments")
+                    .map(|list| arguments(list, text))
+                    .unwrap_or_default();
+                let (conditional, inside) = surroundings(node);
+                self.calls.push(Call {
+                    name,
+                    arguments,
+                    line: line(node),
+                    at: node.byte_range(),
+                    conditional,
+                    function: inside,
+                });
+            }
+            "assignment" => {
+                let (Some(left), Some(right)) =
+                    (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                else {
+                    return;
+                };
+                let (_, inside) = surroundings(node);
+                let (name, value) = (of(left), of(right));
+                self.assignments.push(Assignment {
+                    name,
+                    text: value,
+                    line: line(node),
+                    at: right.byte_range(),
+                    function: inside,
+                });
+            }
+            "for_statement" => {
+                let (Some(left), Some(right)) =
+                    (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                else {
+                    return;
+                };
+                self.loops.push(Loop { over: of(left), through: of(right) });
+            }
+            "try_statement" => {
+                let Some(body) = node.child_by_field_name("body") else { return };
+                let mut cursor = node.walk();
+                let handlers = node.children(&mut cursor).filter(|child| child.kind().starts_with("except"));
+                self.tries.push(Try {
+                    body: body.byte_range(),
+                    handlers: handlers.map(|one| one.byte_range()).collect(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// A dotted name with its import written out; `.last` for what is called on something else.
+    fn resolved(&self, text: &str) -> String {
+        let plain = text.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
+        if !plain {
+            return format!(".{}", text.rsplit('.').next().unwrap_or_default());
+        }
+        let (first, rest) = text.split_once('.').map_or((text, ""), |(first, rest)| (first, rest));
+        match self.imports.get(first) {
+            Some(full) if rest.is_empty() => full.clone(),
+            Some(full) => format!("{full}.{rest}"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+fn line(node: Node) -> usize {
+    node.start_position().row + 1
+}
+
+fn arguments(list: Node, text: &str) -> Vec<Argument> {
+    let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
+    let mut cursor = list.walk();
+    let inner = list.named_children(&mut cursor).filter(|node| node.kind() != "comment");
+    inner
+        .map(|node| match node.kind() {
+            "keyword_argument" => {
+                let value = node.child_by_field_name("value").unwrap_or(node);
+                let name = node.child_by_field_name("name").map(of);
+                Argument { name, text: of(value), line: line(value), at: value.byte_range() }
+            }
+            // `*args` and `**kwargs` may be anything.
+            kind if kind.contains("splat") => Argument {
+                name: Some("*".to_owned()),
+                text: of(node),
+                line: line(node),
+                at: node.byte_range(),
+            },
+            _ => Argument { name: None, text: of(node), line: line(node), at: node.byte_range() },
+        })
+        .collect()
+}
+
+/// Whether a node may not be reached, and the function that it stands in.
+fn surroundings(node: Node) -> (bool, Range<usize>) {
+    let mut conditional = false;
+    let mut next = node.parent();
+    while let Some(around) = next {
+        match around.kind() {
+            "function_definition" | "lambda" => return (conditional, around.byte_range()),
+            "if_statement"
+            | "elif_clause"
+            | "else_clause"
+            | "conditional_expression"
+            | "except_clause"
+            | "boolean_operator" => {
+                conditional = true;
+            }
+            _ => {}
+        }
+        next = around.parent();
+    }
+    (conditional, 0..0)
+}
+
+/// The number that a text is, products of numbers included: `60 * 60`.
+pub fn number(text: &str) -> Option<f64> {
+    let parts = text.trim().trim_start_matches('(').trim_end_matches(')').split('*');
+    let mut parts = parts.map(|part| part.trim().replace('_', "").parse::<f64>().ok());
+    parts.try_fold(1.0, |product, part| Some(product * part?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_names() {
+        let text = "import torch.distributed as dist\nfrom datetime import timedelta\nimport torch\n\ndef main():\n    if x:\n        dist.barrier()\n    rank = dist.get_rank()\n    dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60 * 60), **k)\n    a().b(1)\n    torch.cuda.set_device(rank)\n";
+        let program = Program::read(text);
+        let names: Vec<(&str, usize, bool)> =
+            program.calls.iter().map(|call| (call.name.as_str(), call.line, call.conditional)).collect();
+        assert_eq!(
+            names,
+            [
+                ("torch.distributed.barrier", 7, true),
+                ("torch.distributed.get_rank", 8, false),
+                ("torch.distributed.init_process_group", 9, false),
+                ("datetime.timedelta", 9, false),
+                (".b", 10, false),
+                ("a", 10, false),
+                ("torch.cuda.set_device", 11, false),
+            ]
+        );
+        let init = &program.calls[2];
+        assert_eq!(init.argument(0, "backend").unwrap().text, "\"nccl\"");
+        let timeout = init.keyword("timeout").unwrap();
+        assert_eq!(program.call_at(&timeout.at).unwrap().name, "datetime.timedelta");
+        let set = &program.calls[6];
+        let rank = program.value("rank", &set.function, set.at.start).unwrap();
+        assert_eq!(program.call_at(&rank.at).unwrap().name, "torch.distributed.get_rank");
+        assert!(program.is_distributed() && !program.spawns());
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(
+            (number("60 * 60"), number("7_200"), number("x * 2"), number("")),
+            (Some(3600.0), Some(7200.0), None, None)
+        );
+    }
+
+    #[test]
+    fn nothing_breaks_it() {
+        for text in [
+            "",
+            "def",
+            "a(",
+            "try:\n",
+            "\"\"\"",
+            "é = (",
+            "print 'x'\n",
+            &"(".repeat(5000),
+            "for x in y:\n  a(b=c)\n",
+        ] {
+            Program::read(text);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Environment variables that a file sets, wherever it sets them: env files, images, services, scripts, launchers' options.
+
+mod lines;
+mod sources;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use crate::rule::{Kind, Place};
+use facts::Facts;
+
+/// What a file sets.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// The kind of the file.
+    pub kind: Option<Kind>,
+    /// Its name.
+    pub name: String,
+    /// What holds together: an image, a service, a script.
+    pub scopes: Vec<Scope>,
+    /// What it writes into files that shells read (`echo 'export A=b' >> ~/.bashrc`).
+    pub written: Vec<Written>,
+    /// Lines that set nothing, of files of lines: number and text.
+    pub others: Vec<(usize, String)>,
+    /// Names that the file itself uses: a script's own variables.
+    pub uses: BTreeSet<String>,
+    /// The commands that start ranks on other machines.
+    pub launches: Vec<Launch>,
+    /// Of a file that login shells read: the first line that ends it for shells without a terminal.
+    pub returns: Option<usize>,
+    /// Of a Dockerfile: whether it installs torch with pip.
+    pub installs_torch: bool,
+    /// What is known of the machine that the file is for.
+    pub facts: Option<Rc<Facts>>,
+}
+
+/// Variables that hold together.
+#[derive(Debug, Default)]
+pub struct Scope {
+    /// What they are set for, for people: `service trainer`; empty where it is the whole file.
+    pub of: String,
+    /// What is set, in order.
+    pub settings: Vec<Setting>,
+    /// The torch that reads them, where it is known.
+    pub torch: Option<Version>,
+    /// The NCCL that reads them, where it is known.
+    pub nccl: Option<Version>,
+}
+
+/// A variable that is set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// Its value; `None` where only somebody else knows it (a variable of the shell, who builds).
+    pub value: Option<String>,
+    /// That as it stands in the file.
+    pub written: String,
+    /// Where.
+    pub place: Place,
+    /// For how long.
+    pub held: Held,
+    /// False where it may not be set at all (behind an `if`).
+    pub certain: bool,
+}
+
+/// For how long a variable is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// For everything that runs there.
+    Always,
+    /// For what a script starts after it.
+    Script,
+    /// For one command.
+    Command,
+    /// In a script, without `export`: for no program, unless the name was exported before.
+    Unexported,
+}
+
+/// A variable that is written into another file.
+#[derive(Debug)]
+pub struct Written {
+    /// The file: `/etc/profile`, `~/.bashrc`.
+    pub file: String,
+    /// The variable.
+    pub name: String,
+    /// Where the writing stands.
+    pub place: Place,
+}
+
+/// A command that starts ranks on several machines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// `deepspeed` or `mpirun`.
+    pub program: String,
+    /// Its line.
+    pub line: usize,
+    /// The names that it hands on by itself or was told to hand on.
+    pub forwards: Vec<String>,
+}
+
+impl Scope {
+    /// What a variable is in the end, where that is certain.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.setting(name)?.value.as_deref()
+    }
+
+    /// Where it is set, where that is certain.
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        let found = self.settings.iter().rev().find(|one| one.name == name && one.held != Held::Unexported);
+        found.filter(|one| one.certain)
+    }
+
+    /// Whether it is set anywhere.
+    pub fn has(&self, name: &str) -> bool {
+        self.settings.iter().any(|one| one.name == name)
+    }
+}
+
+impl Settings {
+    /// Everything that is set to a value that is known and not empty, with the scope.
+    pub fn known(&self) -> impl Iterator<Item = (&Scope, &Setting, &str)> {
+        let all = self.scopes.iter().flat_map(|scope| scope.settings.iter().map(move |one| (scope, one)));
+        let all = all.filter(|(_, one)| one.held != Held::Unexported);
+        all.filter_map(|(scope, one)| {
+            Some((scope, one, one.value.as_deref().filter(|value| !value.is_empty())?))
+        })
+    }
+
+    /// The torch and the NCCL of the machine, for files that name none.
+    fn versions(facts: Option<&Facts>) -> (Option<Version>, Option<Version>) {
+        let Some(facts) = facts else { return (None, None) };
+        let environments = facts.python.environments.known().into_iter().flatten();
+        let torch = environments.filter_map(|one| Version::from_str(&one.torch.known()?.version).ok());
+        let libraries = facts.libraries.nccl.known().into_iter().flatten();
+        let nccl = libraries.filter_map(|one| Version::from_str(one.version.known()?).ok());
+        (torch.max(), nccl.max())
+    }
+}

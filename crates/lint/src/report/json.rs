@@ -1,0 +1,69 @@
+//! The findings for machines. The keys are stable; the schema is docs/schemas/lint.json.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use diagnostic::Severity;
+
+use super::Counts;
+use crate::Finding;
+
+/// Version of the format.
+pub const SCHEMA: u32 = 2;
+
+/// What `envdoc lint --format json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LintReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// The files that were looked at.
+    pub files: Vec<String>,
+    /// How many findings there are of each severity.
+    pub summary: Counts,
+    /// What was found, file by file in the order of the lines.
+    pub findings: Vec<Entry>,
+}
+
+/// One finding.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Id of the rule.
+    pub rule: String,
+    /// `error`, `warning` or `note`.
+    pub severity: Severity,
+    /// The file as it was named.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, what was expected and the consequence.
+    pub message: String,
+    /// The same as `message`, as schema 1 named it.
+    pub says: String,
+    /// What to write instead; may be empty.
+    pub fix: String,
+}
+
+/// The report.
+pub fn report(findings: &[Finding], files: &[String]) -> LintReport {
+    LintReport {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        files: files.to_vec(),
+        summary: Counts::of(findings),
+        findings: findings.iter().map(entry).collect(),
+    }
+}
+
+fn entry(finding: &Finding) -> Entry {
+    Entry {
+        rule: finding.rule.id.into(),
+        severity: finding.found.severity,
+        file: finding.file.clone(),
+        line: finding.found.line,
+        message: finding.found.says.clone(),
+        says: finding.found.says.clone(),
+        fix: finding.found.fix.clone(),
+    }
+}

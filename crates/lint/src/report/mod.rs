@@ -1,0 +1,77 @@
+//! What `envdoc lint` reports: its document in JSON ([`json`]) and the pages of its rules ([`rules`]). Every other format is
+//! written by [`diagnostic::render`].
+
+pub mod json;
+pub mod rules;
+
+use diagnostic::layout::{Layout, Mark};
+use diagnostic::render::text::by_file;
+use diagnostic::report::{Outcome, Report};
+use diagnostic::{Diagnostic, Fix, Severity, Subject};
+
+use crate::{Finding, Found};
+
+/// How many findings there are of each severity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Counts {
+    /// Certainly fails, or gives away a secret.
+    pub error: usize,
+    /// May fail, or is slower or riskier than it need be.
+    pub warning: usize,
+    /// Worth knowing.
+    pub note: usize,
+}
+
+impl Counts {
+    /// Counts.
+    pub fn of(findings: &[Finding]) -> Counts {
+        let count = |severity| findings.iter().filter(|one| one.found.severity == severity).count();
+        Counts {
+            error: count(Severity::Error),
+            warning: count(Severity::Warning),
+            note: count(Severity::Note),
+        }
+    }
+
+    /// `2 errors, 1 note`; empty where there is nothing.
+    pub fn words(self) -> String {
+        let parts = [(self.error, "error"), (self.warning, "warning"), (self.note, "note")];
+        let words = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| plural(*count, word));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `1 file`, `2 files`.
+pub fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The findings, for every renderer.
+pub fn report(findings: &[Finding]) -> Report {
+    Report {
+        command: "envdoc lint",
+        about: Vec::new(),
+        properties: Vec::new(),
+        results: findings.iter().map(|one| Outcome::new(one.rule, diagnostic(one).into())).collect(),
+    }
+}
+
+fn diagnostic(finding: &Finding) -> Diagnostic {
+    let Found { severity, line, says, fix, .. } = &finding.found;
+    let found = Diagnostic::new(*severity, says.clone()).subject(Subject::line(&finding.file, *line));
+    match fix.is_empty() {
+        true => found,
+        false => found.fix(Fix::safe(fix.clone(), &[])),
+    }
+}
+
+/// Every finding with its place, and how many there are in so many files.
+pub fn text(findings: &[Finding], files: usize, layout: Layout) -> String {
+    let files = plural(files, "file");
+    if findings.is_empty() {
+        let (style, sign) = (Mark::Pass.style(), Mark::Pass.sign(layout.unicode));
+        return format!("{style}{sign}{style:#} no findings in {files}\n");
+    }
+    let words = Counts::of(findings).words();
+    format!("{}\n{words} in {files}; details: envdoc explain RULE\n", by_file(&report(findings), layout))
+}

@@ -1,0 +1,100 @@
+//! A command that is gone, or never was.
+
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "command-retired",
+    severity: Severity::Warning,
+    summary: "commands are those of today's Docker, toolkit and torch",
+    explain: "\
+## What it finds
+`nvidia-docker` in place of `docker run --gpus`; the package archive of nvidia-docker and `apt-key`;
+`systemctl` on
+nvidia-container-runtime, which is a program and no service; reboots for a library path or `/etc/profile`;
+notes:
+`python -m torch.distributed.launch`.
+
+## Why it matters
+The wrapper and its archive are retired: the installation fails, or conflicts with the toolkit's own archive
+(\"Signed-By\"). A status of a service that never existed says nothing about GPUs in containers.
+
+## How to fix it
+`docker run --gpus all`; the stable/deb list of libnvidia-container with a key in `signed-by=`, then
+`nvidia-ctk runtime
+configure --runtime=docker`; `nvidia-ctk --version` and a test container to look; `torchrun`.
+
+## Sources
+- NVIDIA/cloud-native-docs: container-toolkit/install-guide.md, troubleshooting.md
+- NVIDIA/nvidia-container-toolkit: deployments/systemd
+- PyTorch: docs/source/elastic/run.rst
+",
+    judge: Judge::Script(judge),
+    fires: &[
+        named("install.sh", "nvidia-docker run nvidia/cuda nvidia-smi\n"),
+        named(
+            "install.sh",
+            "curl -s -L https://nvidia.github.io/nvidia-docker/gpgkey | sudo apt-key add -\n",
+        ),
+        named("check.sh", "systemctl status nvidia-container-runtime\n"),
+        named("train.sh", "python -m torch.distributed.launch --nproc_per_node=8 train.py\n"),
+    ],
+    silent: &[
+        named(
+            "install.sh",
+            "docker run --gpus all x\ncurl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey | gpg --dearmor -o /usr/share/keyrings/n.gpg\nsystemctl restart docker\n",
+        ),
+        named("check.sh", "command -v nvidia-docker\nsystemctl status nvidia-cdi-refresh.service\n"),
+    ],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    script
+        .commands
+        .iter()
+        .filter_map(|command| {
+            let text = command.text();
+            let line = command.line;
+            match command.program() {
+                "nvidia-docker" | "nvidia-docker2" if command.words.len() > 1 => Some(Found::warning(
+                    line,
+                    "the nvidia-docker wrapper is retired",
+                    "docker run --gpus all",
+                )),
+                "apt-key" if command.has("add") => Some(Found::warning(
+                    line,
+                    "apt-key is deprecated, and gone from Debian 13",
+                    "a key file, named by signed-by=",
+                )),
+                "curl" | "wget" if text.contains("nvidia.github.io/nvidia-docker") => Some(Found::warning(
+                    line,
+                    "the archive of nvidia-docker is retired",
+                    "nvidia.github.io/libnvidia-container/stable/deb",
+                )),
+                "systemctl" | "service"
+                    if command.words.iter().skip(1).any(|word| {
+                        matches!(
+                            word.text.trim_end_matches(".service"),
+                            "nvidia-container-runtime" | "nvidia-container-toolkit" | "nvidia-docker"
+                        )
+                    }) =>
+                {
+                    let says =
+                        "there is no such service: nvidia-container-runtime is a program that Docker starts";
+                    Some(Found::warning(
+                        line,
+                        says,
+                        "nvidia-ctk --version, docker info, and a test container",
+                    ))
+                }
+                "python" | "python3"
+                    if command.word(1) == "-m" && command.word(2) == "torch.distributed.launch" =>
+                {
+                    Some(Found::note(line, "torch.distributed.launch is deprecated for torchrun", "torchrun"))
+                }
+                _ => None,
+            }
+        })
+        .collect()
+}

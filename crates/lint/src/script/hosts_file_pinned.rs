@@ -1,0 +1,39 @@
+//! Addresses of containers are written into /etc/hosts.
+
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "hosts-file-pinned",
+    severity: Severity::Note,
+    summary: "containers find each other by their names",
+    explain: "\
+## What it finds
+Lines that a script adds to `/etc/hosts`.
+
+## Why it matters
+Containers get new addresses when they start anew, and Docker writes the file of each container itself.
+Names of
+containers and services are answered by Docker on every network that was made (not on the default bridge).
+
+## How to fix it
+The name of the container or service; on the hosts' own network the machines' names.
+
+## Sources
+- moby/moby: libnetwork (resolver, sandbox_dns_unix.go: the hosts file is made at each start)
+",
+    judge: Judge::Script(judge),
+    fires: &[named("setup.sh", "echo \"10.0.1.5 node2\" >> /etc/hosts\n")],
+    silent: &[named("setup.sh", "cat /etc/hosts\nping -c 1 node2\n")],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let pinned = script.commands.iter().filter(|command| {
+        let teed = command.program() == "tee" && command.has("/etc/hosts");
+        teed || command.writes.iter().any(|word| word.text == "/etc/hosts")
+    });
+    let says =
+        "addresses in /etc/hosts: those of containers change, and Docker rewrites the file at each start";
+    pinned.map(|command| Found::note(command.line, says, "the name of the container or service")).collect()
+}

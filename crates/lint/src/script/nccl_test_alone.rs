@@ -1,0 +1,53 @@
+//! A test of NCCL that tests no communication.
+
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "nccl-test-alone",
+    severity: Severity::Warning,
+    summary: "tests of NCCL run on more than one GPU",
+    explain: "\
+## What it finds
+`all_reduce_perf` and its siblings with `-g 1` (or without `-g`) and not under mpirun or srun.
+
+## Why it matters
+One GPU in one process has nobody to talk to: the numbers are those of its own memory, and a broken link
+passes.
+
+## How to fix it
+`-g` with the number of GPUs, or one process a GPU: `mpirun -np 16 … all_reduce_perf -b 8 -e 1G -f 2 -g 1`.
+
+## Sources
+- NVIDIA/nccl-tests: README.md, doc/PERFORMANCE.md
+",
+    judge: Judge::Script(judge),
+    fires: &[named("test.sh", "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n")],
+    silent: &[named(
+        "test.sh",
+        "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 8\nmpirun -np 8 ./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n",
+    )],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let alone = script.commands.iter().filter(|command| {
+        let program = command.program();
+        program.ends_with("_perf")
+            && ["all_reduce", "all_gather", "broadcast", "reduce", "alltoall", "sendrecv"]
+                .iter()
+                .any(|start| program.starts_with(start))
+    });
+    let found = alone.filter(|command| {
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let gpus = words.windows(2).find(|pair| matches!(pair[0], "-g" | "--ngpus")).map(|pair| pair[1]);
+        let threads = words.windows(2).any(|pair| matches!(pair[0], "-t" | "--nthreads") && pair[1] != "1");
+        matches!(gpus, None | Some("1")) && !threads && !words.contains(&"--help")
+    });
+    found
+        .map(|command| {
+            let says = format!("{} on one GPU in one process moves nothing between GPUs", command.program());
+            Found::warning(command.line, says, "-g with the number of GPUs, or mpirun with one process a GPU")
+        })
+        .collect()
+}

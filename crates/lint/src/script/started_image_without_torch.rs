@@ -1,0 +1,57 @@
+//! A script imports torch in an image that has none.
+
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "started-image-without-torch",
+    severity: Severity::Error,
+    summary: "torch is imported in images that have it",
+    explain: "\
+## What it finds
+`docker run` of Docker's own Python image, or of nvidia/cuda, with a command that imports torch and
+installs nothing.
+
+## Why it matters
+These images have no torch: the command ends with ModuleNotFoundError, which tells nothing about GPUs.
+
+## How to fix it
+`nvidia-smi -L` in an image of nvidia/cuda, or the same command in an image with torch.
+
+## Sources
+- docker-library/python: Dockerfile-slim.template
+- NVIDIA CUDA images: their Dockerfiles install no Python packages
+",
+    judge: Judge::Script(judge),
+    fires: &[named(
+        "check.sh",
+        "docker run --gpus all python:3.10-slim python -c \"import torch; print(torch.cuda.device_count())\"\n",
+    )],
+    silent: &[named(
+        "check.sh",
+        "docker run --gpus all pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime python -c \"import torch\"\ndocker run python:3.12 sh -c \"pip install torch && python -c 'import torch'\"\n",
+    )],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let runs = script.commands.iter().filter(|command| {
+        matches!(command.program(), "docker" | "podman" | "nerdctl") && command.word(1) == "run"
+    });
+    let found = runs.filter_map(|command| {
+        let image = command.words.iter().skip(2).find(|word| {
+            let bare = word.text.strip_prefix("docker.io/").unwrap_or(&word.text);
+            bare.starts_with("python:") || bare.starts_with("nvidia/cuda:")
+        })?;
+        let text = command.text();
+        // A folder of the host may bring it along.
+        let brings = ["pip", "install", " -v", "--volume", "--mount"].iter().any(|word| text.contains(word));
+        let imports = text.contains("import torch");
+        let says = format!("{} has no torch: ModuleNotFoundError", image.text);
+        (imports && !brings).then(|| {
+            Found::error(command.line, says, "an image with torch, or nvidia-smi -L")
+                .unless_certain(command.certain)
+        })
+    });
+    found.collect()
+}

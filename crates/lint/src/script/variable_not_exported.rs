@@ -1,0 +1,79 @@
+//! A script sets a variable for nobody.
+
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::variables::SET_BY_LAUNCHERS;
+use catalog::variables::{self, Status};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-not-exported",
+    severity: Severity::Warning,
+    summary: "a script exports the variables that its programs read",
+    explain: "\
+## What it finds
+Variables of the stack that a script sets without `export`, does not use itself, and nowhere exports,
+before it
+starts a program that would read them.
+
+## Why it matters
+Without `export` the variable stays in the shell; unless it was exported before the script began, the
+programs
+that it starts do not see it.
+
+## How to fix it
+`export NAME=value`, or the assignment in front of the command.
+
+## Sources
+- bash(1): ENVIRONMENT; POSIX: Shell Command Language, 2.5.3
+",
+    judge: Judge::Script(judge),
+    fires: &[named("train.sh", "NCCL_SOCKET_IFNAME=eth0\ntorchrun train.py\n")],
+    silent: &[
+        named("train.sh", "export NCCL_SOCKET_IFNAME=eth0\nNCCL_DEBUG=WARN torchrun train.py\n"),
+        named("train.sh", "NCCL_SOCKET_IFNAME=eth0\nexport NCCL_SOCKET_IFNAME\ntorchrun train.py\n"),
+        named("train.sh", "NCCL_SOCKET_IFNAME=eth0\ntorchrun train.py --interface $NCCL_SOCKET_IFNAME\n"),
+        named("train.sh", "set -a\nNCCL_SOCKET_IFNAME=eth0\ntorchrun train.py\n"),
+        named("settings.sh", "NCCL_SOCKET_IFNAME=eth0\n"),
+    ],
+};
+
+/// Programs that read them.
+const READERS: &[&str] =
+    &["python", "python3", "torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec", "srun"];
+
+fn judge(script: &Script) -> Vec<Found> {
+    let all = script
+        .commands
+        .iter()
+        .any(|command| command.program() == "set" && (command.has("-a") || command.has("allexport")));
+    if all {
+        return Vec::new();
+    }
+    let exported = |name: &String| script.commands.iter().any(|command| command.exports.contains(name));
+    let read_after = |line: usize| {
+        script.commands.iter().any(|command| command.line > line && READERS.contains(&command.program()))
+    };
+    let alone =
+        script.commands.iter().filter(|command| command.words.is_empty() && command.exports.is_empty());
+    let sets =
+        alone.flat_map(|command| command.sets.iter().map(move |(name, word)| (command.line, name, word)));
+    sets.filter(|(_, name, _)| is_read(name) && !script.uses.contains(*name) && !exported(name))
+        .filter(|(line, _, _)| read_after(*line))
+        .map(|(line, name, word)| {
+            let says =
+                format!("{name} is set without export: the programs that the script starts do not see it");
+            Found::warning(line, says, format!("export {name}={}", word.text))
+        })
+        .collect()
+}
+
+/// Whether it is a variable that a program of the stack reads, and no script sets for itself.
+fn is_read(name: &str) -> bool {
+    let read = |row: &variables::Variable| {
+        matches!(row.status, Status::Current | Status::Deprecated)
+            && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
+    };
+    let own = SET_BY_LAUNCHERS.contains(&name) || ["MAX_JOBS", "CUDA_HOME"].contains(&name);
+    variables::variable(name).is_some_and(read) && !own
+}

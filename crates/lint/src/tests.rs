@@ -1,0 +1,146 @@
+//! Every rule: its texts are whole, its examples do what they say.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::*;
+use facts::{Expected, Facts, gather};
+use host::snapshot::Snapshot;
+
+/// The facts of a recorded machine of tests/servers.
+fn facts(name: &str) -> Facts {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(name);
+    gather::recorded(&*Snapshot::open(&path).unwrap().host(), Expected::default())
+}
+
+fn file(example: &Example) -> File {
+    let kind = file::kind_of_name(example.name).or_else(|| file::kind_of_text(example.text));
+    // A broken file tells less of itself.
+    let kind = kind.unwrap_or(Kind::DeepspeedConfig);
+    let mut file = File::new(example.name, example.text, kind);
+    if let Some((_, machine)) = example.beside.iter().find(|(name, _)| *name == "server.json") {
+        file.facts = Some(Rc::new(facts(machine)));
+        return file;
+    }
+    if let Some((_, names)) = example.beside.iter().find(|(name, _)| *name == "names") {
+        let names = names.lines().filter_map(|line| line.split_once(' '));
+        file.names = names.map(|(name, known)| (name.to_owned(), known == "yes")).collect();
+        return file;
+    }
+    let beside = example.beside.iter();
+    if matches!(kind, Kind::Compose | Kind::DeepspeedConfig) {
+        let over = beside.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
+        file.over = over.collect();
+        return file;
+    }
+    file.context = beside.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
+    file
+}
+
+fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
+    lint(&[rule], &file(example))
+}
+
+#[test]
+fn every_file_is_in_the_list_under_its_own_name() {
+    for subject in Subject::ALL {
+        let dir = format!("{}/src/{}", env!("CARGO_MANIFEST_DIR"), subject.id());
+        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
+        let files: BTreeSet<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
+            .filter(|name| name != "mod")
+            .collect();
+        let ids: BTreeSet<String> =
+            RULES.iter().filter(|rule| rule.subject() == *subject).map(|rule| rule.id.to_owned()).collect();
+        assert_eq!(files, ids, "files of src/{} on the left, ids of RULES on the right", subject.id());
+    }
+    let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), RULES.len(), "an id stands twice");
+    let taken = checks::CHECKS.iter().find(|check| ids.contains(check.id));
+    assert!(taken.is_none(), "a check has the id of a rule: {taken:?}");
+}
+
+#[test]
+fn every_rule_is_whole() {
+    for rule in RULES {
+        let id = rule.id;
+        assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");
+        assert!(
+            !rule.summary.is_empty() && !rule.summary.ends_with('.') && rule.summary.len() <= 90,
+            "{id}: summary"
+        );
+        let mut at = 0;
+        for heading in ["## What it finds\n", "## Why it matters\n", "## How to fix it\n", "## Sources\n"] {
+            let found = rule.explain[at..].find(heading);
+            at += found.unwrap_or_else(|| panic!("{id}: {heading:?} is missing or out of order"));
+        }
+        assert!(
+            !rule.explain.lines().any(|line| line.chars().count() > 110),
+            "{id}: a line of explain is too long"
+        );
+        assert!(rule.explain.ends_with('\n') && rule.explain.contains("\n- "), "{id}: sources are a list");
+        assert!(!rule.fires.is_empty() && !rule.silent.is_empty(), "{id}: examples");
+    }
+}
+
+#[test]
+fn every_example_does_what_it_says() {
+    let wrong: Vec<String> = RULES.iter().flat_map(|rule| wrong_examples(rule)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the examples of a rule do otherwise.
+fn wrong_examples(rule: &'static Rule) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for example in rule.fires {
+        let found = found(rule, example);
+        if found.is_empty() {
+            wrong.push(format!("{} is silent on\n{}", rule.id, example.text));
+        }
+        for one in &found {
+            let beside = example.beside.iter().find(|(name, _)| one.file == *name);
+            let lines = beside.map_or(example.text, |(_, text)| text).lines().count();
+            let place = one.found.line;
+            if !(1..=lines).contains(&place) {
+                wrong.push(format!("{}: line {place} of\n{}", rule.id, example.text));
+            }
+            if one.found.severity > rule.severity {
+                wrong.push(format!("{}: worse than it promises: {:?}", rule.id, one.found));
+            }
+            let says = &one.found.says;
+            if says.is_empty() || says.ends_with('.') || says.contains('\n') {
+                wrong.push(format!("{}: {says:?}", rule.id));
+            }
+        }
+    }
+    let worst = rule.fires.iter().flat_map(|one| found(rule, one)).map(|one| one.found.severity).max();
+    if worst != Some(rule.severity) {
+        wrong.push(format!("{}: no example shows its worst", rule.id));
+    }
+    for example in rule.silent {
+        for one in found(rule, example) {
+            wrong.push(format!("{} finds {:?} in\n{}", rule.id, one.found, example.text));
+        }
+    }
+    wrong
+}
+
+/// An example is of one fault: no other rule calls it an error.
+#[test]
+fn no_other_rule_calls_an_example_an_error() {
+    for rule in RULES {
+        for example in rule.fires.iter().chain(rule.silent) {
+            for one in lint(RULES, &file(example)) {
+                let own = one.rule.id == rule.id;
+                assert!(
+                    own || one.found.severity < Severity::Error,
+                    "{}: {one:?} in\n{}",
+                    rule.id,
+                    example.text
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the catalog says of torch, torchvision and torchaudio as an installation names them.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use super::read::dockerfile::install::{Install, Requirement};
+use super::read::dockerfile::{Dockerfile, Run};
+use super::rule::Found;
+use catalog::torch::{self, Release};
+
+/// torch and the packages that are released with it.
+pub const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
+
+/// What the catalog says of a version.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// The torch release that it is, or belongs to.
+    Release(&'static Release),
+    /// It was never released; the versions before and after it.
+    Never(Vec<&'static str>),
+    /// The catalog cannot tell.
+    Unknown,
+}
+
+/// Looks up the version that a requirement pins.
+pub fn known(requirement: &Requirement) -> Known {
+    let Some(pin) = requirement.pin.as_ref().filter(|pin| !pin.any_prerelease()) else {
+        return Known::Unknown;
+    };
+    let versions: Vec<(Version, &'static Release)> = torch::all()
+        .iter()
+        .filter_map(|release| Some((Version::from_str(version(release, &requirement.name)?).ok()?, release)))
+        .collect();
+    // torchaudio's last release belongs to several; the first is the one that it was made with.
+    if let Some((_, release)) = versions.iter().find(|(version, _)| version == pin) {
+        return Known::Release(release);
+    }
+    // torchaudio ended while torch went on: where torch has the number and torchaudio does not, there is none.
+    let last = versions.last().filter(|(last, _)| requirement.name == "torchaudio" && last < pin);
+    if let Some((_, release)) = last
+        && torch::release(&requirement.pin_text).is_some()
+    {
+        return Known::Never(release.torchaudio.as_deref().into_iter().collect());
+    }
+    // The catalog has every release of torch between its oldest and its newest; of the others it has those that go with one.
+    let within = versions.first().is_some_and(|(first, _)| first < pin)
+        && versions.last().is_some_and(|(last, _)| pin < last);
+    if requirement.name != "torch" || !within {
+        return Known::Unknown;
+    }
+    let after = versions.partition_point(|(version, _)| version < pin);
+    let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
+    Known::Never(near.filter_map(|place| versions.get(place)).map(|(_, one)| one.version.as_str()).collect())
+}
+
+/// What is wrong with the family in each installation: the first of them tells, for its partners are wrong with it.
+pub fn first_of_each(
+    file: &Dockerfile,
+    wrong: fn(&Run, &Install, &Requirement) -> Option<Found>,
+) -> Vec<Found> {
+    let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
+    let first = |(_, run, install): (_, &Run, &Install)| {
+        let mut family = install.requirements.iter().filter(|one| FAMILY.contains(&one.name.as_str()));
+        family.find_map(|one| wrong(run, install, one))
+    };
+    installs.filter_map(first).collect()
+}
+
+/// The version of one of the family in a release.
+pub fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
+    match name {
+        "torch" => Some(&release.version),
+        "torchvision" => release.torchvision.as_deref(),
+        "torchaudio" => release.torchaudio.as_deref(),
+        _ => None,
+    }
+}
+
+/// Whether a text is the name of a CUDA build: `cu121`.
+pub fn is_cuda_build(text: &str) -> bool {
+    text.strip_prefix("cu")
+        .is_some_and(|digits| (2..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it has several, or where
+/// that is not known.
+pub fn build_of_index(url: &str) -> Option<&str> {
+    let last = url.trim_end_matches('/').rsplit('/').next()?;
+    (is_cuda_build(last) || last == "cpu").then_some(last)
+}
+
+/// The builds of a release for people: `cu118, cu124, cu126`.
+pub fn builds(release: &Release) -> String {
+    let names: Vec<&str> = release.builds.iter().map(|build| build.build.as_str()).collect();
+    names.join(", ")
+}
+
+/// The CUDA build that an installation of torch gives: of the local version, of the only index, or of PyPI where nothing says
+/// otherwise; `None` where that is not known.
+pub fn build(run: &Run, install: &Install, release: &Release) -> Option<String> {
+    let torch = install.requirement("torch")?;
+    if torch.local.is_some() {
+        return torch.local.clone();
+    }
+    match &install.index {
+        Some(index) => build_of_index(&index.text).filter(|_| index.known).map(str::to_owned),
+        None if only_pypi(run, install) => release.pypi_build.clone(),
+        None => None,
+    }
+}
+
+/// Whether an installation asks PyPI and nobody else.
+pub fn only_pypi(run: &Run, install: &Install) -> bool {
+    install.index.is_none() && install.extra.is_empty() && install.torch_backend.is_none() && !configured(run)
+}
+
+/// Whether indexes may be configured elsewhere than in the command.
+pub fn configured(run: &Run) -> bool {
+    let variables =
+        ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "UV_TORCH_BACKEND"];
+    let uv = |name: &str| {
+        name.starts_with("UV_")
+            && (name.contains("INDEX") || name.contains("LINKS") || name.contains("CONFIG"))
+    };
+    run.state.indexes || run.variables().any(|name| variables.contains(&name) || uv(name))
+}

@@ -1,0 +1,84 @@
+//! A collective that failed is tried again.
+
+use std::ops::Range;
+
+use crate::read::python::{Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "collective-retried",
+    severity: Severity::Warning,
+    summary: "after a failed collective all ranks start anew",
+    explain: "\
+## What it finds
+`try` around a barrier or another collective whose handler sets the process group up again or repeats the
+collective.
+
+## Why it matters
+After an error or timeout the communicator is aborted, and by default the watchdog ends the process. A
+rank that tries
+again alone waits for others that are somewhere else in their program.
+
+## How to fix it
+Let the rank end, and let the launcher start all of them anew from a checkpoint: `torchrun
+--max-restarts`, an elastic
+agent, the scheduler.
+
+## Sources
+- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp (ErrorHandlingMode); docs/source/elastic/run.rst
+",
+    judge: Judge::Training(judge),
+    fires: &[named(
+        "train.py",
+        "import torch\nimport torch.distributed as dist\ndef safe_barrier():\n    try:\n        dist.barrier()\n    except RuntimeError:\n        dist.destroy_process_group()\n        dist.init_process_group(\"nccl\")\n",
+    )],
+    silent: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntry:\n    dist.barrier()\nexcept RuntimeError:\n    save()\n    raise\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntry:\n    load()\nexcept OSError:\n    dist.barrier()\n",
+        ),
+    ],
+};
+
+const COLLECTIVES: &[&str] = &[
+    "barrier",
+    "all_reduce",
+    "all_gather",
+    "broadcast",
+    "reduce_scatter",
+    "monitored_barrier",
+    "all_gather_object",
+    "broadcast_object_list",
+];
+
+fn judge(program: &Program) -> Vec<Found> {
+    let collective = |call: &&Call| {
+        let (module, last) = call.name.rsplit_once('.').unwrap_or_default();
+        matches!(module, "torch.distributed" | "deepspeed.comm") && COLLECTIVES.contains(&last)
+    };
+    let within = |call: &Call, range: &Range<usize>| range.start <= call.at.start && call.at.end <= range.end;
+    let mut found = Vec::new();
+    for one in &program.tries {
+        if !program.calls.iter().filter(collective).any(|call| within(call, &one.body)) {
+            continue;
+        }
+        let again = program.calls.iter().find(|call| {
+            let inside = one.handlers.iter().any(|handler| within(call, handler));
+            inside && (call.name.ends_with(".init_process_group") || collective(call))
+        });
+        if let Some(call) = again {
+            let says = "a collective that failed is tried again: its communicator is gone, and the other ranks are elsewhere";
+            found.push(Found::warning(
+                call.line,
+                says,
+                "let the rank end, and restart all with torchrun --max-restarts",
+            ));
+        }
+    }
+    found
+}

@@ -1,0 +1,91 @@
+//! Every rank uses the same GPU.
+
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "device-fixed-for-all-ranks",
+    severity: Severity::Warning,
+    summary: "every rank uses a GPU of its own",
+    explain: "\
+## What it finds
+In scripts that train with several processes: `torch.cuda.set_device(0)`, `\"cuda:0\"`, and
+DistributedDataParallel with `device_ids=[0]`, where no condition stands before it.
+
+## Why it matters
+Every rank of a node computes on the first GPU: NCCL ends with \"Duplicate GPU detected\", or the GPU runs
+out of
+memory while the others idle.
+
+## How to fix it
+`torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))`, and `device_ids=[local_rank]`; torchrun and
+DeepSpeed set
+LOCAL_RANK.
+
+## Sources
+- PyTorch: docs/source/notes/ddp.rst, docs/source/distributed.rst
+- NVIDIA/nccl: src/init.cc (Duplicate GPU detected)
+",
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group(\"nccl\")\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\ndist.init_process_group(\"nccl\")\nmodel = DDP(model, device_ids=[0])\n",
+        ),
+    ],
+    silent: &[
+        named("train.py", "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n"),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif not args.distributed:\n    torch.cuda.set_device(0)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nimport os\ntorch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\ndist.init_process_group(\"nccl\")\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"gloo\", rank=0, world_size=1)\ntorch.cuda.set_device(0)\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    // One process alone may well use the first GPU.
+    let alone = program
+        .calls
+        .iter()
+        .filter(|call| call.name == "torch.distributed.init_process_group")
+        .any(|call| call.keyword("world_size").is_some_and(|size| size.text == "1"));
+    if !program.is_distributed() || alone {
+        return Vec::new();
+    }
+    let first = |text: &str| {
+        let bare: String = text.chars().filter(|letter| !" '\"".contains(*letter)).collect();
+        matches!(bare.as_str(), "0" | "cuda:0" | "torch.device(cuda:0)" | "torch.device(cuda,0)")
+    };
+    let found = program.calls.iter().filter(|call| !call.conditional).filter_map(|call| {
+        if call.name == "torch.cuda.set_device" {
+            let device = call.argument(0, "device").filter(|device| first(&device.text))?;
+            let says = format!(
+                "set_device({}) in every process: all ranks of a node share the first GPU",
+                device.text
+            );
+            return Some(Found::warning(
+                call.line,
+                says,
+                "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+            ));
+        }
+        let ids = call.keyword("device_ids").filter(|_| call.name.ends_with("DistributedDataParallel"))?;
+        let inner = ids.text.trim().trim_start_matches('[').trim_end_matches(']');
+        let says = "device_ids=[0] in every process: all ranks of a node share the first GPU";
+        first(inner).then(|| Found::warning(ids.line, says, "device_ids=[local_rank]"))
+    });
+    found.collect()
+}

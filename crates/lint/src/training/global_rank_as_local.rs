@@ -1,0 +1,83 @@
+//! The rank in the whole run is taken for the one on the node.
+
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "global-rank-as-local",
+    severity: Severity::Warning,
+    summary: "GPUs are chosen by the local rank",
+    explain: "\
+## What it finds
+`local_rank = dist.get_rank()`, and `torch.cuda.set_device(…)` or `device_ids` with `dist.get_rank()`,
+directly or
+through a name, in scripts that do not start their own processes.
+
+## Why it matters
+On the first node both are equal. On the second the rank is beyond its GPUs: \"invalid device ordinal\".
+
+## How to fix it
+`int(os.environ[\"LOCAL_RANK\"])`, or `dist.get_rank() % torch.cuda.device_count()` where every node has
+as many.
+
+## Sources
+- PyTorch: docs/source/distributed.rst; docs/source/elastic/run.rst (LOCAL_RANK)
+",
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nlocal_rank = dist.get_rank()\ntorch.cuda.set_device(local_rank)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ntorch.cuda.set_device(rank)\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ntorch.cuda.set_device(rank % torch.cuda.device_count())\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nimport os\nlocal_rank = int(os.environ[\"LOCAL_RANK\"])\nrank = dist.get_rank()\ntorch.cuda.set_device(local_rank)\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    if program.spawns() {
+        return Vec::new();
+    }
+    let is_rank = |at: &std::ops::Range<usize>| {
+        program.call_at(at).is_some_and(|call| {
+            matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
+                && call.arguments.is_empty()
+        })
+    };
+    let fix = "int(os.environ[\"LOCAL_RANK\"])";
+    let mut found = Vec::new();
+    for one in program.assignments.iter().filter(|one| one.name.ends_with("local_rank") && is_rank(&one.at)) {
+        let says = format!(
+            "{} is the rank in the whole run: beyond the first node it is no GPU of the machine",
+            one.name
+        );
+        found.push(Found::warning(one.line, says, fix));
+    }
+    for call in program.calls.iter().filter(|call| call.name == "torch.cuda.set_device") {
+        let Some(device) = call.argument(0, "device") else { continue };
+        let through = program.value(&device.text, &call.function, call.at.start);
+        let named_local = through.is_some_and(|one| one.name.ends_with("local_rank"));
+        let ranked = is_rank(&device.at) || through.is_some_and(|one| is_rank(&one.at));
+        if ranked && !named_local && !call.conditional {
+            let says = format!(
+                "set_device({}): the rank in the whole run is no GPU beyond the first node",
+                device.text
+            );
+            found.push(Found::warning(call.line, says, format!("torch.cuda.set_device({fix})")));
+        }
+    }
+    found
+}

@@ -1,0 +1,100 @@
+//! DataLoader workers for every core, in every rank.
+
+use crate::read::python::{Program, number};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "loader-workers-by-cores",
+    severity: Severity::Warning,
+    summary: "the workers of all ranks together fit the cores and /dev/shm",
+    explain: "\
+## What it finds
+In scripts that train with several processes: `num_workers` set to the number of the machine's cores (a
+note); and with
+the facts of the machine: more workers on all its GPUs than twice its cores, or workers where /dev/shm is
+smaller than
+256 MiB (warnings).
+
+## Why it matters
+Workers are processes, not threads, and every rank has its own: eight ranks with as many workers as cores
+are eight
+times too many. They hand batches over through /dev/shm: where it is small they end with \"Bus error\".
+
+## How to fix it
+Cores divided by the ranks of the node; start at 2 to 4 and measure. In containers `--shm-size=8g` or
+`--ipc=host`.
+
+## Sources
+- PyTorch: torch/utils/data/dataloader.py; docs/source/data.rst
+",
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nimport os\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=os.cpu_count())\n",
+        ),
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=4)\n",
+            &[("server.json", "broken-container-shm-64m.json")],
+        ),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nimport os\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=4)\n",
+        ),
+        named(
+            "train.py",
+            "import os\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data, num_workers=os.cpu_count())\n",
+        ),
+    ],
+};
+
+/// Below this /dev/shm is too small for batches of several workers, bytes.
+const SMALL: u64 = 256 << 20;
+
+fn judge(program: &Program) -> Vec<Found> {
+    if !program.is_distributed() {
+        return Vec::new();
+    }
+    let loaders = program.calls.iter().filter(|call| call.name.ends_with("DataLoader"));
+    let found = loaders.filter_map(|call| {
+        let workers = call.keyword("num_workers")?;
+        let through = program.value(&workers.text, &call.function, call.at.start);
+        let (text, line) =
+            through.map_or((workers.text.as_str(), workers.line), |one| (one.text.as_str(), one.line));
+        let bare = text.replace(' ', "");
+        if matches!(
+            bare.as_str(),
+            "os.cpu_count()"
+                | "multiprocessing.cpu_count()"
+                | "mp.cpu_count()"
+                | "len(os.sched_getaffinity(0))"
+        ) {
+            let says = format!("{text} workers in every rank: all ranks of a node share its cores");
+            return Some(Found::note(line, says, "cores divided by the ranks of the node"));
+        }
+        let count = number(text).filter(|count| *count > 0.0)?;
+        let facts = program.facts.as_ref()?;
+        let shared =
+            facts.limits.shared_memory.known().map(|space| space.total).filter(|total| *total < SMALL);
+        if let Some(total) = shared {
+            let says = format!(
+                "{count} workers hand their batches over through /dev/shm, which has {} MiB",
+                total >> 20
+            );
+            return Some(Found::warning(line, says, "--shm-size=8g or --ipc=host for the container"));
+        }
+        let gpus = facts.gpu.list.known().map(Vec::len).filter(|gpus| *gpus > 0)?;
+        // One processor alone is what a shortened recording shows.
+        let cores = facts.limits.cpus.known().filter(|cores| **cores > 1)?;
+        #[expect(clippy::cast_precision_loss, reason = "counts of GPUs and cores")]
+        let (all, cores) = (count * gpus as f64, *cores as f64);
+        let says = format!("{count} workers in each of {gpus} ranks are {all} processes on {cores} cores");
+        (all > 2.0 * cores)
+            .then(|| Found::warning(line, says, format!("{:.0} or fewer", (cores / gpus as f64).floor())))
+    });
+    found.collect()
+}

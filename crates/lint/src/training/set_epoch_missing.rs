@@ -1,0 +1,79 @@
+//! A DistributedSampler that shuffles alike in every epoch.
+
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "set-epoch-missing",
+    severity: Severity::Warning,
+    summary: "set_epoch is called on the sampler in every epoch",
+    explain: "\
+## What it finds
+A DistributedSampler that shuffles (its default), a loop over epochs, and no `set_epoch` in the file.
+
+## Why it matters
+The order of the samples comes from the seed and the epoch that was set: without it every epoch has the
+same order, and
+every rank the same samples. The sampler has no communication of its own.
+
+## How to fix it
+`sampler.set_epoch(epoch)` at the head of the loop.
+
+## Sources
+- PyTorch: torch/utils/data/distributed.py (DistributedSampler)
+",
+    judge: Judge::Training(judge),
+    fires: &[named(
+        "train.py",
+        "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\nfor epoch in range(10):\n    train(epoch)\n",
+    )],
+    silent: &[
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\nfor epoch in range(10):\n    sampler.set_epoch(epoch)\n    train(epoch)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(val_dataset)\nfor epoch in range(10):\n    train(epoch)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset, shuffle=False)\nfor epoch in range(10):\n    train(epoch)\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    let set = program.calls.iter().any(|call| call.name.ends_with("set_epoch"));
+    let epochs = program.loops.iter().any(|one| one.over.contains("epoch") && one.through.contains("range"));
+    // These call it themselves.
+    let others = ["lightning", "pytorch_lightning", "accelerate", "ignite", "composer", "transformers"];
+    let wrapped =
+        program.imports.values().any(|full| others.contains(&full.split('.').next().unwrap_or_default()));
+    if set || !epochs || wrapped {
+        return Vec::new();
+    }
+    let samplers = program.calls.iter().filter(|call| call.name.ends_with("DistributedSampler"));
+    let shuffling = samplers.filter(|call| {
+        let plain = call.keyword("shuffle").is_none_or(|shuffle| shuffle.text == "True");
+        plain && !call.arguments.iter().any(|one| one.name.as_deref() == Some("*"))
+    });
+    // Those for evaluation need no order.
+    let train = shuffling.filter(|call| {
+        let data = call.arguments.first().map_or(String::new(), |one| one.text.to_ascii_lowercase());
+        let kept = program
+            .assignments
+            .iter()
+            .find(|one| one.at == call.at)
+            .map_or(String::new(), |one| one.name.to_ascii_lowercase());
+        !["val", "test", "eval"].iter().any(|word| data.contains(word) || kept.contains(word))
+    });
+    let says = "the DistributedSampler shuffles alike in every epoch: nothing calls set_epoch";
+    train
+        .take(1)
+        .map(|call| {
+            Found::warning(call.line, says, "sampler.set_epoch(epoch) at the head of the loop over epochs")
+        })
+        .collect()
+}

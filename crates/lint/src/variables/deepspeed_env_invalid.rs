@@ -1,0 +1,77 @@
+//! A line of .deepspeed_env that DeepSpeed cannot take.
+
+use crate::read::settings::Settings;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-env-invalid",
+    severity: Severity::Error,
+    summary: "every line of .deepspeed_env is NAME=value",
+    explain: "\
+## What it finds
+Lines of `.deepspeed_env` without `=`: empty lines, comments, single words; and lines whose name or value
+the
+shell of the other nodes takes otherwise than meant (`export NAME=…`, spaces, quotes that are not closed).
+
+## Why it matters
+The launcher splits every line at its first `=`, and ends with a ValueError where there is none, an empty
+line
+included. Each pair goes into `export NAME=value;` before the command on every node as it stands.
+
+## How to fix it
+Keep `NAME=value` lines and nothing else; a value with spaces needs its quotes.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py, launcher/multinode_runner.py
+  (PDSHRunner.get_cmd)
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named(".deepspeed_env", "NCCL_IB_DISABLE=1\n\nNCCL_DEBUG=WARN\n"),
+        named(".deepspeed_env", "# interfaces\nNCCL_SOCKET_IFNAME=eth0\n"),
+        named(".deepspeed_env", "export NCCL_SOCKET_IFNAME=eth0\n"),
+        named(".deepspeed_env", "PYTHONPATH=/a b\n"),
+    ],
+    silent: &[
+        named(".deepspeed_env", "NCCL_SOCKET_IFNAME=eth0\nTORCH_NCCL_ASYNC_ERROR_HANDLING=1\nA=\"x y\"\n"),
+        named("train.env", "# interfaces\n\nNCCL_SOCKET_IFNAME=eth0\n"),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    if settings.kind != Some(Kind::DeepspeedEnvironment) {
+        return Vec::new();
+    }
+    let bad = settings.others.iter().map(|(line, text)| {
+        if text.contains('=') && !text.trim_start().starts_with('#') {
+            let says = format!(
+                "{:?} becomes `export {}` on every node: the name is not one",
+                text.trim(),
+                text.trim()
+            );
+            return Found::warning(*line, says, "NAME=value");
+        }
+        if text.contains('=') {
+            let says = "a comment is handed on as a variable: the launcher knows no comments";
+            return Found::warning(*line, says, "take the line out");
+        }
+        let what = match text.trim() {
+            "" => "an empty line".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let says = format!("{what} has no `=`: the launcher ends with a ValueError");
+        Found::error(*line, says, "NAME=value")
+    });
+    let spaces = settings.known().filter(|(_, _, value)| {
+        value.contains(' ') && !value.starts_with(['"', '\'']) || value.matches('"').count() % 2 == 1
+    });
+    let spaces = spaces.map(|(_, one, _)| {
+        let says = format!(
+            "the value of {} goes into a shell as it stands: what follows the space is another word",
+            one.name
+        );
+        Found::warning(one.place.clone(), says, "put it in quotes")
+    });
+    bad.chain(spaces).collect()
+}

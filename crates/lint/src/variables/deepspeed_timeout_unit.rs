@@ -1,0 +1,42 @@
+//! DEEPSPEED_TIMEOUT is given in seconds.
+
+use crate::read::settings::Settings;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "deepspeed-timeout-unit",
+    severity: Severity::Warning,
+    summary: "DEEPSPEED_TIMEOUT is in minutes",
+    explain: "\
+## What it finds
+DEEPSPEED_TIMEOUT of a day or more: it counts minutes, and 1800 (meant as seconds) is 30 hours.
+
+## Why it matters
+A rank that died is noticed only when the timeout ends; until then the others hold their GPUs and wait.
+
+## How to fix it
+Minutes: the default is 10; half an hour is 30.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/constants.py
+",
+    judge: Judge::Variables(judge),
+    fires: &[named("train.sh", "export DEEPSPEED_TIMEOUT=7200\ndeepspeed train.py\n")],
+    silent: &[named("train.sh", "export DEEPSPEED_TIMEOUT=60\ndeepspeed train.py\n")],
+};
+
+/// Minutes of a day.
+const DAY: u64 = 24 * 60;
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let found = settings.known().filter(|(_, one, _)| one.name == "DEEPSPEED_TIMEOUT").filter_map(
+        |(_, one, value)| {
+            let minutes = value.parse::<u64>().ok().filter(|minutes| *minutes >= DAY)?;
+            let says = format!("DEEPSPEED_TIMEOUT={minutes} is {} hours: it counts minutes", minutes / 60);
+            let fix = format!("DEEPSPEED_TIMEOUT={}", (minutes / 60).max(10));
+            Some(Found::warning(one.place.clone(), says, fix))
+        },
+    );
+    found.collect()
+}

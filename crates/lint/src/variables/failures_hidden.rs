@@ -1,0 +1,86 @@
+//! A variable keeps failures from being noticed.
+
+use crate::read::settings::{Setting, Settings};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "failures-hidden",
+    severity: Severity::Warning,
+    summary: "failures are noticed: no variable switches their handling off",
+    explain: "\
+## What it finds
+TORCH_NCCL_ASYNC_ERROR_HANDLING=0 or 2 (3 is the default: the process is killed; the number is a mode, no
+switch), TORCH_NCCL_ENABLE_MONITORING=0, TORCH_NCCL_RETHROW_CUDA_ERRORS=0, NCCL_IB_RETURN_ASYNC_EVENTS=0,
+NCCL_IB_TIMEOUT=0 or above 22, NVIDIA_DISABLE_REQUIRE.
+
+## Why it matters
+A collective that failed or hangs leaves the ranks waiting or computing on bad data, and nothing says why.
+NCCL_IB_TIMEOUT is the wait of the adapter, 4.096 µs times two to that power, for each of seven retries:
+it does
+not change the timeout of the watchdog, and large values make a dead link a silent one.
+
+## How to fix it
+Take it out. A longer timeout of collectives is `init_process_group(timeout=…)`.
+
+## Sources
+- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
+- NVIDIA/nccl: docs/userguide/source/env.rst (NCCL_IB_TIMEOUT, NCCL_IB_RETURN_ASYNC_EVENTS)
+- NVIDIA/nvidia-container-toolkit: NVIDIA_DISABLE_REQUIRE
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.env", "TORCH_NCCL_ASYNC_ERROR_HANDLING=0\n"),
+        named("train.sh", "export NCCL_IB_TIMEOUT=31\ntorchrun train.py\n"),
+    ],
+    silent: &[named(
+        "train.env",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING=1\nNCCL_IB_TIMEOUT=22\nTORCH_NCCL_ENABLE_MONITORING=1\n",
+    )],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    settings.known().filter_map(|(_, one, value)| hidden(one, value)).collect()
+}
+
+fn hidden(one: &Setting, value: &str) -> Option<Found> {
+    let warning = |effect: &str| {
+        let says = format!("{}={value}: {effect}", one.name);
+        Some(Found::warning(one.place.clone(), says, "take it out"))
+    };
+    match (one.name.as_str(), value) {
+        ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "0") => {
+            warning("a collective that failed leaves the ranks waiting for ever")
+        }
+        ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "2") => {
+            warning("after a failed collective the ranks go on with bad data")
+        }
+        ("TORCH_NCCL_ENABLE_MONITORING", "0") => warning("a watchdog that hangs itself is never noticed"),
+        ("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0") => warning("errors of CUDA are swallowed"),
+        ("NCCL_IB_RETURN_ASYNC_EVENTS", "0") => warning("fatal events of the link are swallowed"),
+        ("NCCL_IB_TIMEOUT", "0") => warning("the adapter waits for ever: a dead link is never noticed"),
+        ("NCCL_IB_TIMEOUT", _) => {
+            let power = value.parse::<u32>().ok().filter(|power| *power > 22)?;
+            let says = match power {
+                32.. => format!("NCCL_IB_TIMEOUT={value}: from 32 on the adapter waits for ever"),
+                // 4.096 µs · 2^n, seven retries.
+                _ => format!(
+                    "NCCL_IB_TIMEOUT={value}: the adapter waits {:.0} s for each of up to seven retries before a dead link is noticed",
+                    4.096e-6 * f64::from(1_u32 << power)
+                ),
+            };
+            Some(Found::note(one.place.clone(), says, "take it out: the default is 20"))
+        }
+        ("NVIDIA_DISABLE_REQUIRE", "1" | "true") => {
+            let says = format!(
+                "NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and CUDA fails in it later"
+            );
+            Some(Found::note(
+                one.place.clone(),
+                says,
+                "take it out, or choose an image that the driver can run",
+            ))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,64 @@
+//! A variable that the launcher sets for each rank is fixed in a file.
+
+use crate::read::settings::{Held, Settings};
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "launcher-variable-fixed",
+    severity: Severity::Warning,
+    summary: "what the launcher sets for each rank stands in no file",
+    explain: "\
+## What it finds
+RANK, LOCAL_RANK and OMPI_COMM_WORLD_* in `.deepspeed_env`, in an image's ENV, or in a file that login
+shells
+read; MASTER_ADDR=localhost or 127.0.0.1 in `.deepspeed_env`.
+
+## Why it matters
+They differ from process to process. A fixed one makes every process believe to be the same rank: the
+rendezvous
+waits for ever or ends with a duplicate, and a single run believes in MPI.
+
+## How to fix it
+Take it out: torchrun, DeepSpeed, mpirun and Slurm set them.
+
+## Sources
+- PyTorch: docs/source/distributed.rst, elastic/run
+- deepspeedai/DeepSpeed@edaa7221: deepspeed/launcher/launch.py
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named(".deepspeed_env", "MASTER_ADDR=localhost\nLOCAL_RANK=0\n"),
+        named("Dockerfile", "FROM python:3.12\nENV RANK=0\n"),
+    ],
+    silent: &[
+        named(".deepspeed_env", "MASTER_ADDR=node1\n"),
+        named("node1.env", "NODE_RANK=0\nRANK=0\n"),
+        named("train.sh", "export MASTER_ADDR=localhost\nexport RANK=0\npython train.py\n"),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let lasting =
+        matches!(settings.kind, Some(Kind::DeepspeedEnvironment | Kind::Dockerfile | Kind::Profile));
+    if !lasting {
+        return Vec::new();
+    }
+    let found = settings.known().filter_map(|(_, one, value)| {
+        let rank =
+            matches!(one.name.as_str(), "RANK" | "LOCAL_RANK") || one.name.starts_with("OMPI_COMM_WORLD_");
+        let local = one.name == "MASTER_ADDR"
+            && matches!(value, "localhost" | "127.0.0.1")
+            && settings.kind == Some(Kind::DeepspeedEnvironment);
+        let says = match (rank, local) {
+            (true, _) => {
+                format!("{}={value} is the same for every process; the launcher sets it for each", one.name)
+            }
+            (_, true) => format!("MASTER_ADDR={value} means another machine on every node"),
+            _ => return None,
+        };
+        // Shells set it to a default for runs without a launcher.
+        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), says, "take it out"))
+    });
+    found.collect()
+}

@@ -1,0 +1,72 @@
+//! LD_LIBRARY_PATH or LD_PRELOAD puts other libraries before those of torch.
+
+use crate::read::settings::Settings;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "libraries-shadowed",
+    severity: Severity::Warning,
+    summary: "the loader finds the CUDA and NCCL that torch was built with",
+    explain: "\
+## What it finds
+LD_LIBRARY_PATH with a `stubs` folder (a warning); LD_PRELOAD of a libnccl (a note); and, in an image that
+installs
+torch with pip, a CUDA toolkit's folder in LD_LIBRARY_PATH (a note).
+
+## Why it matters
+Folders in LD_LIBRARY_PATH come before the place where a wheel keeps its own libraries. torch brings CUDA,
+cuDNN
+and NCCL with it and needs no path to them: an older one found first gives undefined symbols and version
+mismatches.
+A `stubs` folder has a libcuda that is for linking only.
+
+## How to fix it
+Take the folder out; programs that need the toolkit's libraries are started with their own path. There is
+no NCCL
+in a toolkit's folder: `torch.cuda.nccl.version()` tells the one in use.
+
+## Sources
+- ld.so(8); NVIDIA/nccl#1180, pytorch/pytorch#119932, pytorch/pytorch#186591
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.sh", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH\ntrain\n"),
+        named(
+            "Dockerfile",
+            "FROM python:3.12\nRUN pip install --no-cache-dir torch==2.6.0\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n",
+        ),
+    ],
+    silent: &[
+        named("train.sh", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\nmake\n"),
+        named(
+            "Dockerfile",
+            "FROM nvidia/cuda:12.6.3-devel-ubuntu24.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64\n",
+        ),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let image_torch = settings.kind == Some(Kind::Dockerfile) && settings.installs_torch;
+    let found = settings.scopes.iter().flat_map(|scope| &scope.settings).filter_map(|one| {
+        // Mostly a value goes on with the one before: `/a:$LD_LIBRARY_PATH`.
+        let value = one.written.as_str();
+        match one.name.as_str() {
+            "LD_LIBRARY_PATH" if value.split(':').any(|part| part.trim_end_matches('/').ends_with("/stubs")) => {
+                let says = "LD_LIBRARY_PATH has a stubs folder: its libcuda is for linking, and answers every call with an error";
+                Some(Found::warning(one.place.clone(), says, "take the folder out"))
+            }
+            "LD_LIBRARY_PATH" if image_torch => {
+                let folder = value.split(':').find(|part| part.starts_with("/usr/local/cuda") && part.contains("lib"))?;
+                let says = format!("{folder} comes before the CUDA libraries that torch brings with it, and torch needs none of it");
+                Some(Found::note(one.place.clone(), says, "take it out unless something else in the image needs it"))
+            }
+            "LD_PRELOAD" if value.contains("libnccl") => {
+                let says = format!("LD_PRELOAD={value} puts this NCCL in place of torch's; every rank must have the same");
+                Some(Found::note(one.place.clone(), says, "take it out"))
+            }
+            _ => None,
+        }
+    });
+    found.collect()
+}

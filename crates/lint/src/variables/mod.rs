@@ -1,0 +1,62 @@
+//! Rules about environment variables, wherever they are set.
+
+pub mod debugging_left_on;
+pub mod deepspeed_env_invalid;
+pub mod deepspeed_timeout_unit;
+pub mod default_made_worse;
+pub mod failures_hidden;
+pub mod launcher_variable_fixed;
+pub mod libraries_shadowed;
+pub mod name_prefix_too_wide;
+pub mod transport_switched_off;
+pub mod variable_names_nothing_here;
+pub mod variable_no_longer_read;
+pub mod variable_not_forwarded;
+pub mod variable_not_read;
+pub mod variable_renamed;
+pub mod variable_value_not_taken;
+pub mod variables_contradict;
+
+use std::collections::BTreeMap;
+
+use super::read::settings::{Held, Settings};
+use super::rule::Found;
+use checks::{self, CHECKS, Verdict};
+use facts::{Fact, Facts};
+
+/// Variables that belong to the launchers: torchrun and DeepSpeed's set them for each rank (sources: catalog/variables.yaml).
+pub const SET_BY_LAUNCHERS: [&str; 8] = [
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "NODE_RANK",
+    "GROUP_RANK",
+];
+
+/// What checks of machines say where what a file sets is set there.
+fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for scope in &settings.scopes {
+        // One at a time and with all: a check names the first that is wrong.
+        let lasting =
+            scope.settings.iter().filter(|one| one.held != Held::Command && one.held != Held::Unexported);
+        let set: BTreeMap<String, String> =
+            lasting.clone().filter_map(|one| Some((one.name.clone(), one.value.clone()?))).collect();
+        let mut there = facts.clone();
+        there.environment.variables = Fact::Known(set);
+        there.environment.etc_environment = Fact::Known(BTreeMap::new());
+        for check in CHECKS.iter().filter(|check| ids.contains(&check.id)) {
+            let verdict = checks::judge_one(check, &there);
+            let Verdict::Found(said) = verdict else { continue };
+            // The sentence names the variable that it is about.
+            let Some(one) = lasting.clone().rfind(|one| said.message.contains(&one.name)) else { continue };
+            let says = said.message.trim_end_matches('.').to_owned();
+            let fix = said.fixes.first().map_or("", |fix| fix.title.trim_end_matches('.'));
+            found.push(Found { severity: said.severity, ..Found::warning(one.place.clone(), says, fix) });
+        }
+    }
+    found
+}

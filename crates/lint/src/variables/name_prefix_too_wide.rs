@@ -1,0 +1,93 @@
+//! A list of names catches more or less than it says.
+
+use crate::read::settings::{Setting, Settings};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "name-prefix-too-wide",
+    severity: Severity::Warning,
+    summary: "names of adapters and interfaces mean what they say",
+    explain: "\
+## What it finds
+NCCL_IB_HCA and NCCL_SOCKET_IFNAME hold beginnings of names: `mlx5_1` also means mlx5_10 to mlx5_19 (a
+note where the
+machine is not known). `^` and `=` count once, before the first name, for the whole list.
+GLOO_SOCKET_IFNAME and
+TP_SOCKET_IFNAME take whole names only, without `^` and `=`.
+
+## Why it matters
+One adapter too many is one that may lead to another network: ibv_modify_qp fails, or nothing answers. Gloo
+finds no interface called `^lo`, and ends at its start.
+
+## How to fix it
+Put `=` before whole names: `NCCL_IB_HCA==mlx5_1`, `NCCL_SOCKET_IFNAME==eth0`.
+
+## Sources
+- NVIDIA/nccl: docs/userguide/source/env.rst (NCCL_IB_HCA, NCCL_SOCKET_IFNAME),
+  src/transport/net_ib/init.cc, src/bootstrap.cc
+- https://discuss.pytorch.org/t/runtime-error-using-distributed-with-gloo/16579
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.env", "GLOO_SOCKET_IFNAME=^lo,docker0\n"),
+        named("train.env", "NCCL_SOCKET_IFNAME=^docker0,^lo\n"),
+        named("train.sh", "export NCCL_IB_HCA=mlx5_1:1\ntrain\n"),
+    ],
+    silent: &[
+        named("train.env", "NCCL_IB_HCA==mlx5_1\nNCCL_SOCKET_IFNAME=^docker0,lo\nGLOO_SOCKET_IFNAME=eth0\n"),
+        named("train.env", "NCCL_IB_HCA=mlx5_0,mlx5_3,mlx5_4,mlx5_30,mlx5_40\n"),
+        named("train.env", "NCCL_IB_HCA=mlx5\n"),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let known = settings.facts.as_ref().is_some_and(|facts| facts.rdma.devices.known().is_some());
+    let found = settings.known().filter_map(|(_, one, value)| match one.name.as_str() {
+        "NCCL_IB_HCA" | "NCCL_SOCKET_IFNAME" => {
+            marks(one, value).or_else(|| wide(one, value).filter(|_| !known))
+        }
+        "GLOO_SOCKET_IFNAME" | "TP_SOCKET_IFNAME" => whole(one, value),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// `^docker0,^lo`: the second mark is taken for a part of the name.
+fn marks(one: &Setting, value: &str) -> Option<Found> {
+    let wrong = value.split(',').skip(1).find(|entry| entry.starts_with(['^', '=']))?;
+    let right = value.replace([',', ' '], ",").replace(",^", ",").replace(",=", ",");
+    let says = format!("{wrong} in {} is taken for a name: the mark counts once, before the list", one.name);
+    Some(Found::warning(one.place.clone(), says, format!("{}={right}", one.name)))
+}
+
+/// `mlx5_1`: the number goes on.
+fn wide(one: &Setting, value: &str) -> Option<Found> {
+    if one.name != "NCCL_IB_HCA" || value.starts_with(['=', '^']) {
+        return None;
+    }
+    let entries: Vec<&str> = value.split(',').map(|entry| entry.split(':').next().unwrap_or(entry)).collect();
+    let more = |entry: &&&str| {
+        let number = entry.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        // `mlx5` is a family and `mlx5_1` one of it.
+        let digits = if number.ends_with('_') { entry.len() - number.len() } else { 0 };
+        let first = entry.chars().last().is_some_and(|letter| ('1'..='9').contains(&letter));
+        // Where a longer one is named as well, the list was meant as beginnings or is whole anyway.
+        digits == 1
+            && first
+            && !entries.iter().any(|other| other.len() > entry.len() && other.starts_with(**entry))
+    };
+    let entry = entries.iter().find(more)?;
+    let says =
+        format!("{entry} in NCCL_IB_HCA also means {entry}0 to {entry}9: entries are beginnings of names");
+    Some(Found::note(one.place.clone(), says, format!("NCCL_IB_HCA=={value}")))
+}
+
+fn whole(one: &Setting, value: &str) -> Option<Found> {
+    let wrong = value.split(',').find(|entry| entry.starts_with(['^', '=']))?;
+    let says = format!(
+        "{}={value}: Gloo looks for an interface that is called {wrong}; it knows whole names only",
+        one.name
+    );
+    Some(Found::warning(one.place.clone(), says, "the name of the interface"))
+}

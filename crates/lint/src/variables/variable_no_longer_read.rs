@@ -1,0 +1,74 @@
+//! A variable is set that newer releases do not read.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use crate::read::settings::{Scope, Setting, Settings};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::variables::{self, Status};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-no-longer-read",
+    severity: Severity::Warning,
+    summary: "no variable is set that its reader has dropped",
+    explain: "\
+## What it finds
+Variables that older releases of NCCL and PyTorch read and newer ones do not (NCCL_CHECKS_DISABLE,
+NCCL_TREE_THRESHOLD, NCCL_LL_THRESHOLD, NCCL_IB_CUDA_SUPPORT), where the torch or NCCL is known to be
+newer, or the
+last release that read it is from before 2021.
+
+## Why it matters
+The setting has no effect; the file suggests that it has.
+
+## How to fix it
+Take it out, or use what stands in its place.
+
+## Sources
+- NVIDIA/nccl: src at all tags from 2.3.5; docs/userguide/source/env.rst
+- PyTorch 2.0 to 2.15: c10d/ProcessGroupNCCL.hpp
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.sh", "export NCCL_CHECKS_DISABLE=1\ntorchrun train.py\n"),
+        named("train.env", "NCCL_TREE_THRESHOLD=0\n"),
+        named(
+            "Dockerfile",
+            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV TORCH_ENABLE_NCCL_HEALTH_CHECK=1\n",
+        ),
+    ],
+    silent: &[
+        named("train.env", "NCCL_WORK_FIFO_DEPTH=1024\nTORCH_NCCL_AVOID_RECORD_STREAMS=1\n"),
+        named(
+            "Dockerfile",
+            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV TORCH_NCCL_AVOID_RECORD_STREAMS=1\n",
+        ),
+    ],
+};
+
+/// The last release of NCCL before 2021: whatever only older ones read is read by none in use.
+const LONG_GONE: &str = "2.8.3";
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    settings.known().filter_map(|(scope, one, _)| dropped(scope, one)).collect()
+}
+
+fn dropped(scope: &Scope, one: &Setting) -> Option<Found> {
+    let row = variables::variable(&one.name).filter(|row| row.status == Status::Removed)?;
+    let last = row.last_seen.as_deref()?;
+    let version = Version::from_str(last.split(' ').next().unwrap_or(last)).ok()?;
+    let (reader, installed) = match row.owner.as_str() {
+        "nccl" => ("NCCL", &scope.nccl),
+        _ => ("PyTorch", &scope.torch),
+    };
+    let gone = match installed {
+        Some(installed) => *installed > version,
+        None => row.owner == "nccl" && version < Version::from_str(LONG_GONE).ok()?,
+    };
+    let fix =
+        row.deprecated_by.as_ref().map_or("take it out".to_owned(), |new| format!("take it out; now {new}"));
+    let says = format!("{} has no effect: {reader} {version} was the last that read it", row.name);
+    gone.then(|| Found::warning(one.place.clone(), says, fix))
+}

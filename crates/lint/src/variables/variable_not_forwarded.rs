@@ -1,0 +1,155 @@
+//! A variable does not reach the ranks that are started on other machines.
+
+use super::SET_BY_LAUNCHERS;
+use crate::read::settings::{Held, Launch, Settings};
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use catalog::variables;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-not-forwarded",
+    severity: Severity::Warning,
+    summary: "variables reach the ranks on other machines",
+    explain: "\
+## What it finds
+Variables of the stack that a script exports before it starts ranks on several machines with a launcher
+that does
+not hand them on: DeepSpeed's (over pdsh) hands on what begins with NCCL, PYTHON, MV2, UCX and MLFLOW, and
+the lines
+of `.deepspeed_env`; Open MPI's mpirun what stands behind `-x`. Also (notes) variables in `/etc/profile`,
+`/etc/profile.d`, `~/.profile` and, behind its early return, `~/.bashrc`, or that are written there: a
+command that
+ssh runs reads none of them.
+
+## Why it matters
+The first node uses the setting, the others the default: an interface that only one side chose, other
+timeouts,
+other algorithms. It looks like a fault of the network.
+
+## How to fix it
+Put `NAME=value` lines into `.deepspeed_env` (home or working directory of the launching node), name them
+with
+`-x`, or write NCCL's into `/etc/nccl.conf` of every node. In images `ENV` holds for what the container
+starts.
+
+## Sources
+- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py (EXPORT_ENVS, .deepspeed_env),
+  launcher/multinode_runner.py
+- bash(1): INVOCATION; Open MPI: mpirun(1), -x
+- NVIDIA/nccl: docs/userguide/source/env.rst (nccl.conf)
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
+        named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -bind-to none -x PATH train\n"),
+        named("etc/profile", "export NCCL_SOCKET_IFNAME=eth0\n"),
+        named("Dockerfile", "FROM python:3.12\nRUN echo 'export NCCL_SOCKET_IFNAME=eth0' >> /etc/profile\n"),
+        named(
+            ".bashrc",
+            "case $- in\n    *i*) ;;\n      *) return;;\nesac\nexport NCCL_SOCKET_IFNAME=eth0\n",
+        ),
+    ],
+    silent: &[
+        named("train.sh", "export NCCL_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
+        named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ntorchrun --nnodes 2 train.py\n"),
+        named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -x NCCL_DEBUG train\n"),
+        named(".bashrc", "export NCCL_SOCKET_IFNAME=eth0\ncase $- in *i*) ;; *) return;; esac\n"),
+        named("etc/profile", "export EDITOR=vi\n"),
+    ],
+};
+
+/// What DeepSpeed's launcher hands on: EXPORT_ENVS, its accelerator's `NCCL`, and Nebula's.
+const DEEPSPEED: &[&str] = &["MLFLOW", "PYTHON", "MV2", "UCX", "NCCL", "DLTS_"];
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let mut found = Vec::new();
+    if settings.kind == Some(Kind::Profile) {
+        found.extend(in_profile(settings));
+    }
+    let written = settings.written.iter().filter(|one| is_of_the_stack(&one.name));
+    found.extend(written.map(|one| {
+        let says = format!("{} goes into {}, which no command that ssh runs reads", one.name, one.file);
+        let fix = match settings.kind {
+            Some(Kind::Dockerfile) => "ENV in the image, and .deepspeed_env or -x for ranks that ssh starts",
+            _ => ".deepspeed_env, mpirun -x, or /etc/nccl.conf",
+        };
+        Found::note(one.place.clone(), says, fix)
+    }));
+    for launch in &settings.launches {
+        found.extend(lost(settings, launch));
+    }
+    found
+}
+
+fn is_of_the_stack(name: &str) -> bool {
+    let shells = [
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "CUDA_HOME",
+        "MAX_JOBS",
+        "PIP_INDEX_URL",
+        "PDSH_RCMD_TYPE",
+        "PDSH_SSH_ARGS_APPEND",
+        "DS_ENV_FILE",
+    ];
+    let build = name.starts_with("DS_BUILD_")
+        || name.to_ascii_uppercase().ends_with("_PROXY")
+        || name.starts_with("OMPI_");
+    variables::variable(name).is_some()
+        && !SET_BY_LAUNCHERS.contains(&name)
+        && !shells.contains(&name)
+        && !build
+}
+
+/// What a login shell alone reads.
+fn in_profile(settings: &Settings) -> Vec<Found> {
+    let bashrc = settings.name.ends_with("bashrc");
+    let guard =
+        settings.scopes.iter().flat_map(|scope| &scope.settings).filter(|one| is_of_the_stack(&one.name));
+    guard
+        .filter(|one| {
+            one.held == Held::Script
+                && (!bashrc || settings.returns.is_some_and(|line| line < one.place.line))
+        })
+        .map(|one| {
+            let why = if bashrc {
+                "behind the line that leaves shells without a terminal"
+            } else {
+                "which only login shells read"
+            };
+            let says = format!(
+                "{} stands in {}, {why}: a command that ssh runs does not have it",
+                one.name, settings.name
+            );
+            Found::note(one.place.clone(), says, ".deepspeed_env, mpirun -x, or /etc/nccl.conf")
+        })
+        .collect()
+}
+
+/// What a launcher does not hand on.
+fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
+    let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
+    let exported = all.filter(|one| one.held == Held::Script && one.place.line < launch.line);
+    let mut seen = std::collections::BTreeSet::new();
+    exported
+        .filter(|one| is_of_the_stack(&one.name) && seen.insert(one.name.clone()))
+        .filter(|one| match launch.program.as_str() {
+            "deepspeed" => !DEEPSPEED.iter().any(|start| one.name.starts_with(start)),
+            _ => !launch.forwards.contains(&one.name) && !one.name.starts_with("CUDA_VISIBLE"),
+        })
+        .map(|one| {
+            let (says, fix) = match launch.program.as_str() {
+                "deepspeed" => (
+                    format!("{} does not reach other nodes: DeepSpeed's launcher (line {}) hands on NCCL*, PYTHON*, MV2*, UCX* and .deepspeed_env", one.name, launch.line),
+                    format!("echo {}={} >> .deepspeed_env", one.name, one.value.as_deref().unwrap_or("…")),
+                ),
+                program => (
+                    format!("{} does not reach other nodes: {program} (line {}) hands on what -x names", one.name, launch.line),
+                    format!("{program} -x {} …", one.name),
+                ),
+            };
+            Found::warning(one.place.clone(), says, fix)
+        })
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! A variable is set that nothing reads.
+
+use crate::file::HERE;
+use crate::read::settings::Settings;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use catalog::variables::{self, Status};
+use checks::nccl_variable_unknown::HARMLESS;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-not-read",
+    severity: Severity::Warning,
+    summary: "every variable of the stack that is set is read by something",
+    explain: "\
+## What it finds
+Names that no release of NCCL or PyTorch reads, though tutorials set them (NCCL_TIMEOUT,
+NCCL_SOCKET_TIMEOUT,
+NCCL_BUFFLE_SIZE, NCCL_IB_ENABLE), and slips of NCCL's, PyTorch's, Gloo's, CUDA's and DeepSpeed's names.
+Names
+that a script uses itself, and names of plugins, are left alone.
+
+## Why it matters
+Such a name has no effect and says nothing: the timeout or buffer that somebody believes to have set is the
+default.
+
+## How to fix it
+Use the name that is read. Timeouts of collectives are set with `init_process_group(timeout=timedelta(…))`,
+those of DeepSpeed also with DEEPSPEED_TIMEOUT (minutes).
+
+## Sources
+- NVIDIA/nccl: src at all tags 1.2 to 2.30.7, strings of libnccl 2.31.2
+- PyTorch 2.0 to 2.15: c10d/ProcessGroupNCCL.hpp; DeepSpeed: deepspeed/constants.py
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.env", "NCCL_BUFFLE_SIZE=4194304\nNCCL_TIMEOUT=1800\n"),
+        named("train.sh", "export NCCL_SOCKET_IFNAM=eth0\ntorchrun train.py\n"),
+        named("train.env", "NCCL_HEARTBEAT_TIMEOUT_SEC=900\n"),
+        named("Dockerfile", "FROM python:3.12\nENV NCCL_IB_ENABLE=1\n"),
+        named("train.sh", "mpirun -x NCCL_SOCKET_IFNAMES=eth0 train\n"),
+    ],
+    silent: &[
+        named("train.env", "NCCL_DEBUG=WARN\nNCCL_OFI_TUNER_TYPE=x\nMASTER_ADDRESS=a\n"),
+        named("train.sh", "NCCL_TIMEOUT=1800\ntrain --timeout $NCCL_TIMEOUT\n"),
+        named("Dockerfile", "FROM python:3.12\nENV NCCL_VERSION=2.27.5\n"),
+        named("compose.yaml", "services:\n  a:\n    image: b\n    environment: {NCCL_SOCKET_IFNAME: eth0}\n"),
+    ],
+};
+
+/// Beginnings of names that belong to the stack; a near miss of another name may be somebody's own.
+const FAMILIES: &[&str] = &[
+    "NCCL_",
+    "TORCH_NCCL_",
+    "TORCH_DISTRIBUTED_",
+    "GLOO_SOCKET",
+    "CUDA_VISIBLE",
+    "CUDA_LAUNCH",
+    "CUDA_DEVICE_",
+    "NVIDIA_VISIBLE",
+    "NVIDIA_DRIVER",
+    "DEEPSPEED_TIME",
+    "OMP_NUM",
+];
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
+    // NVIDIA's images set it as a label; in a file of settings somebody believes in it.
+    let label = settings.name != HERE
+        && matches!(settings.kind, Some(Kind::Environment | Kind::DeepspeedEnvironment | Kind::NcclConf));
+    let strange = all.filter(|one| !settings.uses.contains(&one.name));
+    strange
+        .filter_map(|one| {
+            if one.name == "NCCL_VERSION" && label {
+                let says = "NCCL_VERSION has no effect: it is a label of CUDA images, and tells nothing of the NCCL in use";
+                return Some(Found::note(one.place.clone(), says, "NCCL_DEBUG=VERSION, or torch.cuda.nccl.version()"));
+            }
+            if HARMLESS.contains(&one.name.as_str()) {
+                return None;
+            }
+            let (why, near) = unread(&one.name)?;
+            let fix = match near {
+                Some(near) => format!("{near}={}", one.value.as_deref().unwrap_or("…")),
+                None => "take it out".to_owned(),
+            };
+            // What the other name takes need not be what this one was given.
+            let fix = if variables::variable(&one.name).is_some() && near.is_some() {
+                near.map(|near| format!("take it out; {near} is read")).unwrap_or_default()
+            } else {
+                fix
+            };
+            Some(Found::warning(one.place.clone(), format!("{} has no effect: {why}", one.name), fix))
+        })
+        .collect()
+}
+
+/// Why nothing reads a name, and the one that was meant.
+fn unread(name: &str) -> Option<(String, Option<&'static str>)> {
+    if let Some(row) = variables::variable(name) {
+        let near = row.deprecated_by.as_deref();
+        let meaning = row.meaning.as_deref().unwrap_or("nothing reads it").trim_end_matches('.');
+        return (row.status == Status::NotRead).then(|| (first_small(meaning), near));
+    }
+    if !FAMILIES.iter().any(|family| name.starts_with(family)) {
+        return None;
+    }
+    let without = name.strip_prefix("TORCH_").map(str::to_owned);
+    let other = without.unwrap_or_else(|| format!("TORCH_{name}"));
+    let read = |row: &&variables::Variable| matches!(row.status, Status::Current | Status::Deprecated);
+    let row = variables::variable(&other).filter(read).or_else(|| variables::nearest(name))?;
+    Some((format!("nothing reads it; did you mean {}?", row.name), Some(&row.name)))
+}
+
+fn first_small(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}

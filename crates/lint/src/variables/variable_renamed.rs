@@ -1,0 +1,91 @@
+//! A variable is set by an old name.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use crate::read::settings::{Scope, Setting, Settings};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::variables::{self, Status};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-renamed",
+    severity: Severity::Warning,
+    summary: "no variable is set by its old name",
+    explain: "\
+## What it finds
+Old names of variables of NCCL and PyTorch (NCCL_ASYNC_ERROR_HANDLING, NCCL_BLOCKING_WAIT,
+NCCL_MAX_NCHANNELS,
+NCCL_MAX_NRINGS, NCCL_CHECK_POINTERS): a warning where the torch or NCCL of the image or the machine knows
+the new
+name, a note where the version cannot be told. Where the new name is set beside it nothing is said.
+
+## Why it matters
+Old names work for some releases, with a warning in the log of every rank, and then silently stop.
+
+## How to fix it
+Set the new name in place of the old one.
+
+## Sources
+- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
+- NVIDIA/nccl: docs/userguide/source/env.rst
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named(
+            "Dockerfile",
+            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV NCCL_ASYNC_ERROR_HANDLING=1\n",
+        ),
+        named("train.sh", "export NCCL_MAX_NRINGS=8\ntorchrun train.py\n"),
+    ],
+    silent: &[
+        named(
+            "train.env",
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING=1\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n",
+        ),
+        named("train.env", "NCCL_BLOCKING_WAIT=0\nTORCH_NCCL_BLOCKING_WAIT=0\n"),
+        named(
+            "Dockerfile",
+            "FROM pytorch/pytorch:2.1.2-cuda12.1-cudnn8-runtime\nENV NCCL_ASYNC_ERROR_HANDLING=1\n",
+        ),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    settings.known().filter_map(|(scope, one, value)| renamed(scope, one, value)).collect()
+}
+
+fn renamed(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
+    let row = variables::variable(&one.name).filter(|row| row.status == Status::Deprecated)?;
+    let new =
+        row.deprecated_by.as_deref().and_then(variables::variable).filter(|new| !scope.has(&new.name))?;
+    let since = Version::from_str(new.since.as_deref()?).ok()?;
+    let (reader, version) = match row.owner.as_str() {
+        "nccl" => ("NCCL", &scope.nccl),
+        _ => ("PyTorch", &scope.torch),
+    };
+    let says = |of: &str| format!("{} is the old name of {}, {of}", row.name, new.name);
+    // A new name takes the old one's value, but a mode is no switch.
+    let same = row.kind == new.kind;
+    let fix = if same { format!("{}={value}", new.name) } else { new.name.clone() };
+    match version {
+        Some(version) if *version < since => None,
+        Some(version) => {
+            let says = says(&format!("which {reader} {version} knows; the old one may stop working"));
+            Some(Found::warning(one.place.clone(), says, fix))
+        }
+        // A name that is new itself may be unknown to what is installed.
+        None if recent(&row.owner, &since) => None,
+        None => {
+            let says = says(&format!("which {reader} knows since {since}"));
+            Some(Found::note(one.place.clone(), says, fix))
+        }
+    }
+}
+
+/// Whether releases without the new name are still common: torch before 2.6, NCCL before 2.21.
+fn recent(owner: &str, since: &Version) -> bool {
+    let old = if owner == "nccl" { Version::new([2, 21]) } else { Version::new([2, 6]) };
+    *since > old
+}

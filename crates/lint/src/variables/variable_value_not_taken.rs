@@ -1,0 +1,69 @@
+//! A variable has a value that its reader does not take.
+
+use crate::read::settings::Settings;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::variables;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variable-value-not-taken",
+    severity: Severity::Warning,
+    summary: "variables of the stack have values that are taken",
+    explain: "\
+## What it finds
+Values outside the bounds or words that a variable takes: NCCL_IB_RETRY_CNT=13 (three bits: 0 to 7),
+NCCL_P2P_DISABLE=true (a number), NCCL_P2P_LEVEL=NVLINK (NVL). Values that only the shell knows are left
+alone.
+
+## Why it matters
+The adapter refuses a number that does not fit, and NCCL ignores a word where it wants a number: the default
+stays in force.
+
+## How to fix it
+Write one of the values that are named, or take the variable out.
+
+## Sources
+- NVIDIA/nccl: docs/userguide/source/env.rst, src/transport/net_ib/connect.cc, src/misc/param.cc
+- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.env", "NCCL_IB_RETRY_CNT=13\n"),
+        named("train.sh", "NCCL_P2P_DISABLE=true torchrun train.py\n"),
+        named(
+            "compose.yaml",
+            "services:\n  a:\n    image: b\n    environment:\n      NCCL_P2P_LEVEL: NVLINK\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "train.env",
+            "NCCL_IB_RETRY_CNT=7\nNCCL_IB_TIMEOUT=22\nNCCL_DEBUG=info\nNCCL_P2P_LEVEL=2\nNCCL_IB_TC=106\n",
+        ),
+        named("train.sh", "export NCCL_DEBUG=$LEVEL\ntrain\n"),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    let wrong = settings.known().filter_map(|(_, one, value)| {
+        // Words that older programs took for "no log", and that come to it.
+        if one.name == "NCCL_DEBUG"
+            && ["NONE", "OFF", "0"].iter().any(|word| word.eq_ignore_ascii_case(value))
+        {
+            return None;
+        }
+        let row = variables::variable(&one.name)?;
+        let allowed = row.allowed.as_deref()?;
+        (row.takes(value) == Some(false)).then(|| {
+            let says = format!("{}={value} is not among what it takes: {allowed}", one.name);
+            let default = row.default.as_deref().unwrap_or_default();
+            let fix = if default.is_empty() {
+                String::new()
+            } else {
+                format!("take it out: the default is {default}")
+            };
+            Found::warning(one.place.clone(), says, fix)
+        })
+    });
+    wrong.collect()
+}

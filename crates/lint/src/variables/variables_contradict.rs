@@ -1,0 +1,148 @@
+//! Variables that undo each other.
+
+use crate::read::settings::{Scope, Settings};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::variables::{self, Status};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    id: "variables-contradict",
+    severity: Severity::Warning,
+    summary: "variables that are set together agree",
+    explain: "\
+## What it finds
+Settings of which one makes the other useless or says the opposite: InfiniBand switched off and its adapters
+chosen; NCCL_NET=IB with NCCL_IB_DISABLE=1; a log file or subsystems without NCCL_DEBUG; more channels at
+least than
+at most; NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD above 64; an old and a new name with different
+values;
+blocking wait with error handling; `include` and `exclude` of Open MPI's interfaces.
+
+## Why it matters
+One of the two has no effect, and nothing says which: whoever reads the file believes both.
+
+## How to fix it
+Keep the one that is meant.
+
+## Sources
+- NVIDIA/nccl: docs/userguide/source/env.rst
+- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
+- Open MPI: btl_tcp_if_include and btl_tcp_if_exclude
+",
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("train.env", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA=mlx5\n"),
+        named("train.sh", "export NCCL_MIN_CTAS=16\nexport NCCL_MAX_CTAS=8\ntrain\n"),
+        named(
+            "compose.yaml",
+            "services:\n  a:\n    image: b\n    environment: [NCCL_NET=IB, NCCL_IB_DISABLE=1]\n    devices: [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
+        ),
+        named("train.env", "TORCH_NCCL_BLOCKING_WAIT=1\nTORCH_NCCL_ASYNC_ERROR_HANDLING=1\n"),
+        named("train.env", "NCCL_ASYNC_ERROR_HANDLING=1\nTORCH_NCCL_ASYNC_ERROR_HANDLING=3\n"),
+        named("train.env", "NCCL_SOCKET_NTHREADS=8\nNCCL_NSOCKS_PERTHREAD=16\n"),
+    ],
+    silent: &[
+        named("train.env", "NCCL_IB_DISABLE=0\nNCCL_IB_HCA=mlx5\nNCCL_DEBUG_FILE=/tmp/nccl.%h.%p\n"),
+        named(
+            "train.sh",
+            "if [ \"$IB\" ]; then\n  export NCCL_IB_HCA=mlx5\nelse\n  export NCCL_IB_DISABLE=1\nfi\ntrain\n",
+        ),
+        named(
+            "compose.yaml",
+            "services:\n  a:\n    image: b\n    environment: [NCCL_IB_DISABLE=1]\n  c:\n    image: b\n    environment: [NCCL_NET=IB]\n",
+        ),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    settings.scopes.iter().flat_map(|scope| PAIRS.iter().filter_map(|pair| pair(scope))).collect()
+}
+
+/// What contradicts what.
+const PAIRS: &[fn(&Scope) -> Option<Found>] =
+    &[chosen_and_off, net_and_off, log_without_level, channels, socket_threads, old_and_new, waits, open_mpi];
+
+fn warning(scope: &Scope, name: &str, says: String, fix: &str) -> Option<Found> {
+    Some(Found::warning(scope.setting(name)?.place.clone(), says, fix))
+}
+
+fn is(scope: &Scope, name: &str, value: &str) -> bool {
+    scope.value(name).is_some_and(|set| set.eq_ignore_ascii_case(value))
+}
+
+fn chosen_and_off(scope: &Scope) -> Option<Found> {
+    let off = [("NCCL_IB_DISABLE", "1"), ("NCCL_NET", "Socket")];
+    let (name, value) = off.into_iter().find(|(name, value)| is(scope, name, value))?;
+    let chosen = ["NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC", "NCCL_IB_TIMEOUT"];
+    let chosen = chosen.into_iter().find(|name| scope.setting(name).is_some())?;
+    warning(
+        scope,
+        chosen,
+        format!("{chosen} has no effect: {name}={value} switches InfiniBand off"),
+        "keep one of them",
+    )
+}
+
+fn net_and_off(scope: &Scope) -> Option<Found> {
+    let both = is(scope, "NCCL_NET", "IB") && is(scope, "NCCL_IB_DISABLE", "1");
+    let says = "NCCL_NET=IB demands what NCCL_IB_DISABLE=1 switches off: NCCL does not start".to_owned();
+    both.then(|| warning(scope, "NCCL_NET", says, "keep one of them"))?
+}
+
+fn log_without_level(scope: &Scope) -> Option<Found> {
+    let name =
+        ["NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"].into_iter().find(|name| scope.setting(name).is_some())?;
+    // Set to what only the shell knows, or in another file, it may be on.
+    let off =
+        is(scope, "NCCL_DEBUG", "VERSION") || is(scope, "NCCL_DEBUG", "WARN") && name == "NCCL_DEBUG_SUBSYS";
+    let level = scope.value("NCCL_DEBUG").unwrap_or_default().to_owned();
+    let says = format!("{name} has no effect: NCCL_DEBUG={level} writes no lines of subsystems");
+    off.then(|| warning(scope, name, says, "NCCL_DEBUG=INFO, or take both out"))?
+}
+
+fn channels(scope: &Scope) -> Option<Found> {
+    let number = |name: &str| scope.value(name)?.parse::<i64>().ok();
+    let pairs = [("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"), ("NCCL_MIN_CTAS", "NCCL_MAX_CTAS")];
+    let (low, high) = pairs
+        .into_iter()
+        .find(|(low, high)| number(low).zip(number(high)).is_some_and(|(low, high)| low > high))?;
+    let says = format!("{low}={} is above {high}={}", scope.value(low)?, scope.value(high)?);
+    warning(scope, low, says, "keep one of them")
+}
+
+fn socket_threads(scope: &Scope) -> Option<Found> {
+    let number = |name: &str| scope.value(name)?.parse::<i64>().ok();
+    let (threads, sockets) = (number("NCCL_SOCKET_NTHREADS")?, number("NCCL_NSOCKS_PERTHREAD")?);
+    let says = format!(
+        "NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD is {}, and may be 64 at most",
+        threads.checked_mul(sockets)?
+    );
+    (threads.checked_mul(sockets)? > 64)
+        .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", says, "lower one of them"))?
+}
+
+fn old_and_new(scope: &Scope) -> Option<Found> {
+    let rows = scope.settings.iter().filter_map(|one| variables::variable(&one.name));
+    let mut old = rows.filter(|row| row.status == Status::Deprecated);
+    old.find_map(|row| {
+        let new = row.deprecated_by.as_deref()?;
+        let (before, after) = (scope.value(&row.name)?, scope.value(new)?);
+        let says = format!("{}={before} and its new name {new}={after} differ: the new one counts", row.name);
+        (before != after).then(|| warning(scope, &row.name, says, "take the old name out"))?
+    })
+}
+
+fn waits(scope: &Scope) -> Option<Found> {
+    let blocking = is(scope, "TORCH_NCCL_BLOCKING_WAIT", "1") || is(scope, "NCCL_BLOCKING_WAIT", "1");
+    let names = ["TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"];
+    let handling = names.into_iter().find(|name| scope.value(name).is_some_and(|value| value != "0"))?;
+    let says = format!("{handling} has no effect: with blocking wait no watchdog runs");
+    blocking.then(|| warning(scope, handling, says, "take the blocking wait out"))?
+}
+
+fn open_mpi(scope: &Scope) -> Option<Found> {
+    let (include, exclude) = ("OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude");
+    let says = format!("{include} and {exclude} are both set, and only one may be");
+    (scope.setting(include).is_some() && scope.setting(exclude).is_some())
+        .then(|| warning(scope, exclude, says, "keep the first"))?
+}

@@ -1,0 +1,107 @@
+//! A chosen stack, written out.
+
+use std::collections::BTreeMap;
+
+use super::answer::Stack;
+use super::constraints::python_wheel::left_out;
+use super::rank;
+use super::search::Choice;
+use super::wanted::Wanted;
+use super::world::{Build, Python, Release, series};
+use catalog::images::Image;
+use catalog::{cuda, systems};
+
+/// The stack of a choice.
+pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
+    let (release, build) = (choice.place.build.release, choice.place.build.build);
+    let of = |name: &str| choice.package(name).map(|release| release.text.clone());
+    let packages: BTreeMap<String, String> = installs(wanted, choice)
+        .filter(|release| release.package != "deepspeed")
+        .map(|release| (release.package.to_owned(), release.text.clone()))
+        .collect();
+    let partner = |name: &str, version: Option<&String>| {
+        version.filter(|_| !left_out(wanted, choice.place.build, choice.place.python, name)).cloned()
+    };
+    let mut stack = Stack {
+        python: choice.place.python.text.clone(),
+        torch: release.version.clone(),
+        torch_build: build.build.clone(),
+        torchvision: partner("torchvision", release.torchvision.as_ref()),
+        torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
+        triton: release.triton.clone().filter(|_| choice.place.build.pypi),
+        cuda: choice.place.build.cuda_text(),
+        cudnn: build.cudnn.clone(),
+        nccl: build.nccl.clone(),
+        deepspeed: of("deepspeed"),
+        packages,
+        base_image: choice.place.base.image.map(Image::reference),
+        system: choice.place.base.system.map(|system| system.id.clone()),
+        architecture: wanted.architecture().to_owned(),
+        index_url: index_url(choice.place.build),
+        driver_min: driver_min(choice.place.build),
+        gpu_archs: build.architectures.clone(),
+        python_from: python_from(wanted, choice),
+        install: Vec::new(),
+    };
+    stack.install = super::install::commands(&stack);
+    stack
+}
+
+/// The packages that are installed. In an image that brings its own torch what the others require is there, or pip finds a release
+/// that goes with what is there: only what was asked for is named.
+pub fn installs<'w, 's>(
+    wanted: &'s Wanted,
+    choice: &'s Choice<'w>,
+) -> impl Iterator<Item = &'w Release> + 's {
+    let brought = choice.place.build.image.is_some();
+    let named = move |release: &&&Release| !brought || wanted.packages.contains_key(release.package);
+    choice.packages.iter().filter(named).copied()
+}
+
+/// The oldest driver: of the image's own documentation, or of the build's CUDA.
+fn driver_min(build: &Build) -> Option<String> {
+    let of_image = |image: &Image| {
+        let toolkit = || cuda::minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
+        image.driver_min.clone().or_else(toolkit)
+    };
+    let of_major = || cuda::major_driver_min(build.cuda_major()).map(str::to_owned);
+    build.image.and_then(of_image).or_else(of_major)
+}
+
+/// Whether this Python is the installed one.
+pub fn installed(wanted: &Wanted, python: &Python) -> bool {
+    wanted.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
+}
+
+fn index_url(build: &Build) -> Option<String> {
+    (!build.pypi && build.image.is_none())
+        .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
+}
+
+/// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose Pythons run on every
+/// glibc system.
+pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
+    let (python, base) = (choice.place.python, choice.place.base);
+    if let Some(image) = base.image {
+        match &image.python {
+            Some(own) if *own == python.text => return "image".into(),
+            // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be put beside it.
+            None if image.torch.is_some() => return "uv".into(),
+            _ => {}
+        }
+    }
+    if base.image.is_none() && installed(wanted, python) {
+        return "machine".into();
+    }
+    let Some(system) = base.system else { return "machine".into() };
+    let source = systems::python_source(&system.id, &python.text);
+    if rank::own_python(python, base) {
+        let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
+        return if debian { "apt" } else { "dnf" }.into();
+    }
+    match source {
+        Some(source) if source.uv == Some(true) => "uv".into(),
+        Some(source) if source.deadsnakes == Some(true) => "deadsnakes".into(),
+        _ => "uv".into(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Image, torch and packages exist for the processor.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build, Python, Release};
+
+/// The base image.
+pub const BASE: Constraint = Constraint {
+    id: "base-architecture",
+    says: "The base image exists for the processor.",
+    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):dist; see the catalog's images",
+    judge: Judge::Base(base),
+};
+
+/// torch.
+pub const TORCH: Constraint = Constraint {
+    id: "torch-architecture",
+    says: "The torch build has a wheel for the processor and the Python.",
+    source: "wheel tags on PyPI and the release matrix, see the catalog's torch rows",
+    judge: Judge::Python(torch),
+};
+
+/// Packages.
+pub const PACKAGE: Constraint = Constraint {
+    id: "package-architecture",
+    says: "A package has a wheel for the processor, or is compiled when it is installed on every processor.",
+    source: "wheel tags on PyPI, see the catalog's rows",
+    judge: Judge::Package(package),
+};
+
+/// The processor for which all rows were made.
+const USUAL: &str = "x86_64";
+
+fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    let wish = wanted.architecture();
+    match base.image.map(|image| &image.architectures) {
+        None => Judgement::Holds,
+        Some(Some(list)) => Judgement::unless(list.contains(&wish), || {
+            format!("{} exists for {} only", base.name(), list.join(", "))
+        }),
+        // The lists of tags that were read are those of x86-64.
+        Some(None) if wish == USUAL => Judgement::Holds,
+        Some(None) => Judgement::Unknown(format!("whether {} exists for {wish} is not known", base.name())),
+    }
+}
+
+fn torch(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+    let wish = wanted.architecture();
+    if wish == USUAL {
+        return Judgement::Holds;
+    }
+    let release = build.release;
+    if release.aarch64_build.as_ref() == Some(&build.build.build) {
+        let on = release.aarch64_pythons.as_ref().is_some_and(|list| list.contains(&python.text));
+        return Judgement::unless(on, || {
+            format!("{} has no wheel for {wish} and Python {}", build.name(), python.text)
+        });
+    }
+    match build.build.aarch64 {
+        Some(true) => Judgement::Holds,
+        Some(false) => Judgement::Fails(format!("{} does not exist for {wish}", build.name())),
+        None => Judgement::Unknown(format!("whether {} exists for {wish} is not known", build.name())),
+    }
+}
+
+fn package(wanted: &Wanted, release: &Release) -> Judgement {
+    let wish = wanted.architecture();
+    if wish == USUAL || release.source_only {
+        return Judgement::Holds;
+    }
+    match release.aarch64.filter(|_| wish == "aarch64") {
+        Some(true) => Judgement::Holds,
+        Some(false) => Judgement::Fails(format!("{} has no wheel for {wish}", release.name())),
+        None => Judgement::Unknown(format!("whether {} has a wheel for {wish} is not known", release.name())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{
+        architecture, base as image, build, judged_base, judged_package, judged_python, place, python,
+        release,
+    };
+    use crate::request::Wish;
+
+    #[test]
+    fn base_images() {
+        let on = |wishes: &[Wish], name: &str| {
+            judged_base(&BASE, wishes, build("2.5.1", "cu121"), python("3.11"), image(name))
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(&arm, "nvidia/cuda:12.1.1-base-ubuntu22.04"), Judgement::Holds);
+        assert!(matches!(on(&arm, "nvidia/cuda:11.0.3-base-ubuntu20.04"), Judgement::Fails(_)));
+        assert!(matches!(on(&arm, "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Unknown(_)));
+        assert_eq!(on(&[], "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Holds);
+        assert_eq!(on(&arm, ""), Judgement::Holds);
+    }
+
+    #[test]
+    fn torch_on_aarch64() {
+        let on = |torch: (&str, &str), of: &str, wishes: &[Wish]| {
+            judged_python(&TORCH, wishes, build(torch.0, torch.1), python(of))
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(("2.15.0", "cu132"), "3.12", &arm), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu121"), "3.12", &arm), Judgement::Unknown(_)));
+        assert_eq!(on(("2.5.1", "cu121"), "3.12", &[]), Judgement::Holds);
+    }
+
+    #[test]
+    fn packages() {
+        let place = place(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
+        let on = |wishes: &[Wish], aarch64: Option<bool>| {
+            let mut numpy = release("numpy", "1.26.4").clone();
+            numpy.aarch64 = aarch64;
+            judged_package(&PACKAGE, wishes, &place, &numpy)
+        };
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(&arm, Some(true)), Judgement::Holds);
+        assert!(matches!(on(&arm, Some(false)), Judgement::Fails(_)));
+        assert!(matches!(on(&arm, None), Judgement::Unknown(_)));
+        assert_eq!(on(&[], None), Judgement::Holds);
+        assert_eq!(judged_package(&PACKAGE, &arm, &place, release("deepspeed", "0.16.4")), Judgement::Holds);
+    }
+}

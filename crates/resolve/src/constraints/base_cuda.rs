@@ -1,0 +1,49 @@
+//! The base image's CUDA is the one that torch was made with.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build, series};
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "base-cuda-matches",
+    says: "The image's CUDA is the one that torch was made with, and what is compiled in the image is compiled by it. Another minor \
+           costs something: torch brings libraries of its own beside the image's, and warns when it compiles.",
+    source: "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, another minor warned of",
+    judge: Judge::Base(judge),
+};
+
+fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    let Some(cuda) = &base.cuda else { return Judgement::Holds };
+    let (own, of_torch) = (series(cuda), series(&build.cuda));
+    if own == of_torch {
+        return Judgement::Holds;
+    }
+    let says =
+        || format!("{} has CUDA {cuda}, {} was made with CUDA {}", base.name(), build.name(), build.cuda);
+    if own.0 != of_torch.0 {
+        return Judgement::Fails(says());
+    }
+    let effect = match base.has_nvcc() == Some(true) {
+        true => "what is compiled in the image is compiled by another minor",
+        false => "the image then has the libraries of two CUDA minors, its own and those that torch brings",
+    };
+    Judgement::Costs(format!("{}: {effect}", says()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, judged_base, python};
+
+    #[test]
+    fn another_minor_costs_another_major_fails() {
+        let on =
+            |image: &str| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base(image));
+        assert_eq!(on("nvidia/cuda:12.1.1-devel-ubuntu22.04"), Judgement::Holds);
+        assert!(matches!(on("nvidia/cuda:12.4.1-base-ubuntu22.04"), Judgement::Costs(_)));
+        assert!(matches!(on("nvidia/cuda:12.4.1-devel-ubuntu22.04"), Judgement::Costs(_)));
+        assert!(matches!(on("nvidia/cuda:11.8.0-base-ubuntu22.04"), Judgement::Fails(_)));
+        assert_eq!(on(""), Judgement::Holds);
+    }
+}

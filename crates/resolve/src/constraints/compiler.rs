@@ -1,0 +1,116 @@
+//! The image's nvcc accepts the system's gcc.
+
+use std::cmp::Ordering;
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build};
+use catalog::systems::{self, Compilers, System};
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "compiler-range",
+    says: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an oldest and a newest one.",
+    source: "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py; see the catalog's rows of compilers",
+    judge: Judge::Base(judge),
+};
+
+fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    if !wanted.uses_nvcc() || base.has_nvcc() != Some(true) {
+        return Judgement::Holds;
+    }
+    let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
+        return Judgement::Unknown(format!("the compiler in {} is not known", base.name()));
+    };
+    match accepts(nvcc, system) {
+        // DeepSpeed itself runs, what it would compile does not.
+        Judgement::Fails(says) if !wanted.compile => Judgement::Costs(says),
+        judgement => judgement,
+    }
+}
+
+/// Whether the nvcc of a CUDA (`11.8.0`) accepts the gcc of a system.
+pub(crate) fn accepts(nvcc: &str, system: &System) -> Judgement {
+    let Some(gcc) = &system.gcc else {
+        return Judgement::Unknown(format!("the gcc of {} is not known", system.name));
+    };
+    let within = |row: &&Compilers| {
+        compare(nvcc, &row.cuda_from) != Ordering::Less && compare(nvcc, &row.cuda_to) != Ordering::Greater
+    };
+    let Some(row) = systems::compilers().iter().find(within) else {
+        return Judgement::Unknown(format!("which gcc the nvcc of CUDA {nvcc} accepts is not known"));
+    };
+    let newest = row.gcc_max.as_deref().filter(|max| compare(gcc, max) == Ordering::Greater);
+    let oldest = row.gcc_min.as_deref().filter(|min| compare(gcc, min) == Ordering::Less);
+    let says = match (newest, oldest) {
+        (Some(max), _) => {
+            format!("{} has gcc {gcc}; nvcc of CUDA {nvcc} accepts up to gcc {max}", system.name)
+        }
+        (_, Some(min)) => {
+            format!("{} has gcc {gcc}; nvcc of CUDA {nvcc} wants gcc {min} or newer", system.name)
+        }
+        _ => return Judgement::Holds,
+    };
+    Judgement::Fails(says)
+}
+
+/// Compares as many numbers as the limit has: 13.3.0 is within a limit of 13, 12.6.3 within one of 12.6.
+fn compare(version: &str, limit: &str) -> Ordering {
+    let number = |text: &str| text.parse::<u32>().unwrap_or(0);
+    let mut own = version.split('.').map(number);
+    let parts = limit.split('.').map(|part| own.next().unwrap_or(0).cmp(&number(part)));
+    parts.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, compile, judged_base, python, with};
+    use crate::request::Wish;
+
+    fn on(wishes: &[Wish], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    }
+
+    #[test]
+    fn limits_with_fewer_numbers() {
+        assert_eq!(compare("13.3.0", "13"), Ordering::Equal);
+        assert_eq!(compare("11.4.0", "11.1"), Ordering::Greater);
+        assert_eq!(compare("9.4.0", "11"), Ordering::Less);
+        assert_eq!(compare("12.6.3", "12.6.3"), Ordering::Equal);
+    }
+
+    #[test]
+    fn the_compilers_of_systems() {
+        for image in ["nvidia/cuda:12.1.1-devel-ubuntu22.04", "nvidia/cuda:12.6.3-devel-ubuntu24.04"] {
+            assert_eq!(on(&[compile()], image), Judgement::Holds, "{image}");
+        }
+        // gcc 11.4 and CUDA 11.5: a known conflict.
+        let old = "nvidia/cuda:11.5.2-devel-ubuntu20.04";
+        assert_eq!(on(&[compile()], old), Judgement::Holds);
+        let made = Base {
+            image: base(old).image,
+            system: systems::system("ubuntu22.04"),
+            cuda: base(old).cuda.clone(),
+            flavour: base(old).flavour,
+        };
+        let (build, python) = (build("2.5.1", "cu121"), python("3.11"));
+        let says = judged_base(&CONSTRAINT, &[compile()], build, python, &made);
+        assert!(matches!(says, Judgement::Fails(says) if says.contains("up to gcc 11.1")));
+        let says = judged_base(&CONSTRAINT, &[with("deepspeed", "")], build, python, &made);
+        assert!(matches!(says, Judgement::Costs(_)));
+        assert_eq!(judged_base(&CONSTRAINT, &[], build, python, &made), Judgement::Holds);
+    }
+
+    #[test]
+    fn what_nobody_knows() {
+        let unknown = Base {
+            image: base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image,
+            system: None,
+            cuda: None,
+            flavour: catalog::images::Flavour::Devel,
+        };
+        let says = judged_base(&CONSTRAINT, &[compile()], build("2.5.1", "cu121"), python("3.11"), &unknown);
+        assert!(matches!(says, Judgement::Unknown(_)));
+    }
+}

@@ -1,0 +1,212 @@
+//! Every driver runs programs of the build's CUDA.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::request::Gpu;
+use crate::wanted::Wanted;
+use crate::world::Build;
+use catalog::{cuda, drivers};
+use facts::Fact;
+use facts::driver::DriverVersion;
+use facts::support::code_for;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "driver-new-enough",
+    says: "Every driver runs the build's CUDA: because it is as new as that CUDA; or by minor-version compatibility, \
+           from the oldest driver of the CUDA major on, where machine code runs and PTX is not translated; or, on \
+           data-centre GPUs alone, by forward compatibility through the newer libcuda of a cuda-compat package.",
+    source: "https://docs.nvidia.com/deploy/cuda-compatibility/; branches of the cuda-compat packages: NVIDIA_REQUIRE_CUDA in \
+             nvidia/container-images/cuda; drivers of the toolkits: the catalog's cuda rows",
+    judge: Judge::Build(judge),
+};
+
+fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+    let mut all = Judgement::Holds;
+    for &driver in &wanted.drivers {
+        if !build.known_to(driver) {
+            all = all.and(older(wanted, build, driver));
+        }
+    }
+    all
+}
+
+/// A driver that is not known to be as new as the build's CUDA.
+fn older(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
+    let Some((floor, oldest)) = build.driver_floor else {
+        return Judgement::Unknown(format!("which driver CUDA {} needs is not known", build.cuda_major()));
+    };
+    if driver >= oldest {
+        return minor_version(wanted, build, driver);
+    }
+    let needs = format!(
+        "CUDA {} needs driver {floor} or newer (minor-version compatibility of CUDA {}), not {driver}",
+        build.cuda,
+        build.cuda_major()
+    );
+    forward(wanted, build, driver, &needs)
+}
+
+/// Machine code runs, PTX of a newer CUDA than the driver's is not translated.
+fn minor_version(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
+    let Some(gpu) = wanted.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else { return Judgement::Holds };
+    let says = format!(
+        "{} has PTX, but no machine code for the {}, and driver {driver} is older than CUDA {} and does not translate it",
+        build.name(),
+        gpu.name,
+        build.cuda
+    );
+    let of_branch = drivers::branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
+    if of_branch && one_node(wanted) {
+        return Judgement::Fails(says);
+    }
+    Judgement::Unknown(format!(
+        "whether driver {driver} on the node of the {} is as new as CUDA {}",
+        gpu.name, build.cuda
+    ))
+}
+
+fn by_ptx_alone(build: &Build, gpu: &Gpu) -> bool {
+    let (Some(compiled), ptx) = (&build.compiled, build.ptx.as_deref()) else { return false };
+    code_for(compiled, Some(&[]), gpu.capability) == Fact::Known(false)
+        && code_for(compiled, ptx, gpu.capability) == Fact::Known(true)
+}
+
+/// Whether all drivers are the same, so that it is clear which GPU has which.
+fn one_node(wanted: &Wanted) -> bool {
+    wanted.drivers.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// Through the cuda-compat package of the build's CUDA.
+fn forward(wanted: &Wanted, build: &Build, driver: DriverVersion, needs: &str) -> Judgement {
+    let name = |gpu: Option<&&&Gpu>| gpu.map_or(String::new(), |gpu| gpu.name.clone());
+    let other = wanted.gpus.iter().find(|gpu| gpu.data_centre == Some(false));
+    let data_centre = wanted.gpus.iter().any(|gpu| gpu.data_centre == Some(true));
+    if wanted.gpus.is_empty() {
+        return Judgement::Fails(format!(
+            "{needs}; forward compatibility is for data-centre GPUs, and none was named"
+        ));
+    }
+    if other.is_some() && (!data_centre || one_node(wanted)) {
+        return Judgement::Fails(format!(
+            "{needs}; the {} has no forward compatibility",
+            name(other.as_ref())
+        ));
+    }
+    let unknown = wanted.gpus.iter().find(|gpu| gpu.data_centre.is_none());
+    let Some(row) = cuda::forward(&build.cuda_text()) else {
+        return Judgement::Unknown(format!(
+            "{needs}; on which drivers the cuda-compat package of CUDA {} works is not known",
+            build.cuda
+        ));
+    };
+    if !row.driver_branches.contains(&driver.branch) {
+        return Judgement::Fails(format!(
+            "{needs}; its cuda-compat package is for the driver branches {}",
+            list(&row.driver_branches)
+        ));
+    }
+    if other.is_some() || unknown.is_some() {
+        return Judgement::Unknown(format!(
+            "{needs}; whether the {} is a data-centre GPU with forward compatibility is not known",
+            name(unknown.or(other).as_ref())
+        ));
+    }
+    Judgement::Costs(format!(
+        "driver {driver} is older than CUDA {}: forward compatibility needs the package cuda-compat-{} and its libcuda before \
+         the driver's own",
+        build.cuda_major(),
+        build.cuda_text().replace('.', "-")
+    ))
+}
+
+fn list(branches: &[u32]) -> String {
+    branches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{build, driver, gpu, judged};
+
+    #[test]
+    fn as_new_as_the_cuda() {
+        for (version, name, of) in [
+            ("550.54.14", "2.5.1", "cu124"),
+            ("580.65.06", "2.11.0", "cu130"),
+            ("535.54.03", "2.5.1", "cu121"),
+        ] {
+            assert_eq!(judged(&CONSTRAINT, &[driver(version)], build(name, of)), Judgement::Holds);
+        }
+    }
+
+    #[test]
+    fn minor_version_compatibility() {
+        let cu126 = build("2.7.1", "cu126");
+        assert_eq!(judged(&CONSTRAINT, &[driver("525.60.13")], cu126), Judgement::Holds);
+        let Judgement::Fails(says) = judged(&CONSTRAINT, &[driver("525.60.11")], cu126) else { panic!() };
+        assert!(says.contains("525.60.13 or newer") && says.contains("not 525.60.11"), "{says}");
+        // The floor of CUDA 13 is a branch.
+        let cu130 = build("2.11.0", "cu130");
+        assert!(matches!(judged(&CONSTRAINT, &[driver("575.57.08")], cu130), Judgement::Fails(_)));
+        assert_eq!(judged(&CONSTRAINT, &[driver("580.65.06")], build("2.15.0", "cu132")), Judgement::Holds);
+    }
+
+    #[test]
+    fn ptx_is_not_translated_by_an_older_driver() {
+        // cu128 of 2.7.1 has PTX of 12.0 for what comes after it.
+        let cu128 = build("2.7.1", "cu128");
+        let newer = gpu("a later GPU", (12, 9), Some(false));
+        let newer = [gpu("RTX 5090", (12, 0), Some(false)), newer];
+        let with = |version: &str, many: &[_]| {
+            let mut wishes = vec![driver(version)];
+            wishes.extend_from_slice(many);
+            judged(&CONSTRAINT, &wishes, cu128)
+        };
+        assert_eq!(with("570.124.06", &newer[..1]), Judgement::Holds);
+        assert_eq!(with("565.57.01", &newer[..1]), Judgement::Holds);
+        // Same major, higher minor: machine code of 12.0 runs on it.
+        assert_eq!(with("565.57.01", &newer), Judgement::Holds);
+        let ptx = [gpu("a GPU of the next major", (13, 0), Some(false))];
+        assert_eq!(with("570.124.06", &ptx), Judgement::Holds);
+        assert!(matches!(with("565.57.01", &ptx), Judgement::Fails(says) if says.contains("PTX")));
+    }
+
+    #[test]
+    fn forward_compatibility_is_for_data_centre_gpus_on_listed_branches() {
+        let cu124 = build("2.5.1", "cu124");
+        let on = |version: &str, data_centre: Option<bool>| {
+            judged(&CONSTRAINT, &[driver(version), gpu("some card", (8, 0), data_centre)], cu124)
+        };
+        assert!(
+            matches!(on("470.256.02", Some(true)), Judgement::Costs(says) if says.contains("cuda-compat-12-4"))
+        );
+        assert!(matches!(on("470.256.02", Some(false)), Judgement::Fails(_)));
+        assert!(matches!(on("470.256.02", None), Judgement::Unknown(_)));
+        assert!(
+            matches!(on("510.47.03", Some(true)), Judgement::Fails(says) if says.contains("470, 525, 535"))
+        );
+        assert!(matches!(judged(&CONSTRAINT, &[driver("470.256.02")], cu124), Judgement::Fails(_)));
+        // Of CUDA 13.3 nobody knows.
+        let mut later = build("2.15.0", "cu132").clone();
+        (later.cuda, later.cuda_minor, later.driver_full) = ("13.3".parse().unwrap(), (13, 3), None);
+        let a100 = gpu("A100", (8, 0), Some(true));
+        assert!(matches!(judged(&CONSTRAINT, &[driver("535.54.03"), a100], &later), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn which_node_has_which_gpu_is_not_told() {
+        let cu124 = build("2.5.1", "cu124");
+        let cards = [gpu("A100", (8, 0), Some(true)), gpu("RTX 4090", (8, 9), Some(false))];
+        let mut wishes = vec![driver("470.256.02"), driver("580.65.06")];
+        wishes.extend_from_slice(&cards);
+        assert!(matches!(judged(&CONSTRAINT, &wishes, cu124), Judgement::Unknown(_)));
+        wishes.remove(1);
+        assert!(matches!(judged(&CONSTRAINT, &wishes, cu124), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn a_branch_that_is_not_in_the_catalog_knows_no_less_than_the_one_before() {
+        assert_eq!(judged(&CONSTRAINT, &[driver("600.10")], build("2.15.0", "cu132")), Judgement::Holds);
+        assert_eq!(judged(&CONSTRAINT, &[driver("551.23")], build("2.5.1", "cu124")), Judgement::Holds);
+    }
+}

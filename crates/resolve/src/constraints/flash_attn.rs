@@ -1,0 +1,126 @@
+//! flash-attn has a prebuilt wheel, where it is not compiled.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Build, Python, Release};
+use catalog::flash_attn;
+
+const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's rows of its wheels";
+
+/// For the torch build.
+pub const TORCH: Constraint = Constraint {
+    id: "flash-attn-wheel",
+    says: "Without --compile, flash-attn comes as a wheel of its release, made for one series of torch, one CUDA major and one C++ \
+           ABI; PyPI has its source only.",
+    source: SOURCE,
+    judge: Judge::PackageBuild(torch),
+};
+
+/// For the Python.
+pub const PYTHON: Constraint = Constraint {
+    id: "flash-attn-wheel-for-python",
+    says: "Without --compile, flash-attn's release has a wheel for the Python.",
+    source: SOURCE,
+    judge: Judge::PackageWheel(python),
+};
+
+fn torch(wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+    if release.package != "flash-attn" || wanted.compile {
+        return Judgement::Holds;
+    }
+    let Some(wheels) = release.flash_attn else {
+        return Judgement::Unknown(format!("which wheels {} has is not known", release.name()));
+    };
+    if wanted.architecture() == "aarch64" && !wheels.aarch64 {
+        return Judgement::Fails(format!(
+            "{} has no wheels for aarch64; --compile builds it",
+            release.name()
+        ));
+    }
+    let Some(abi) = build.cxx11_abi else {
+        return Judgement::Unknown(format!(
+            "the C++ ABI of {}, by which {} has wheels",
+            build.name(),
+            release.name()
+        ));
+    };
+    let fits = |set: &&flash_attn::Wheels| {
+        set.torch.iter().any(|series| series == build.series_text())
+            && set.cuda.contains(&build.cuda_major())
+            && set.cxx11_abi.contains(&abi)
+    };
+    let mut sets = wheels.wheels.iter().filter(fits);
+    let Some(first) = sets.next() else {
+        return Judgement::Fails(format!(
+            "{} has no wheel for torch {} with CUDA {}; --compile builds it",
+            release.name(),
+            build.series_text(),
+            build.cuda_major()
+        ));
+    };
+    if first.nightly && sets.all(|set| set.nightly) {
+        return Judgement::Unknown(format!(
+            "whether the wheel of {} for torch {}, built with a nightly of it, loads with its release",
+            release.name(),
+            build.series_text()
+        ));
+    }
+    Judgement::Holds
+}
+
+fn python(wanted: &Wanted, build: &Build, python: &Python, release: &Release) -> Judgement {
+    let (Some(wheels), Some(abi), false) = (release.flash_attn, build.cxx11_abi, wanted.compile) else {
+        return Judgement::Holds;
+    };
+    let fits = |set: &flash_attn::Wheels| {
+        set.torch.iter().any(|series| series == build.series_text())
+            && set.cuda.contains(&build.cuda_major())
+            && set.cxx11_abi.contains(&abi)
+            && set.pythons.contains(&python.text)
+    };
+    Judgement::unless(wheels.wheels.iter().any(fits), || {
+        format!(
+            "{} has no wheel for torch {} with CUDA {} on Python {}; --compile builds it",
+            release.name(),
+            build.series_text(),
+            build.cuda_major(),
+            python.text
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{architecture, compile, judged_package, place, release};
+    use crate::request::Wish;
+
+    fn on(wishes: &[Wish], version: &str, torch: (&str, &str), of: &str) -> Judgement {
+        let place = place(torch, of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
+        let release = release("flash-attn", version);
+        judged_package(&TORCH, wishes, &place, release).and(judged_package(&PYTHON, wishes, &place, release))
+    }
+
+    #[test]
+    fn wheels_of_a_release() {
+        assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
+        assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
+        assert!(
+            matches!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13"), Judgement::Fails(says) if says.contains("3.13"))
+        );
+        assert!(
+            matches!(on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Fails(says) if says.contains("--compile"))
+        );
+        assert!(matches!(on(&[], "2.8.3", ("2.4.1", "cu118"), "3.12"), Judgement::Fails(_)));
+        assert!(matches!(on(&[], "2.7.3", ("2.6.0", "cu124"), "3.12"), Judgement::Unknown(_)));
+        assert!(matches!(
+            on(&[architecture("aarch64")], "2.8.3", ("2.8.0", "cu128"), "3.13"),
+            Judgement::Fails(_)
+        ));
+    }
+
+    #[test]
+    fn compiled() {
+        assert_eq!(on(&[compile()], "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Holds);
+    }
+}

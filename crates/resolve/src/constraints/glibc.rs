@@ -1,0 +1,93 @@
+//! The image's glibc is as new as the wheels ask for.
+
+use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build, Release};
+use catalog::version::minor;
+
+const SOURCE: &str = "https://peps.python.org/pep-0600/; glibc of the systems: the catalog's systems";
+
+/// torch's wheels.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "glibc-new-enough",
+    says: "The system's glibc is at least the one in the tag of torch's wheels.",
+    source: SOURCE,
+    judge: Judge::Base(torch),
+};
+
+/// Wheels of packages.
+pub const PACKAGE: Constraint = Constraint {
+    id: "package-glibc",
+    says: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, which have no such tag, that \
+           of the system on which they were built.",
+    source: SOURCE,
+    judge: Judge::PackagePlace(package),
+};
+
+fn torch(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    if build.image.is_some() {
+        return Judgement::Holds;
+    }
+    let other = build.release.aarch64_glibc_min.as_deref().filter(|_| wanted.architecture() == "aarch64");
+    match other.or(build.glibc) {
+        Some(needs) => new_enough(base, needs, || build.name()),
+        None => Judgement::Unknown(format!("the glibc that {} needs is not known", build.name())),
+    }
+}
+
+fn package(wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
+    let prebuilt = release.flash_attn.filter(|_| !wanted.compile).and_then(|wheels| wheels.glibc.as_deref());
+    match release.glibc.or(prebuilt) {
+        Some(needs) => new_enough(place.base, needs, || release.name()),
+        None => Judgement::Holds,
+    }
+}
+
+fn new_enough(base: &Base, needs: &str, name: impl FnOnce() -> String) -> Judgement {
+    let Some(system) = base.system else {
+        return Judgement::Unknown(format!("the glibc of {} is not known", base.name()));
+    };
+    let (Some(has), Some(needed)) = (system.glibc.as_deref().and_then(minor), minor(needs)) else {
+        return Judgement::Unknown(format!("the glibc of {} is not known", system.name));
+    };
+    Judgement::unless(has >= needed, || {
+        format!("{} has glibc {}.{}, the wheels of {} need {needs}", system.name, has.0, has.1, name())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, judged_base, judged_package, place, python, release};
+    use catalog::images::Flavour;
+    use catalog::systems;
+
+    fn old() -> Base {
+        let mut system = systems::system("ubuntu20.04").unwrap().clone();
+        system.glibc = Some("2.27".into());
+        Base { image: None, system: Some(Box::leak(Box::new(system))), cuda: None, flavour: Flavour::Plain }
+    }
+
+    #[test]
+    fn wheels_of_torch() {
+        let on = |torch: (&str, &str), base: &Base| {
+            judged_base(&CONSTRAINT, &[], build(torch.0, torch.1), python("3.11"), base)
+        };
+        assert_eq!(on(("2.7.1", "cu126"), base("nvidia/cuda:12.6.3-base-ubuntu20.04")), Judgement::Holds);
+        assert!(matches!(on(("2.7.1", "cu126"), &old()), Judgement::Fails(says) if says.contains("2.28")));
+        assert_eq!(on(("2.5.1", "cu121"), &old()), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu121"), base("")), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn wheels_of_packages() {
+        let mut place = place(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
+        let mut numpy = release("numpy", "1.26.4").clone();
+        numpy.glibc = Some("2.28");
+        assert_eq!(judged_package(&PACKAGE, &[], &place, &numpy), Judgement::Holds);
+        let old = old();
+        place.base = &old;
+        assert!(matches!(judged_package(&PACKAGE, &[], &place, &numpy), Judgement::Fails(_)));
+        assert_eq!(judged_package(&PACKAGE, &[], &place, release("deepspeed", "0.16.4")), Judgement::Holds);
+    }
+}

@@ -1,0 +1,68 @@
+//! torch has code for every GPU.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::request::Gpu;
+use crate::wanted::Wanted;
+use crate::world::Build;
+use facts::Fact;
+use facts::support::code_for;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "gpu-has-code",
+    says: "The torch build has machine code for the compute capability of every GPU, or PTX that the driver translates.",
+    source: "architecture lists of the builds, see the catalog's torch rows; https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
+    judge: Judge::Build(judge),
+};
+
+fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+    wanted.gpus.iter().map(|gpu| has(wanted, build, gpu)).fold(Judgement::Holds, Judgement::and)
+}
+
+fn has(wanted: &Wanted, build: &Build, gpu: &Gpu) -> Judgement {
+    let compiled = match wanted.architecture() {
+        "x86_64" => &build.compiled,
+        _ => &build.compiled_aarch64,
+    };
+    let Some(compiled) = compiled else {
+        return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
+    };
+    let (major, minor) = gpu.capability;
+    match code_for(compiled, build.ptx.as_deref(), gpu.capability) {
+        Fact::Known(true) => Judgement::Holds,
+        Fact::Unknown(why) => Judgement::Unknown(why.detail),
+        Fact::Known(false) | Fact::Absent => {
+            let list: Vec<String> =
+                compiled.iter().map(|(major, minor)| format!("sm_{major}{minor}")).collect();
+            Judgement::Fails(format!(
+                "it has no code for the {} (sm_{major}{minor}), only for {}",
+                gpu.name,
+                list.join(", ")
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{build, card, gpu, judged};
+
+    #[test]
+    fn gpus_and_builds() {
+        let on =
+            |name: &str, torch: (&str, &str)| judged(&CONSTRAINT, &[card(name)], build(torch.0, torch.1));
+        assert!(matches!(on("b200", ("2.5.1", "cu124")), Judgement::Fails(says) if says.contains("sm_100")));
+        assert_eq!(on("b200", ("2.7.1", "cu128")), Judgement::Holds);
+        assert_eq!(on("gtx-1080-ti", ("2.14.1", "cu126")), Judgement::Holds, "sm_60 runs on sm_61");
+        assert!(matches!(on("gtx-1080-ti", ("2.14.1", "cu130")), Judgement::Fails(_)));
+        assert_eq!(judged(&CONSTRAINT, &[], build("2.14.1", "cu130")), Judgement::Holds);
+        // What certainly fails for one GPU is not made unknown by another.
+        let (unknown, old) = (gpu("Orin", (8, 7), None), card("k80"));
+        for pair in [[unknown.clone(), old.clone()], [old, unknown]] {
+            assert!(matches!(judged(&CONSTRAINT, &pair, build("2.5.1", "cu124")), Judgement::Fails(_)));
+        }
+        let tegra = [gpu("Orin", (8, 7), None)];
+        assert!(matches!(judged(&CONSTRAINT, &tegra, build("2.5.1", "cu124")), Judgement::Unknown(_)));
+    }
+}

@@ -1,0 +1,86 @@
+//! The image's nvcc compiles for every GPU.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::request::Gpu;
+use crate::wanted::Wanted;
+use crate::world::{Base, Build};
+use catalog::cuda;
+use catalog::version::minor;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "base-gpu-compilable",
+    says: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every GPU: each toolkit has a first \
+           and a last architecture.",
+    source: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
+             spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",
+    judge: Judge::Base(judge),
+};
+
+fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    if !wanted.uses_nvcc() || base.has_nvcc() != Some(true) {
+        return Judgement::Holds;
+    }
+    let Some(nvcc) = base.cuda_text() else {
+        return Judgement::Unknown(format!("the CUDA toolkit of {} is not known", base.name()));
+    };
+    let all = wanted.gpus.iter().map(|gpu| compiles(nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
+    match all {
+        // DeepSpeed itself runs, what it would compile does not.
+        Judgement::Fails(says) if !wanted.compile => Judgement::Costs(says),
+        all => all,
+    }
+}
+
+fn compiles(nvcc: &str, gpu: &Gpu) -> Judgement {
+    let (major, small) = gpu.capability;
+    let Some(row) = cuda::architecture(gpu.capability) else {
+        return Judgement::Unknown(format!("which toolkits compile for sm_{major}{small} is not known"));
+    };
+    let number = |text: &Option<String>| text.as_deref().and_then(minor);
+    let own = minor(nvcc);
+    match (number(&row.first_toolkit), number(&row.last_toolkit)) {
+        (Some(first), _) if own < Some(first) => Judgement::Fails(format!(
+            "nvcc of CUDA {nvcc} does not know sm_{major}{small} ({}): CUDA {}.{} is the first that does",
+            gpu.name, first.0, first.1
+        )),
+        (_, Some(last)) if own > Some(last) => Judgement::Fails(format!(
+            "nvcc of CUDA {nvcc} does not compile for sm_{major}{small} ({}) any more: CUDA {}.{} is the last that does",
+            gpu.name, last.0, last.1
+        )),
+        _ => Judgement::Holds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, card, compile, judged_base, python, with};
+    use crate::request::Wish;
+
+    fn on(wishes: &[Wish], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    }
+
+    #[test]
+    fn first_and_last_toolkit() {
+        let (old, new) = ("nvidia/cuda:12.6.3-devel-ubuntu22.04", "nvidia/cuda:13.0.2-devel-ubuntu22.04");
+        assert!(
+            matches!(on(&[compile(), card("b200")], old), Judgement::Fails(says) if says.contains("12.8"))
+        );
+        assert_eq!(on(&[compile(), card("b200")], new), Judgement::Holds);
+        assert!(
+            matches!(on(&[compile(), card("v100")], new), Judgement::Fails(says) if says.contains("12.9"))
+        );
+        assert_eq!(on(&[compile(), card("v100")], old), Judgement::Holds);
+        assert_eq!(on(&[card("b200")], old), Judgement::Holds);
+        assert!(matches!(on(&[with("deepspeed", ""), card("b200")], old), Judgement::Costs(_)));
+    }
+
+    #[test]
+    fn an_architecture_that_nobody_knows() {
+        let image = "nvidia/cuda:12.6.3-devel-ubuntu22.04";
+        let gpu = crate::constraints::testing::gpu("Rubin", (15, 0), None);
+        assert!(matches!(on(&[compile(), gpu], image), Judgement::Unknown(_)));
+    }
+}

@@ -1,0 +1,88 @@
+//! A driver drives every GPU.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::request::Gpu;
+use crate::wanted::Wanted;
+use crate::world::Build;
+use catalog::{cuda, gpus};
+use facts::driver::DriverVersion;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "gpu-driver",
+    says: "Every GPU is driven by one of the drivers: it is not older than the GPU, and its branch still has the GPU's \
+           architecture.",
+    source: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
+             NVIDIA/open-gpu-kernel-modules: README.md of every release (table of GPUs)",
+    judge: Judge::Build(judge),
+};
+
+/// The build does not come into it: no stack helps a driver that does not know its GPU.
+fn judge(wanted: &Wanted, _build: &Build) -> Judgement {
+    if wanted.drivers.is_empty() {
+        return Judgement::Holds;
+    }
+    // Of several nodes nobody told which GPU is where: one driver that drives it is enough.
+    let any = |gpu: &&Gpu| {
+        let all = wanted.drivers.iter().map(|driver| drives(*driver, gpu));
+        all.reduce(Judgement::or).unwrap_or(Judgement::Holds)
+    };
+    wanted.gpus.iter().map(any).fold(Judgement::Holds, Judgement::and)
+}
+
+fn drives(driver: DriverVersion, gpu: &Gpu) -> Judgement {
+    if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
+        let row = gpus::all().iter().find(|row| row.name == gpu.name).or_else(|| gpus::by_name(&gpu.name));
+        let says = format!("driver {driver} and the {} do not go together", gpu.name);
+        // The proprietary module may have known the GPU before the open one did.
+        return match row.and_then(|row| row.open_module_only) {
+            Some(true) => Judgement::Fails(format!("{says}: it needs driver branch {oldest} or newer")),
+            _ => Judgement::Unknown(format!(
+                "whether driver {driver} knows the {}: NVIDIA's open kernel module does from branch {oldest} on",
+                gpu.name
+            )),
+        };
+    }
+    let architecture = cuda::architecture(gpu.capability);
+    match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
+        Some((row, last)) if driver.branch > last => Judgement::Fails(format!(
+            "driver {driver} and the {} do not go together: branch {last} is the last one that drives {}",
+            gpu.name, row.architecture
+        )),
+        _ => Judgement::Holds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{build, card, driver, judged};
+
+    fn on(wishes: &[crate::request::Wish]) -> Judgement {
+        judged(&CONSTRAINT, wishes, build("2.6.0", "cu124"))
+    }
+
+    #[test]
+    fn a_driver_that_dropped_the_gpu() {
+        let Judgement::Fails(says) = on(&[driver("590.48.01"), card("gtx-1080-ti")]) else { panic!() };
+        assert!(says.contains("do not go together") && says.contains("branch 580"), "{says}");
+        assert_eq!(on(&[driver("580.65.06"), card("gtx-1080-ti")]), Judgement::Holds);
+        // One of the two nodes has it.
+        assert_eq!(on(&[driver("590.48.01"), driver("580.65.06"), card("v100")]), Judgement::Holds);
+    }
+
+    #[test]
+    fn a_driver_that_is_older_than_the_gpu() {
+        assert!(
+            matches!(on(&[driver("550.54.14"), card("b200")]), Judgement::Fails(says) if says.contains("570"))
+        );
+        assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
+        assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
+    }
+
+    #[test]
+    fn without_a_driver_or_a_gpu() {
+        assert_eq!(on(&[card("b200")]), Judgement::Holds);
+        assert_eq!(on(&[driver("470.256.02")]), Judgement::Holds);
+    }
+}

@@ -1,0 +1,135 @@
+//! The container toolkit starts the image on every driver.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build};
+use catalog::images::Image;
+use catalog::version::minor;
+use catalog::{cuda, drivers};
+use facts::driver::DriverVersion;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "image-driver",
+    says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a requirement \
+           (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of those that the \
+           cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's legacy mode enforces \
+           it; whether its CDI mode does is not known. NVIDIA's PyTorch images ask in their release notes for the driver of their \
+           CUDA.",
+    source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
+             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch containers",
+    judge: Judge::Base(judge),
+};
+
+fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    if let Some(image) = build.image {
+        let all = wanted.drivers.iter().map(|driver| documented(build, image, *driver));
+        return all.fold(Judgement::Holds, Judgement::and);
+    }
+    // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs prefers what starts.
+    match starts(wanted, base) {
+        Judgement::Costs(says) | Judgement::Unknown(says) => Judgement::Notes(says),
+        judgement => judgement,
+    }
+}
+
+/// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older branches do on data-centre GPUs,
+/// of which the catalog has no list.
+fn documented(build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
+    let of_notes = image.driver_min.as_deref().and_then(|text| {
+        let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });
+        text.parse().ok().or_else(branch)
+    });
+    match of_notes.or(build.driver_full) {
+        _ if build.known_to(driver) => Judgement::Holds,
+        Some(needs) if driver >= needs => Judgement::Holds,
+        Some(needs) => Judgement::Costs(format!(
+            "NVIDIA asks for driver {needs} or newer for {}, and {driver} is older; on data-centre GPUs its notes let some older \
+             branches do",
+            image.reference()
+        )),
+        None => Judgement::Unknown(format!(
+            "which driver {} asks for, and whether {driver} is new enough",
+            image.reference()
+        )),
+    }
+}
+
+/// Whether the image starts on every driver as it is.
+pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
+    let Some(image) = base.image.filter(|image| image.repository == "nvidia/cuda") else {
+        return Judgement::Holds;
+    };
+    let Some(needs) = image.cuda.as_deref().and_then(minor) else { return Judgement::Holds };
+    let mut all = Judgement::Holds;
+    for &driver in &wanted.drivers {
+        if drivers::cuda_at_least(driver.branch) < Some(needs) {
+            all = all.and(older(wanted, base, driver));
+        }
+    }
+    all
+}
+
+fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
+    let name = base.name();
+    let Some(text) = base.cuda_text() else { return Judgement::Holds };
+    let Some(own) = drivers::branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
+        return Judgement::Unknown(format!(
+            "the CUDA of driver {driver}, which {name} asks for, is not known"
+        ));
+    };
+    let Some(row) = cuda::forward(text) else {
+        return Judgement::Unknown(format!(
+            "on which drivers older than CUDA {text} {name} starts is not known"
+        ));
+    };
+    if !row.driver_branches.contains(&driver.branch) {
+        return Judgement::Costs(format!(
+            "driver {driver} knows CUDA {own} and {name} asks for CUDA {} (NVIDIA_REQUIRE_CUDA): in its legacy mode NVIDIA's \
+             container toolkit starts it only with NVIDIA_DISABLE_REQUIRE=true",
+            row.toolkit
+        ));
+    }
+    let every_brand = row.geforce_branches.contains(&driver.branch);
+    if every_brand || wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
+        return Judgement::Holds;
+    }
+    Judgement::Unknown(format!(
+        "whether NVIDIA's container toolkit starts {name} on driver {driver} (CUDA {own}): it asks for CUDA {}, or for certain \
+         brands of GPUs on this driver branch, data-centre GPUs among them",
+        row.toolkit
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, card, driver, judged_base, python};
+    use crate::request::Wish;
+
+    fn on(wishes: &[Wish], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, wishes, build("2.7.1", "cu126"), python("3.12"), base(image))
+    }
+
+    #[test]
+    fn what_the_label_accepts() {
+        let image = "nvidia/cuda:12.6.3-base-ubuntu24.04";
+        assert_eq!(on(&[], image), Judgement::Holds);
+        assert_eq!(on(&[driver("560.35.03")], image), Judgement::Holds);
+        assert_eq!(on(&[driver("550.54.14"), card("h100")], image), Judgement::Holds);
+        assert!(matches!(on(&[driver("550.54.14"), card("rtx-4090")], image), Judgement::Notes(_)));
+        assert_eq!(on(&[driver("550.54.14")], image), Judgement::Holds);
+        // Up to CUDA 12.4 the label names every brand.
+        let older = "nvidia/cuda:12.4.1-base-ubuntu22.04";
+        assert_eq!(on(&[driver("535.54.03"), card("rtx-4090")], older), Judgement::Holds);
+        let Judgement::Notes(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
+        assert!(says.contains("NVIDIA_DISABLE_REQUIRE") && says.contains("CUDA 12.3"), "{says}");
+    }
+
+    #[test]
+    fn an_image_whose_label_nobody_read() {
+        let image = "nvidia/cuda:13.3.0-devel-ubuntu26.04";
+        assert!(matches!(on(&[driver("580.65.06"), card("h100")], image), Judgement::Notes(_)));
+        assert_eq!(on(&[driver("610.43.02"), card("h100")], image), Judgement::Holds);
+    }
+}

@@ -1,0 +1,78 @@
+//! An image that brings torch brings the chosen one.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build, series};
+use catalog::images::NGC;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "image-torch",
+    says: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen CUDA. NVIDIA's own images \
+           (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and stand on no index: each is in its image and \
+           nowhere else.",
+    source: "tags of pytorch/pytorch; release notes of NVIDIA's PyTorch containers, see the catalog's images",
+    judge: Judge::Base(judge),
+};
+
+fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+    let Some(image) = base.image else { return Judgement::Holds };
+    if let Some(own) = build.image {
+        return Judgement::unless(own.reference() == image.reference(), || {
+            format!("{} is in {}, not in {}", build.name(), own.reference(), base.name())
+        });
+    }
+    if image.repository == NGC {
+        return Judgement::Fails(format!(
+            "{} brings NVIDIA's own build of torch, which is no release of PyTorch: nothing may replace it",
+            base.name()
+        ));
+    }
+    match &image.torch {
+        Some(own) if *own != build.release.version => {
+            Judgement::Fails(format!("{} brings torch {own}, not {}", base.name(), build.release.version))
+        }
+        Some(_) => match &base.cuda {
+            Some(cuda) => Judgement::unless(series(cuda) == series(&build.cuda), || {
+                format!("the torch in {} was made for CUDA {cuda}, not {}", base.name(), build.cuda)
+            }),
+            None => Judgement::Unknown(format!(
+                "for which CUDA the torch in {} was made is not known",
+                base.name()
+            )),
+        },
+        None if image.repository == "pytorch/pytorch" => {
+            Judgement::Unknown(format!("which torch {} brings is not known", base.name()))
+        }
+        None => Judgement::Holds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, judged_base, python};
+    use catalog::images::{Flavour, Image};
+
+    fn with(repository: &'static str, torch: Option<&str>, cuda: &str) -> Base {
+        let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
+        image.repository = repository;
+        image.torch = torch.map(str::to_owned);
+        let image: &'static Image = Box::leak(Box::new(image));
+        Base { image: Some(image), system: None, cuda: cuda.parse().ok(), flavour: Flavour::Devel }
+    }
+
+    #[test]
+    fn the_torch_of_images() {
+        let on = |base: &Base| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base);
+        let (hub, ngc) = ("pytorch/pytorch", "nvcr.io/nvidia/pytorch");
+        assert_eq!(on(&with(hub, Some("2.5.1"), "12.1")), Judgement::Holds);
+        assert!(matches!(on(&with(hub, Some("2.5.1"), "12.4")), Judgement::Fails(_)));
+        assert!(matches!(on(&with(hub, Some("2.5.0"), "12.1")), Judgement::Fails(_)));
+        assert!(matches!(on(&with(hub, None, "12.1")), Judgement::Unknown(_)));
+        let Judgement::Fails(says) = on(&with(ngc, Some("2.9.0a0+145a3a7bda"), "13.0.2")) else { panic!() };
+        assert!(says.contains("no release"), "{says}");
+        assert_eq!(on(base("nvidia/cuda:12.1.1-devel-ubuntu22.04")), Judgement::Holds);
+        assert_eq!(on(base("")), Judgement::Holds);
+    }
+}

@@ -1,0 +1,129 @@
+//! Packages that do not go together although no requirement says so.
+
+use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::releases::Incompatible;
+use crate::wanted::Wanted;
+use crate::world::{Build, Python, Release};
+
+const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible releases of packages and DeepSpeed";
+
+/// Two packages.
+pub const PACKAGES: Constraint = Constraint {
+    id: "package-incompatible",
+    says: "Two packages are not known to break each other, beyond what their metadata says.",
+    source: SOURCE,
+    judge: Judge::Packages(packages),
+};
+
+/// A package and torch or its CUDA.
+pub const TORCH: Constraint = Constraint {
+    id: "torch-incompatible",
+    says: "A package is not known to break with the torch release or its CUDA, beyond what its metadata says: numpy 2 with torch \
+           up to 2.2, old DeepSpeed with torch 2.4.",
+    source: SOURCE,
+    judge: Judge::PackageBuild(torch),
+};
+
+/// A package, torch and the Python.
+pub const PYTHON: Constraint = Constraint {
+    id: "torch-incompatible-on-python",
+    says: "A package is not known to break with the torch release on the Python.",
+    source: SOURCE,
+    judge: Judge::PackageWheel(python),
+};
+
+fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
+    for (one, two) in [(one, two), (two, one)] {
+        if let Some(row) = one.refuses(two.package, &two.version) {
+            return fails(one, &two.name(), row);
+        }
+    }
+    Judgement::Holds
+}
+
+fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+    of_build(build, release, |row| row.python.is_none())
+}
+
+fn python(_wanted: &Wanted, build: &Build, python: &Python, release: &Release) -> Judgement {
+    of_build(build, release, |row| row.python.as_ref().is_some_and(|on| python.within(on)))
+}
+
+fn of_build(build: &Build, release: &Release, counts: impl Fn(&Incompatible) -> bool) -> Judgement {
+    if release.incompatible.is_empty() {
+        return Judgement::Holds;
+    }
+    for (with, version) in [("torch", &build.version), ("cuda", &build.cuda)] {
+        if let Some(row) = release.refuses(with, version).filter(|row| counts(row)) {
+            return fails(release, &format!("{with} {version}"), row);
+        }
+    }
+    Judgement::Holds
+}
+
+fn fails(one: &Release, other: &str, row: &Incompatible) -> Judgement {
+    Judgement::Fails(format!("{} does not work with {other}: {}", one.name(), row.effect))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{judged_package, judged_pair, place, release};
+
+    const IMAGE: &str = "nvidia/cuda:12.1.1-base-ubuntu22.04";
+
+    #[test]
+    fn numpy_2_and_torch() {
+        let on = |torch: &str, numpy: &str| {
+            judged_package(&TORCH, &[], &place((torch, "cu121"), "3.11", IMAGE), release("numpy", numpy))
+        };
+        assert!(matches!(on("2.2.2", "2.0.1"), Judgement::Fails(says) if says.contains("numpy 1")));
+        assert_eq!(on("2.2.2", "1.26.4"), Judgement::Holds);
+        assert_eq!(on("2.3.1", "2.0.1"), Judgement::Holds);
+    }
+
+    #[test]
+    fn deepspeed_and_torch_2_4() {
+        let on = |deepspeed: &str, torch: &str| {
+            let place = place((torch, "cu121"), "3.11", IMAGE);
+            judged_package(&TORCH, &[], &place, release("deepspeed", deepspeed))
+        };
+        assert!(matches!(on("0.14.0", "2.4.1"), Judgement::Fails(says) if says.contains("'log'")));
+        assert!(matches!(on("0.14.2", "2.4.1"), Judgement::Fails(_)));
+        assert_eq!(on("0.14.4", "2.4.1"), Judgement::Holds);
+        assert_eq!(on("0.14.0", "2.3.1"), Judgement::Holds);
+    }
+
+    #[test]
+    fn on_one_python_only() {
+        let on = |python: &str, deepspeed: &str| {
+            let place = place(("2.3.1", "cu121"), python, IMAGE);
+            let release = release("deepspeed", deepspeed);
+            (judged_package(&PYTHON, &[], &place, release), judged_package(&TORCH, &[], &place, release))
+        };
+        assert!(matches!(on("3.12", "0.18.6"), (Judgement::Fails(_), Judgement::Holds)));
+        assert_eq!(on("3.11", "0.18.6"), (Judgement::Holds, Judgement::Holds));
+        assert_eq!(on("3.12", "0.18.7"), (Judgement::Holds, Judgement::Holds));
+    }
+
+    #[test]
+    fn two_packages_whichever_comes_first() {
+        let place = place(("2.3.1", "cu121"), "3.11", IMAGE);
+        let (old, new) = (release("deepspeed", "0.14.2"), release("deepspeed", "0.14.4"));
+        let numpy = release("numpy", "2.0.1");
+        for (one, two) in [(old, numpy), (numpy, old)] {
+            assert!(matches!(judged_pair(&PACKAGES, &place, one, two), Judgement::Fails(_)));
+        }
+        assert_eq!(judged_pair(&PACKAGES, &place, new, numpy), Judgement::Holds);
+    }
+
+    #[test]
+    fn setuptools_beside_old_deepspeed_on_new_pythons() {
+        let beside = |deepspeed: &str, python: &str| -> Vec<&str> {
+            let place = place(("2.3.1", "cu121"), python, IMAGE);
+            release("deepspeed", deepspeed).beside(place.python).collect()
+        };
+        assert_eq!(beside("0.16.4", "3.12"), ["setuptools"]);
+        assert!(beside("0.16.4", "3.11").is_empty() && beside("0.19.8", "3.12").is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! What is compiled needs nvcc.
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Base, Build};
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "nvcc-needed",
+    says: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, base and runtime have not. \
+           DeepSpeed compiles its operators when they are first used.",
+    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md; deepspeedai/DeepSpeed:op_builder/builder.py",
+    judge: Judge::Base(judge),
+};
+
+fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
+    if !wanted.uses_nvcc() {
+        return Judgement::Holds;
+    }
+    match base.has_nvcc() {
+        Some(true) => Judgement::Holds,
+        None => Judgement::Unknown("whether the machine has nvcc is not known".to_owned()),
+        Some(false) if wanted.compile => {
+            Judgement::Fails(format!("{} has no nvcc, and CUDA code is to be compiled in it", base.name()))
+        }
+        Some(false) => Judgement::Costs(format!(
+            "{} has no nvcc: DeepSpeed's operators that are compiled when first used (fused optimizers, offloading) cannot be",
+            base.name()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, compile, judged_base, python, with};
+    use crate::request::Wish;
+
+    fn on(wishes: &[Wish], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    }
+
+    #[test]
+    fn only_devel_has_it() {
+        let (devel, runtime) =
+            ("nvidia/cuda:12.1.1-devel-ubuntu22.04", "nvidia/cuda:12.1.1-runtime-ubuntu22.04");
+        assert_eq!(on(&[], runtime), Judgement::Holds);
+        assert_eq!(on(&[compile()], devel), Judgement::Holds);
+        assert!(matches!(on(&[compile()], runtime), Judgement::Fails(_)));
+        assert!(matches!(on(&[with("deepspeed", "")], runtime), Judgement::Costs(_)));
+        assert!(matches!(on(&[with("deepspeed", ""), compile()], runtime), Judgement::Fails(_)));
+        assert!(matches!(on(&[compile()], ""), Judgement::Unknown(_)));
+    }
+}

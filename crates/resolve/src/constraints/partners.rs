@@ -1,0 +1,172 @@
+//! torchvision, torchaudio, triton and NCCL go with the build: who asks for one of them asks for a build.
+
+use pep440_rs::Version;
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::request::Versions;
+use crate::wanted::Wanted;
+use crate::world::Build;
+use catalog::nccl;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "partner-asked-for",
+    says: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch build: each torch release \
+           has its own.",
+    source: "metadata of torch, torchvision and torchaudio on PyPI, see the catalog's torch rows",
+    judge: Judge::Build(judge),
+};
+
+fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+    let mut all = Judgement::Holds;
+    for (&name, wishes) in &wanted.packages {
+        for &wish in wishes {
+            if !wish.specifiers.is_empty()
+                || build.image.is_some()
+                || name == "torchaudio"
+                || name.starts_with("nvidia-nccl-")
+            {
+                all = all.and(partner(name, wish, build));
+            }
+        }
+    }
+    all
+}
+
+/// What the wishes for one of them, by the name that the sentences have, say of a build.
+pub(crate) fn of(name: &str, wanted: &Wanted, build: &Build) -> Judgement {
+    let mut all = Judgement::Holds;
+    for (&wished, wishes) in &wanted.packages {
+        let same =
+            wished == name || (name == "NCCL" && (wished == "nccl" || wished.starts_with("nvidia-nccl-")));
+        for &wish in wishes.iter().filter(|_| same) {
+            all = all.and(partner(wished, wish, build));
+        }
+    }
+    all
+}
+
+fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
+    match name {
+        "torchvision" => pinned(name, wish, build.torchvision.as_ref(), build),
+        "torchaudio" => torchaudio(wish, build),
+        "nccl" => nccl(wish, build),
+        "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
+            if name.ends_with(&build.cuda_major().to_string()) {
+                if wish.specifiers.is_empty() {
+                    return Judgement::Holds;
+                }
+                return nccl(wish, build);
+            }
+            Judgement::Fails(format!(
+                "{} goes with NCCL for CUDA {}, not {name}",
+                build.name(),
+                build.cuda_major()
+            ))
+        }
+        "triton" => triton(wish, build),
+        _ => Judgement::Holds,
+    }
+}
+
+fn pinned(name: &str, wish: &Versions, own: Option<&Version>, build: &Build) -> Judgement {
+    match own {
+        Some(own) => Judgement::unless(wish.contain(own), || {
+            format!("{} goes with {name} {own}; {name} {} was asked for", build.name(), wish.text)
+        }),
+        None => Judgement::Unknown(format!("which {name} goes with {} is not known", build.name())),
+    }
+}
+
+/// Which NCCL a build has is not known of all; one that does not exist it has not.
+fn nccl(wish: &Versions, build: &Build) -> Judgement {
+    let exists = || nccl::all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)));
+    match &build.nccl {
+        None if !exists() => Judgement::Fails(format!("no NCCL in the catalog is {}", wish.text)),
+        own => pinned("NCCL", wish, own.as_ref(), build),
+    }
+}
+
+/// Not every build has one: it ended before some CUDA versions came.
+fn torchaudio(wish: &Versions, build: &Build) -> Judgement {
+    match (&build.torchaudio, &build.release.torchaudio) {
+        (None, Some(last)) => Judgement::Fails(format!(
+            "torchaudio ended with {last}, which has no build for the CUDA {} of {}",
+            build.cuda_text(),
+            build.name()
+        )),
+        (Some(_), _) if wish.specifiers.is_empty() => Judgement::Holds,
+        (own, _) => pinned("torchaudio", wish, own.as_ref(), build),
+    }
+}
+
+/// Patch releases of triton that a range such as `~=3.8.0` is tried with.
+const PATCHES: u64 = 32;
+
+fn triton(wish: &Versions, build: &Build) -> Judgement {
+    let Some(required) = &build.triton else {
+        return Judgement::Unknown(format!("which triton {} requires is not known", build.name()));
+    };
+    let base = required.iter().next().map(|one| one.version().release().to_vec()).unwrap_or_default();
+    let number = |place: usize| base.get(place).copied().unwrap_or(0);
+    let mut patches = (0..PATCHES).map(|patch| Version::new([number(0), number(1), patch]));
+    if !patches.any(|one| required.contains(&one) && wish.contain(&one)) {
+        return Judgement::Fails(format!(
+            "{} requires triton {required}; triton {} was asked for",
+            build.name(),
+            wish.text
+        ));
+    }
+    Judgement::Holds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{build, judged, with};
+
+    #[test]
+    fn the_partners_of_a_release() {
+        let torch = build("2.6.0", "cu124");
+        assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "0.21")], torch), Judgement::Holds);
+        let Judgement::Fails(says) = judged(&CONSTRAINT, &[with("torchvision", "0.17.0")], torch) else {
+            panic!()
+        };
+        assert!(says.contains("0.21.0") && says.contains("0.17.0"), "{says}");
+        let torchaudio = |wish, of| judged(&CONSTRAINT, &[with("torchaudio", wish)], build("2.14.1", of));
+        assert_eq!(torchaudio("2.11.0", "cu130"), Judgement::Holds);
+        for wish in ["2.11.0", ""] {
+            assert!(matches!(torchaudio(wish, "cu132"), Judgement::Fails(_)), "it is built for CUDA 13.0");
+        }
+        assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "")], torch), Judgement::Holds);
+        assert_eq!(judged(&CONSTRAINT, &[with("numpy", "1.0")], torch), Judgement::Holds);
+    }
+
+    #[test]
+    fn triton_is_pinned_or_a_range() {
+        let on =
+            |wish: &str, name: &str, of: &str| judged(&CONSTRAINT, &[with("triton", wish)], build(name, of));
+        assert_eq!(on("3.2", "2.6.0", "cu124"), Judgement::Holds);
+        assert!(matches!(on("3.1.0", "2.6.0", "cu124"), Judgement::Fails(_)));
+        assert!(matches!(on("3.2", "1.13.1", "cu117"), Judgement::Unknown(_)));
+        for (wish, holds) in [("3", true), ("3.9", true), ("3.9.1", true), ("3.8", false), (">=3.10", false)]
+        {
+            assert_eq!(on(wish, "2.15.0", "cu132") == Judgement::Holds, holds, "{wish}");
+        }
+    }
+
+    #[test]
+    fn nccl_of_the_build() {
+        let torch = build("2.5.1", "cu124");
+        assert_eq!(judged(&CONSTRAINT, &[with("nccl", "2.21.5")], torch), Judgement::Holds);
+        assert!(matches!(judged(&CONSTRAINT, &[with("nccl", "2.20")], torch), Judgement::Fails(_)));
+        assert!(matches!(
+            judged(&CONSTRAINT, &[with("nvidia-nccl-cu13", "2.21.5")], torch),
+            Judgement::Fails(_)
+        ));
+        assert!(matches!(
+            judged(&CONSTRAINT, &[with("nccl", "2.14")], build("1.13.1", "cu117")),
+            Judgement::Unknown(_)
+        ));
+    }
+}

@@ -1,0 +1,117 @@
+//! The Python can be had on the base image.
+
+use crate::assemble::installed;
+use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::rank::own_python;
+use crate::wanted::Wanted;
+use catalog::systems;
+
+/// See the module.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "python-obtainable",
+    says: "The Python is the image's own where it brings one; else the system's, or one that the deadsnakes archive or uv has \
+           for the system.",
+    source: "distributions' package lists; https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa; \
+             astral-sh/uv:crates/uv-python/download-metadata.json, see the catalog's rows of systems",
+    judge: Judge::Place(judge),
+};
+
+fn judge(wanted: &Wanted, place: &Place) -> Judgement {
+    let (python, base) = (place.python, place.base);
+    if let Some(image) = base.image {
+        if let Some(own) = &image.python {
+            return Judgement::unless(*own == python.text, || {
+                format!("{} brings Python {own}, not {}", base.name(), python.text)
+            });
+        }
+        if image.torch.is_some() {
+            let says = format!("which Python {} brings torch for is not known", base.name());
+            // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
+            let asked = !wanted.python.is_empty();
+            return if asked { Judgement::Fails(says) } else { Judgement::Unknown(says) };
+        }
+    }
+    if own_python(python, base) || (base.image.is_none() && installed(wanted, python)) {
+        return Judgement::Holds;
+    }
+    let Some(system) = base.system else {
+        return Judgement::Unknown(format!(
+            "whether {} has Python {} is not known",
+            base.name(),
+            python.text
+        ));
+    };
+    let ways = systems::python_source(&system.id, &python.text)
+        .map_or([None; 3], |source| [source.distribution, source.deadsnakes, source.uv]);
+    if ways.contains(&Some(true)) {
+        return Judgement::Holds;
+    }
+    if ways == [Some(false); 3] {
+        return Judgement::Fails(format!(
+            "neither {} nor the deadsnakes archive nor uv has Python {} for it",
+            system.name, python.text
+        ));
+    }
+    Judgement::Unknown(format!("where {} gets Python {} from is not known", system.name, python.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{base, build, judged_base, python};
+    use crate::request::{Request, Versions, Want, Wish};
+    use crate::world::Base;
+    use catalog::images::{Flavour, Image};
+
+    #[test]
+    fn from_the_system_deadsnakes_or_uv() {
+        let on = |text: &str, image: &str| {
+            judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python(text), base(image))
+        };
+        let image = "nvidia/cuda:12.1.1-base-ubuntu22.04";
+        for text in ["3.10", "3.12", "3.14"] {
+            assert_eq!(on(text, image), Judgement::Holds, "{text}");
+        }
+        assert_eq!(on("3.8", "nvidia/cuda:12.1.1-base-ubuntu20.04"), Judgement::Holds);
+        assert_eq!(on("3.8", image), Judgement::Holds, "from uv");
+        assert_eq!(on("3.12", "nvidia/cuda:12.1.1-base-ubi8"), Judgement::Holds, "from uv");
+        assert!(matches!(on("3.12", ""), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn the_machines_own() {
+        let mut request = Request::default();
+        request.installed.insert("python".to_owned(), "3.12.3".to_owned());
+        let wanted = Wanted::of(&request);
+        let on = |text: &str| {
+            judge(&wanted, &Place { build: build("2.5.1", "cu121"), python: python(text), base: base("") })
+        };
+        assert_eq!(on("3.12"), Judgement::Holds);
+        assert!(matches!(on("3.11"), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn what_an_image_with_torch_brings_must_be_known_when_one_is_asked_for() {
+        let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
+        image.torch = Some("2.5.0".to_owned());
+        let image: &'static Image = Box::leak(Box::new(image));
+        let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
+        let on = |wishes: &[Wish]| {
+            judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made)
+        };
+        let asked = Wish { says: "--python 3.12".into(), want: Want::Python(Versions::any()) };
+        assert!(matches!(on(&[]), Judgement::Unknown(_)));
+        assert!(matches!(on(&[asked]), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn the_images_own() {
+        let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
+        image.python = Some("3.11".to_owned());
+        let image: &'static Image = Box::leak(Box::new(image));
+        let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
+        let on = |text: &str| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python(text), &made);
+        assert_eq!(on("3.11"), Judgement::Holds);
+        assert!(matches!(on("3.12"), Judgement::Fails(_)));
+    }
+}

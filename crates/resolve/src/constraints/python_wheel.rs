@@ -1,0 +1,196 @@
+//! There are wheels for the Python.
+
+use pep440_rs::VersionSpecifiers;
+
+use crate::constraint::{Constraint, Judge, Judgement};
+use crate::wanted::Wanted;
+use crate::world::{Build, Python, Release};
+use diagnostic::words::and;
+
+const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
+
+/// torch's wheels.
+pub const CONSTRAINT: Constraint = Constraint {
+    id: "torch-wheel-for-python",
+    says: "torch has a wheel for the Python.",
+    source: SOURCE,
+    judge: Judge::Python(torch),
+};
+
+/// Wheels of torchvision and torchaudio.
+pub const PARTNERS: Constraint = Constraint {
+    id: "partner-wheel-for-python",
+    says: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that was not asked for is left out \
+           where it has none.",
+    source: SOURCE,
+    judge: Judge::Python(partners),
+};
+
+/// Wheels of packages.
+pub const PACKAGE: Constraint = Constraint {
+    id: "package-wheel-for-python",
+    says: "A package allows the Python, and has a wheel for it where it has wheels.",
+    source: SOURCE,
+    judge: Judge::PackagePython(package),
+};
+
+fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+    let Some(pythons) = &build.build.pythons else {
+        // Of a build that was only seen: at most the Pythons of the release.
+        let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
+        return match never {
+            true => Judgement::Fails(format!("{} has no wheel for Python {}", build.name(), python.text)),
+            false => Judgement::Unknown(format!("the Pythons of {} are not known", build.name())),
+        };
+    };
+    Judgement::unless(pythons.contains(&python.text), || {
+        if let Some(image) = build.image {
+            return format!("{} brings it for Python {} alone", image.reference(), pythons.concat());
+        }
+        let plain: Vec<&str> = pythons.iter().map(String::as_str).filter(|one| !one.ends_with('t')).collect();
+        let range = match plain[..] {
+            [] => "none".to_owned(),
+            [one] => one.to_owned(),
+            [first, .., last] => format!("{first} to {last}"),
+        };
+        format!("{} has no wheel for Python {}, only for {range}", build.name(), python.text)
+    })
+}
+
+fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+    let mut all = Judgement::Holds;
+    for name in ["torchvision", "torchaudio"] {
+        let Some(missing) = missing(wanted, build, python, name) else { continue };
+        let asked_for = wanted.packages.contains_key(name);
+        all = all.and(match missing {
+            Missing::Excluded(says) | Missing::NoWheel(says) if !asked_for => {
+                Judgement::Notes(format!("{says}: it is left out"))
+            }
+            Missing::NoWheel(says) if !build.pypi => Judgement::Unknown(format!(
+                "{says} on PyPI; whether the index of {} has one is not known",
+                build.name()
+            )),
+            Missing::Excluded(says) | Missing::NoWheel(says) => Judgement::Fails(says),
+        });
+    }
+    all
+}
+
+/// Why there is no torchvision or torchaudio for a Python.
+enum Missing {
+    /// Its metadata leaves the Python out, wherever it is from.
+    Excluded(String),
+    /// PyPI has no wheel of it.
+    NoWheel(String),
+}
+
+/// Why there is no partner for the Python; `None`: there is one, or the build has no such partner at all.
+fn missing(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> Option<Missing> {
+    let release = build.release;
+    let (version, lacks, declares) = match name {
+        "torchvision" => (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref()),
+        _ => (&build.torchaudio, &release.torchaudio_lacks, None),
+    };
+    let version = version.as_ref()?;
+    if lacks.contains(&python.text) {
+        return Some(Missing::NoWheel(format!("{name} {version} has no wheel for Python {}", python.text)));
+    }
+    // Only whoever names a patch release can meet one that is left out.
+    let declares = declares.filter(|_| !wanted.python.is_empty())?;
+    let wishes = wanted.python.iter().flat_map(|wish| wish.specifiers.iter());
+    let both: VersionSpecifiers = wishes.chain(declares.iter()).cloned().collect();
+    (!python.within(&both)).then(|| {
+        let wishes: Vec<&str> = wanted.python.iter().map(|wish| wish.text.as_str()).collect();
+        let says =
+            format!("{name} {version} does not allow Python {} (Requires-Python {declares})", and(&wishes));
+        Missing::Excluded(says)
+    })
+}
+
+/// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody asked for it.
+pub(crate) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> bool {
+    !wanted.packages.contains_key(name) && missing(wanted, build, python, name).is_some()
+}
+
+fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
+    if release.lacks_wheel && wanted.compile {
+        return Judgement::Unknown(format!("whether {} can be compiled beside this torch", release.name()));
+    }
+    if release.lacks_wheel {
+        return Judgement::Fails(format!(
+            "{} has no wheel, and nothing is compiled without --compile",
+            release.name()
+        ));
+    }
+    if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
+        return Judgement::Fails(format!("{} asks for Python {allowed}", release.name()));
+    }
+    Judgement::unless(release.pythons.is_none_or(|list| list.contains(&python.text)), || {
+        format!("{} has no wheel for Python {}", release.name(), python.text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::testing::{build, judged_package, judged_python, place, python, release, with};
+
+    #[test]
+    fn wheels_of_torch() {
+        let on = |torch: (&str, &str), of: &str| {
+            judged_python(&CONSTRAINT, &[], build(torch.0, torch.1), python(of))
+        };
+        assert_eq!(on(("2.2.0", "cu121"), "3.12"), Judgement::Holds);
+        let Judgement::Fails(says) = on(("2.1.2", "cu121"), "3.12") else { panic!() };
+        assert!(says.contains("2.1.2") && says.contains("3.8 to 3.11"), "{says}");
+        // PyPI's build has a wheel for 3.13, the others have none.
+        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu121"), "3.13"), Judgement::Fails(_)));
+        assert!(matches!(on(("2.13.0", "cu129"), "3.12"), Judgement::Unknown(_)));
+        assert!(matches!(on(("2.13.0", "cu129"), "3.8"), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn wheels_of_partners() {
+        let on = |wishes: &[crate::request::Wish], of: &str| {
+            judged_python(&PARTNERS, wishes, build("2.5.1", "cu124"), python(of))
+        };
+        assert!(matches!(on(&[with("torchvision", "")], "3.13"), Judgement::Fails(_)));
+        assert_eq!(on(&[with("torchvision", "")], "3.12"), Judgement::Holds);
+        assert!(matches!(on(&[], "3.13"), Judgement::Notes(_)));
+        assert_eq!(on(&[], "3.12"), Judgement::Holds);
+    }
+
+    #[test]
+    fn patch_releases_that_torchvision_leaves_out() {
+        let on = |wishes: &[crate::request::Wish], torch: (&str, &str)| {
+            judged_python(&PARTNERS, wishes, build(torch.0, torch.1), python("3.14"))
+        };
+        let (newest, before) = (("2.15.0", "cu132"), ("2.10.0", "cu128"));
+        let Judgement::Fails(says) = on(&[asked("3.14.1"), with("torchvision", "")], newest) else {
+            panic!()
+        };
+        assert!(says.contains("torchvision 0.29.2") && says.contains("3.14.1"), "{says}");
+        assert!(matches!(on(&[asked("3.14.1")], newest), Judgement::Notes(_)));
+        for python in ["3.14", "3.14.2", ">=3.14.1"] {
+            assert_eq!(on(&[asked(python), with("torchvision", "")], newest), Judgement::Holds, "{python}");
+        }
+        assert_eq!(on(&[asked("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
+    }
+
+    fn asked(python: &str) -> crate::request::Wish {
+        let want = crate::request::Want::Python(python.parse().unwrap());
+        crate::request::Wish { says: format!("--python {python}"), want }
+    }
+
+    #[test]
+    fn wheels_of_packages() {
+        let on = |of: &str, version: &str| {
+            let place = place(("2.5.1", "cu124"), of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
+            judged_package(&PACKAGE, &[], &place, release("numpy", version))
+        };
+        assert_eq!(on("3.12", "1.26.4"), Judgement::Holds);
+        assert!(matches!(on("3.13", "1.26.4"), Judgement::Fails(_)));
+        assert!(matches!(on("3.8", "1.26.4"), Judgement::Fails(_)));
+    }
+}

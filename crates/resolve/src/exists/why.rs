@@ -1,0 +1,187 @@
+//! Why a version is, or is not, in the answer to a request.
+
+use super::{Explanation, split, thing};
+use crate::answer::{Answer, Resolution, Stack};
+use crate::request::{Request, Versions, VersionsError, Want, Wish};
+use crate::resolve;
+use crate::world::World;
+
+/// What was wrong with the question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WhyError {
+    /// No part of a stack has this name.
+    #[error("{0:?} is no part of a stack: torch, python, cuda or a package")]
+    Name(String),
+    /// The version cannot be read.
+    #[error(transparent)]
+    Version(#[from] VersionsError),
+}
+
+/// Why `torch=2.6.0` (or `numpy`, `python 3.13`, `deepspeed==0.9.5`) is, or is not, in the answer to a request.
+pub fn why(world: &World, request: &Request, text: &str) -> Result<Explanation, WhyError> {
+    let (name, version) = split(text);
+    let versions: Versions = version.parse()?;
+    let want = match name.as_str() {
+        "torch" | "pytorch" => Want::Torch(versions.clone()),
+        "python" => Want::Python(versions.clone()),
+        "cuda" => Want::Cuda(versions.clone()),
+        _ if world.package(&name).is_some() => Want::Package(name.clone(), versions.clone()),
+        _ => return Err(WhyError::Name(name)),
+    };
+    let title = if version.is_empty() { name.clone() } else { format!("{name} {version}") };
+    let answer = resolve(world, request);
+    let mut wished = request.clone();
+    wished.wishes.push(Wish { says: format!("--why {text}"), want });
+    Ok(match (&answer, resolve(world, &wished)) {
+        (Answer::Found(best), Answer::Found(other)) if best.stack == other.stack => {
+            chosen(title, &name, best)
+        }
+        (Answer::Found(best), Answer::Found(other)) => would_hold(title, &name, best, &other),
+        (Answer::None(_), Answer::Found(_)) => {
+            Explanation::new(title, "With it there would be a stack, without it none: that should not be.")
+        }
+        (_, Answer::None(conflict)) => {
+            // What does not exist needs no search for a conflict.
+            if let Some(explanation) = thing(world, text).filter(|one| !one.instead.is_empty()) {
+                return Ok(explanation);
+            }
+            let says = match conflict.says.is_empty() {
+                true => "It does not go with this request.".to_owned(),
+                false => format!("It does not go with this request. {}", conflict.says),
+            };
+            let mut explanation = Explanation::new(title, says);
+            for reason in &conflict.reasons {
+                explanation.row(&reason.constraint, reason.says.clone());
+            }
+            if conflict.reasons.is_empty() {
+                refused(&mut explanation, &name, &answer);
+            }
+            explanation
+        }
+    })
+}
+
+/// It is in the answer: the reason is there.
+fn chosen(title: String, name: &str, best: &Resolution) -> Explanation {
+    let mut explanation = Explanation::new(title, "It is in the answer to this request.");
+    for because in best.because.iter().filter(|because| because.part == name) {
+        explanation.says = format!("It is in the answer to this request. {}", because.says);
+        because.sources.iter().for_each(|source| explanation.source(source));
+        explanation.row("constraints", because.constraints.join(", "));
+    }
+    explanation
+}
+
+/// It would hold too; another stack ranks before it.
+fn would_hold(title: String, name: &str, best: &Resolution, other: &Resolution) -> Explanation {
+    let (mine, theirs) = (part(&best.stack, name), part(&other.stack, name));
+    let says = match (&mine, &theirs) {
+        (Some(mine), Some(theirs)) if mine != theirs => {
+            format!("It would hold too, as {theirs}, but {mine} ranks before it.")
+        }
+        (None, Some(theirs)) => format!("It would hold too, as {theirs}; nobody asked for it."),
+        _ => "It would hold too, in a stack that ranks behind the answer.".to_owned(),
+    };
+    let mut explanation = Explanation::new(title, says);
+    for because in best.because.iter().filter(|because| because.part == name) {
+        explanation.row("chosen", format!("{}: {}", because.chosen, because.says));
+        because.sources.iter().for_each(|source| explanation.source(source));
+    }
+    for (label, mine, theirs) in differences(&best.stack, &other.stack) {
+        explanation.row(&label, format!("{theirs} instead of {mine}"));
+    }
+    explanation
+}
+
+/// A part of a stack.
+fn part(stack: &Stack, name: &str) -> Option<String> {
+    match name {
+        "torch" | "pytorch" => Some(format!("torch {}+{}", stack.torch, stack.torch_build)),
+        "python" => Some(format!("Python {}", stack.python)),
+        "cuda" => Some(format!("CUDA {}", stack.cuda)),
+        "deepspeed" => stack.deepspeed.as_ref().map(|version| format!("deepspeed {version}")),
+        _ => stack.packages.get(name).map(|version| format!("{name} {version}")),
+    }
+}
+
+/// Where two stacks differ: the part, what the first has, what the second has.
+fn differences(one: &Stack, two: &Stack) -> Vec<(String, String, String)> {
+    let none = || "none".to_owned();
+    let parts = |stack: &Stack| -> Vec<(String, String)> {
+        let build = format!("{}+{}", stack.torch, stack.torch_build);
+        let base = stack.base_image.clone().unwrap_or_else(none);
+        let mut parts = vec![
+            ("torch".to_owned(), build),
+            ("python".to_owned(), stack.python.clone()),
+            ("base image".to_owned(), base),
+            ("deepspeed".to_owned(), stack.deepspeed.clone().unwrap_or_else(none)),
+        ];
+        parts.extend(stack.packages.iter().map(|(name, version)| (name.clone(), version.clone())));
+        parts
+    };
+    let (first, second) = (parts(one), parts(two));
+    let mut names: Vec<&String> = first.iter().chain(&second).map(|(name, _)| name).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let of = |parts: &[(String, String)], name: &str| {
+        parts.iter().find(|(known, _)| known == name).map_or_else(none, |(_, version)| version.clone())
+    };
+    names
+        .into_iter()
+        .map(|name| (name.clone(), of(&first, name), of(&second, name)))
+        .filter(|(_, mine, theirs)| mine != theirs)
+        .collect()
+}
+
+/// The reasons that the answer gives for refusing it, where it is among the refused.
+fn refused(explanation: &mut Explanation, name: &str, answer: &Answer) {
+    let Answer::Found(best) = answer else { return };
+    for because in best.because.iter().filter(|because| because.part == name) {
+        explanation.row("chosen", format!("{}: {}", because.chosen, because.says));
+    }
+    let candidates = best.rejected.iter().filter(|one| one.candidate.starts_with(&explanation.title));
+    let reasons: Vec<_> = candidates.flat_map(|one| one.reasons.clone()).collect();
+    for reason in reasons {
+        explanation.row(&reason.constraint, reason.says);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[(&str, &str)]) -> Request {
+        let wish = |(part, text): &(&str, &str)| {
+            let versions: Versions = text.parse().unwrap();
+            let want = match *part {
+                "cuda" => Want::Cuda(versions),
+                "python" => Want::Python(versions),
+                _ => Want::Torch(versions),
+            };
+            Wish { says: format!("--{part} {text}"), want }
+        };
+        Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
+    }
+
+    fn says(words: &[(&str, &str)], text: &str) -> String {
+        why(World::get(), &request(words), text).unwrap().says
+    }
+
+    #[test]
+    fn in_the_answer_or_not() {
+        let twelve = [("cuda", "12.1"), ("python", "3.12")];
+        assert!(says(&twelve, "torch=2.5.1").starts_with("It is in the answer"));
+        let older = says(&twelve, "torch=2.4.1");
+        assert_eq!(older, "It would hold too, as torch 2.4.1+cu121, but torch 2.5.1+cu121 ranks before it.");
+        assert!(says(&twelve, "torch=2.6.0").starts_with("It does not go with this request"));
+        assert!(says(&twelve, "torch=2.6.1").starts_with("There is no such release"));
+        assert!(says(&[], "deepspeed").contains("nobody asked for it"), "{}", says(&[], "deepspeed"));
+    }
+
+    #[test]
+    fn questions_that_cannot_be_answered() {
+        let ask = |text: &str| why(World::get(), &request(&[]), text).unwrap_err();
+        assert!(matches!(ask("trch=2.6"), WhyError::Name(_)));
+        assert!(matches!(ask("torch=x"), WhyError::Version(_)));
+    }
+}

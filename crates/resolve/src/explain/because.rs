@@ -1,0 +1,360 @@
+//! The reason of each choice, in a sentence or two.
+
+use std::cmp::Reverse;
+
+use super::Answered;
+use super::merge::{Refused, ranges, said_of, short};
+use crate::answer::Because;
+use crate::assemble;
+use crate::constraints::python_wheel::left_out;
+use crate::rank;
+use crate::request::{self, Prefer, Versions};
+use crate::world::{Base, Build, Release, World, series};
+use catalog::images::{self, Image};
+use catalog::{deepspeed, systems};
+use diagnostic::words;
+
+impl<'w> Answered<'w, '_> {
+    /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds is in the answer. Ends
+    /// before the first of which that cannot be told.
+    pub(super) fn refused_releases(&self, world: &World) -> Vec<Refused> {
+        let chosen = &self.choice.place.build.version;
+        let mut newer: Vec<&Build> =
+            world.candidates(&self.wanted).iter().filter(|build| build.version > *chosen).collect();
+        newer.sort_by_key(|build| Reverse(&build.version));
+        let of_release = newer.chunk_by(|one, other| one.version == other.version);
+        of_release.map_while(|builds| self.release(world, builds)).collect()
+    }
+
+    /// The reasons, in the order of the choices.
+    pub(super) fn because(&self, world: &World, refused: &[Refused]) -> Vec<Because> {
+        let mut all = vec![self.torch(world, refused), self.python_choice(), self.base_image(world)];
+        let installed = assemble::installs(&self.wanted, self.choice);
+        all.extend(installed.map(|release| self.package_choice(world, release)));
+        all
+    }
+
+    fn torch(&self, world: &World, refused: &[Refused]) -> Because {
+        let build = self.choice.place.build;
+        let image_named = self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_)));
+        let brought = self.choice.place.base.image.and_then(|image| image.torch.as_ref());
+        let newest = match (refused, asked(&self.wanted.torch)) {
+            ([], None) if build.image.is_some() => "the torch of the image".to_owned(),
+            _ if image_named && (build.image.is_some() || brought == Some(&build.release.version)) => {
+                "the release that the image brings".to_owned()
+            }
+            (_, Some(wish)) if refused.iter().all(|one| one.says.ends_with("was asked for")) => {
+                format!("{wish} was asked for")
+            }
+            _ if self.installed("torch", &build.version) => "installed already".to_owned(),
+            ([], _) if self.wanted.prefer == Prefer::Stable => {
+                "the newest that is not the first release of its series".into()
+            }
+            ([], _) => "the newest release".to_owned(),
+            _ => format!("the newest that goes. {}", ranges(&refused.iter().collect::<Vec<_>>()).join("; ")),
+        };
+        let mut says = format!("{newest}. {}", self.build_choice(world));
+        let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
+        let partners: Vec<String> = partners
+            .iter()
+            .filter(|(name, _)| !left_out(&self.wanted, build, self.choice.place.python, name))
+            .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
+            .collect();
+        if !partners.is_empty() {
+            says = format!("{says} With {}.", words::and(&partners));
+        }
+        let mut constraints: Vec<&str> = Vec::new();
+        for id in refused.iter().flat_map(|one| &one.constraints) {
+            if !constraints.contains(id) {
+                constraints.push(id);
+            }
+        }
+        let source = build.build.source.as_deref().unwrap_or_default();
+        let chosen = format!("{} ({})", build.release.version, build.build.build);
+        entry("torch", chosen, says, constraints, &[&build.release.source, source])
+    }
+
+    /// Why this build of the release.
+    fn build_choice(&self, world: &World) -> String {
+        let build = self.choice.place.build;
+        let name = &build.build.build;
+        if let Some(image) = build.image {
+            let release: Vec<String> = build.version.release().iter().map(u64::to_string).collect();
+            return format!(
+                "NVIDIA's own build in {}: it stands on no index, and as a pre-release it does not meet a requirement such as \
+                 torch>={}.",
+                image.reference(),
+                release.join(".")
+            );
+        }
+        if let Some(wish) = self.wanted.torch.iter().find(|wish| wish.build.is_some()) {
+            return format!("{name}: {} was asked for.", wish.text);
+        }
+        if let Some(wish) = asked(&self.wanted.cuda) {
+            return format!("{name}: CUDA {wish} was asked for.");
+        }
+        if build.pypi {
+            return format!("{name} is the build that PyPI serves.");
+        }
+        let pypi =
+            world.candidates(&self.wanted).iter().find(|other| other.pypi && other.version == build.version);
+        let refused = pypi.and_then(|pypi| {
+            let reasons = self.whole_build(world, pypi);
+            let says = said_of(&pypi.build.build, &short(reasons.first()?, pypi));
+            Some(format!("{name}: PyPI's {says}."))
+        });
+        match (refused, self.wanted.oldest_driver()) {
+            (Some(says), _) => says,
+            (None, Some(driver)) => format!("{name}: driver {driver} knows its CUDA in full."),
+            (None, None) => format!("{name}."),
+        }
+    }
+
+    fn installed(&self, part: &str, version: &pep440_rs::Version) -> bool {
+        let here = self.wanted.installed.get(part);
+        self.wanted.prefer == Prefer::Installed && here.is_some_and(|one| one.release() == version.release())
+    }
+
+    fn python_choice(&self) -> Because {
+        let (python, base, build) =
+            (self.choice.place.python, self.choice.place.base, self.choice.place.build);
+        let own = base.system.and_then(|system| Some((system, system.python.as_deref()?)));
+        let ended = |text: &str| {
+            let row = systems::python(text)?;
+            row.end_of_life.as_deref().filter(|day| *day < self.wanted.today)
+        };
+        let from = assemble::python_from(&self.wanted, self.choice);
+        let mut constraints = Vec::new();
+        let why = if let Some(wish) = asked(&self.wanted.python) {
+            constraints.push("python-asked-for");
+            format!("{wish} was asked for")
+        } else if from == "machine" && assemble::installed(&self.wanted, python) {
+            "the machine's own, installed already".to_owned()
+        } else if rank::own_python(python, base) {
+            match own.filter(|(_, text)| *text == python.text) {
+                Some((system, _)) => format!("the Python that {} brings", system.name),
+                None => "the Python of the image".to_owned(),
+            }
+        } else if let Some((system, text, day)) =
+            own.and_then(|(system, text)| Some((system, text, ended(text)?)))
+        {
+            format!(
+                "the newest that goes; {}'s own {text} has been past its end of life since {day}",
+                system.name
+            )
+        } else {
+            "the newest that goes".to_owned()
+        };
+        let beside = base.image.is_some_and(|image| image.torch.is_some() && image.python.is_none());
+        let comes = match (from.as_str(), own) {
+            ("uv", _) if beside => {
+                " Which Python the image brings is not known, so it comes from uv, with a torch of its own."
+                    .to_owned()
+            }
+            ("image" | "machine" | "apt" | "dnf", _) => String::new(),
+            (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
+            (_, None) => format!(" It comes from {from}."),
+        };
+        let wheels = build.release.pythons.as_ref().map_or(String::new(), |list| {
+            let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
+            format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
+        });
+        constraints.push("torch-wheel-for-python");
+        let source = base.system.and_then(|system| systems::python_source(&system.id, &python.text));
+        let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
+        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
+    }
+
+    fn base_image(&self, world: &World) -> Because {
+        let base = self.choice.place.base;
+        let Some(image) = base.image else {
+            let says = "no image was asked for: the stack goes into an environment on the machine itself.";
+            return entry("base_image", "none".into(), says.into(), vec!["base-asked-for"], &[]);
+        };
+        let mut constraints = vec!["base-cuda-matches"];
+        let what = if self.wanted.bases.is_empty() {
+            let with = if base.has_nvcc() == Some(true) { " that has nvcc, to compile with" } else { "" };
+            match &base.cuda {
+                Some(cuda) => format!("the leanest {} image with CUDA {cuda}{with}", image.repository),
+                None => {
+                    format!("{}; torch's wheels bring the CUDA libraries along", self.no_cuda_image(world))
+                }
+            }
+        } else {
+            constraints.push("base-asked-for");
+            self.newest_image().unwrap_or_else(|| "as asked for".to_owned())
+        };
+        let newer = self.newer_systems(world, base);
+        let says = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
+        entry("base_image", image.reference(), says, constraints, &[image.source])
+    }
+
+    /// Of NVIDIA's images the newest that goes, and those that are newer and of which it is not known what is in them.
+    fn newest_image(&self) -> Option<String> {
+        let chosen = self.choice.place.build.image?;
+        if self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_))) {
+            return None;
+        }
+        let unknown = |image: &&Image| image.tag > chosen.tag && !image.lacks().is_empty();
+        let newer: Vec<&str> =
+            images::of(chosen.repository).iter().filter(unknown).map(|image| image.tag.as_str()).collect();
+        Some(match newer.is_empty() {
+            true => "the newest of NVIDIA's images that goes".to_owned(),
+            false => {
+                let newer = words::and(&newer);
+                format!(
+                    "the newest of NVIDIA's images that goes; not {newer}: not enough is known of what is in them"
+                )
+            }
+        })
+    }
+
+    /// Why it is an image without CUDA.
+    fn no_cuda_image(&self, world: &World) -> String {
+        let place = &self.choice.place;
+        let first = rank::bases(world, &self.wanted, place.build, rank::Tier::First);
+        let reasons = first.iter().map(|base| self.base(place.build, place.python, base));
+        let cuda = &place.build.cuda;
+        match reasons.flatten().next() {
+            None if first.is_empty() => format!("the catalog knows no nvidia/cuda image with CUDA {cuda}"),
+            None => format!("no nvidia/cuda image with CUDA {cuda} goes"),
+            Some(reason) => format!("no nvidia/cuda image with CUDA {cuda} goes: {}", reason.says),
+        }
+    }
+
+    /// Why it is not the next newer system of the same family.
+    fn newer_systems(&self, world: &World, base: &Base) -> String {
+        let (Some(system), Some(image)) = (base.system, base.image) else { return String::new() };
+        if !self.wanted.systems.is_empty() || !self.wanted.bases.is_empty() {
+            return String::new();
+        }
+        let family = system.id.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let mut newer = systems::all()
+            .iter()
+            .filter(|other| other.id.starts_with(family) && other.released > system.released);
+        let Some(other) = newer.next() else { return String::new() };
+        let of_system =
+            |one: &&Base| one.system.is_some_and(|system| system.id == other.id) && one.cuda.is_some();
+        let there: Vec<&Base> = world.bases(image.repository).iter().filter(of_system).collect();
+        let minor = |base: &Base| base.cuda.as_ref().map(series);
+        let Some(first) = there.iter().filter_map(|one| one.cuda.as_ref()).min() else {
+            return String::new();
+        };
+        let same_cuda: Vec<&&Base> = there.iter().filter(|one| minor(one) == minor(base)).collect();
+        let Some(one) = same_cuda.iter().find(|one| one.flavour == base.flavour) else {
+            if !same_cuda.is_empty() {
+                return String::new();
+            }
+            return format!(
+                "There is none for {}, where {} begins with CUDA {first}.",
+                other.name, image.repository
+            );
+        };
+        let place = &self.choice.place;
+        match self.base(place.build, place.python, one).first() {
+            Some(reason) => format!("Not {}: {}.", other.name, reason.says),
+            None if rank::own_python(place.python, base) && !rank::own_python(place.python, one) => {
+                format!(
+                    "{} brings Python {} itself, {} does not.",
+                    system.name, place.python.text, other.name
+                )
+            }
+            None => String::new(),
+        }
+    }
+
+    fn package_choice(&self, world: &World, release: &Release) -> Because {
+        let refused: Vec<Refused> = self.newer_packages(world, release).collect();
+        let newest = world.package(release.package).and_then(|package| package.releases.first());
+        let is_newest = newest.is_some_and(|first| first.version == release.version);
+        let asked_for = asked(self.wanted.package(release.package));
+        let mut says = match &asked_for {
+            Some(wish) => format!("{} {wish} was asked for", release.package),
+            None if self.installed(release.package, &release.version) => "installed already".to_owned(),
+            None if is_newest => "the newest release".to_owned(),
+            None => "the newest that goes".to_owned(),
+        };
+        let others: Vec<&Refused> =
+            refused.iter().filter(|one| !one.constraints.contains(&"package-asked-for")).collect();
+        if !others.is_empty() {
+            says = format!("{says}. {}", ranges(&others).join("; "));
+        }
+        let wanted_by: Vec<String> = self
+            .choice
+            .packages
+            .iter()
+            .filter(|other| other.requires(release.package).is_some())
+            .map(|other| other.package.to_owned())
+            .collect();
+        if self.wanted.packages.contains_key(release.package) {
+            says.push('.');
+        } else if !wanted_by.is_empty() {
+            says = format!("{says}. Required by {}.", words::and(&wanted_by));
+        } else if release.package == "numpy" {
+            says.push_str(". torch uses it.");
+        } else {
+            says.push('.');
+        }
+        let mut constraints: Vec<&str> =
+            others.iter().flat_map(|one| one.constraints.iter().copied()).collect();
+        if asked_for.is_some() {
+            constraints.push("package-asked-for");
+        }
+        constraints.sort_unstable();
+        constraints.dedup();
+        let row = deepspeed::release(&release.text).filter(|_| release.package == "deepspeed");
+        let source = row.map_or(release.source, |row| row.source.as_str());
+        entry(release.package, release.text.clone(), says, constraints, &[source])
+    }
+
+    /// The releases of a package that rank before the chosen one, newest first, and why each does not go beside the others.
+    pub(super) fn newer_packages<'s>(
+        &'s self,
+        world: &'s World,
+        release: &'s Release,
+    ) -> impl Iterator<Item = Refused> + 's {
+        let newer = world
+            .package(release.package)
+            .into_iter()
+            .flat_map(|package| &package.releases)
+            .take_while(|other| other.version > release.version);
+        let why = move |other: &Release| {
+            let reasons = self.package(other);
+            let (says, constraint) = match reasons.first() {
+                Some(reason) => (own_words(&reason.says, other), reason.constraint),
+                // Alone it would go: then what it needs besides does not.
+                None => ("what it requires besides cannot be had here".to_owned(), "requirements-met"),
+            };
+            Refused { version: other.text.clone(), says, constraints: vec![constraint] }
+        };
+        newer.map(why)
+    }
+}
+
+/// A reason without the name of the release that it is about, so that releases that are refused alike are said once.
+fn own_words(says: &str, release: &Release) -> String {
+    says.strip_prefix(&format!("{} ", release.name())).unwrap_or(says).to_owned()
+}
+
+/// What was asked for, in the user's words; nothing where any version would do.
+fn asked(wishes: &[&Versions]) -> Option<String> {
+    let texts: Vec<String> =
+        wishes.iter().filter(|wish| !wish.text.is_empty()).map(|wish| wish.text.clone()).collect();
+    (!texts.is_empty()).then(|| words::and(&texts))
+}
+
+fn entry(part: &str, chosen: String, says: String, constraints: Vec<&str>, sources: &[&str]) -> Because {
+    let mut each: Vec<String> = Vec::new();
+    for source in sources.iter().flat_map(|source| source.split("; ")).filter(|source| !source.is_empty()) {
+        if !each.iter().any(|known| known == source) {
+            each.push(source.to_owned());
+        }
+    }
+    Because {
+        part: part.to_owned(),
+        chosen,
+        says: words::capital(&says),
+        constraints: constraints.into_iter().map(str::to_owned).collect(),
+        sources: each,
+    }
+}

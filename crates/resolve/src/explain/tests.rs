@@ -1,0 +1,165 @@
+//! Whole answers, as texts that a person can review.
+
+use std::fmt::Write;
+
+use crate::answer::{Answer, Resolution};
+use crate::request::{Gpu, Request, Want, Wish};
+use crate::{resolve, search, world::World};
+
+fn request(words: &[&str]) -> Request {
+    let wish = |text: &&str| {
+        let (part, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let versions = || rest.parse().unwrap();
+        let want = match part {
+            "cuda" => Want::Cuda(versions()),
+            "python" => Want::Python(versions()),
+            "torch" => Want::Torch(versions()),
+            "driver" => Want::Driver(rest.parse().unwrap()),
+            "gpu" => {
+                let gpu = catalog::gpus::by_alias(rest).unwrap();
+                let (major, minor) = gpu.compute_capability.split_once('.').unwrap();
+                Want::Gpu(Gpu {
+                    name: gpu.name.clone(),
+                    capability: (major.parse().unwrap(), minor.parse().unwrap()),
+                    data_centre: Some(gpu.data_centre),
+                    driver_branch_min: gpu.driver_branch_min,
+                })
+            }
+            name => Want::Package(name.to_owned(), versions()),
+        };
+        Wish { says: format!("--{text}"), want }
+    };
+    Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
+}
+
+fn found(words: &[&str]) -> Resolution {
+    match resolve(World::get(), &request(words)) {
+        Answer::Found(resolution) => *resolution,
+        Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
+    }
+}
+
+/// The reasons, the refused and the warnings in lines.
+fn text(words: &[&str]) -> String {
+    let resolution = found(words);
+    let mut text = format!("{}\n\n", if words.is_empty() { "anything".to_owned() } else { words.join(", ") });
+    for because in &resolution.because {
+        let _ = writeln!(text, "{} {}: {}", because.part, because.chosen, because.says);
+    }
+    for rejected in &resolution.rejected {
+        let says: Vec<&str> = rejected.reasons.iter().map(|reason| reason.says.as_str()).collect();
+        let _ = writeln!(text, "not {}: {}", rejected.candidate, says.join("; "));
+    }
+    for warning in &resolution.warnings {
+        let _ = writeln!(text, "! {}: {}", warning.id, warning.says);
+    }
+    for command in &resolution.stack.install {
+        let _ = writeln!(text, "$ {command}");
+    }
+    text
+}
+
+#[test]
+fn cuda_12_1_with_python_3_12() {
+    insta::assert_snapshot!(text(&["cuda 12.1", "python 3.12"]));
+}
+
+#[test]
+fn an_old_card() {
+    insta::assert_snapshot!(text(&["gpu gtx-1080-ti"]));
+}
+
+#[test]
+fn an_old_python_with_packages() {
+    insta::assert_snapshot!(text(&["python 3.10", "accelerate", "deepspeed"]));
+}
+
+#[test]
+fn an_old_torch() {
+    insta::assert_snapshot!(text(&["torch 2.2", "transformers"]));
+}
+
+#[test]
+fn every_choice_has_a_reason_and_a_source() {
+    for words in [&[][..], &["torch 2.5"], &["cuda 11.8", "deepspeed"], &["gpu h100", "driver 580.65.06"]] {
+        let resolution = found(words);
+        let parts: Vec<&str> = resolution.because.iter().map(|one| one.part.as_str()).collect();
+        for part in ["torch", "python", "base_image"] {
+            assert!(parts.contains(&part), "{words:?}: {part}");
+        }
+        assert_eq!(resolution.stack.deepspeed.is_some(), parts.contains(&"deepspeed"));
+        for package in resolution.stack.packages.keys() {
+            assert!(parts.contains(&package.as_str()), "{words:?}: {package}");
+        }
+        for because in &resolution.because {
+            assert!(because.says.ends_with('.') && !because.says.contains(".."), "{because:?}");
+            assert!(!because.sources.is_empty(), "{because:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_cannot_be_had_as_well() {
+    for words in [
+        &["cuda 12.1", "python 3.12"][..],
+        &["gpu gtx-1080-ti"],
+        &["python 3.9"],
+        &["driver 550.54.14"],
+        &["xformers 0.0.29"],
+        &["deepspeed 0.9.5", "gpu h100"],
+    ] {
+        let Answer::Found(answer) = resolve(World::get(), &request(words)) else { continue };
+        let (_, tolerance) = search::best(World::get(), &request(words), None).unwrap();
+        let torches = answer.rejected.iter().filter_map(|one| one.candidate.strip_prefix("torch "));
+        for torch in torches {
+            let mut more = words.to_vec();
+            let wish = format!("torch {torch}");
+            more.push(&wish);
+            let found = search::best(World::get(), &request(&more), None);
+            assert!(found.is_none_or(|(_, needed)| needed > tolerance), "{words:?}: torch {torch}");
+        }
+    }
+}
+
+#[test]
+fn a_default_stack_warns_of_little() {
+    let ids: Vec<String> = found(&[]).warnings.into_iter().map(|warning| warning.id).collect();
+    assert!(ids.len() <= 1, "{ids:?}");
+}
+
+#[test]
+fn what_is_past_its_end_is_said() {
+    let ids: Vec<String> = found(&["python 3.9"]).warnings.into_iter().map(|warning| warning.id).collect();
+    assert!(ids.contains(&"python-end-of-life".to_owned()), "{ids:?}");
+    let older = found(&["cuda 12.6", "driver 535.104.05"]).warnings;
+    assert!(older.iter().any(|warning| warning.id == "minor-version-compatibility"), "{older:?}");
+    let newer = found(&["cuda 12.6", "driver 580.65.06"]).warnings;
+    assert!(newer.iter().all(|warning| warning.id != "minor-version-compatibility"), "{newer:?}");
+}
+
+#[test]
+fn the_machines_own_python_stays() {
+    use crate::request::{Base, Prefer};
+    let mut request = request(&[]);
+    let wish = |want| Wish { says: String::new(), want };
+    request.wishes = vec![wish(Want::Base(Base::None)), wish(Want::System("ubuntu22.04".into()))];
+    let python = |request: &Request| match resolve(World::get(), request) {
+        Answer::Found(found) => {
+            let says = found.because.iter().find(|one| one.part == "python").map(|one| one.says.clone());
+            (
+                found.stack.python.clone(),
+                found.stack.python_from.clone(),
+                says.unwrap(),
+                found.stack.install[0].clone(),
+            )
+        }
+        Answer::None(conflict) => panic!("{conflict:?}"),
+    };
+    assert_ne!(python(&request).1, "machine", "nothing is told of its Pythons");
+    request.prefer = Prefer::Installed;
+    request.installed.insert("python".into(), "3.12.3".into());
+    let (version, from, says, install) = python(&request);
+    assert_eq!((version.as_str(), from.as_str()), ("3.12", "machine"));
+    assert!(says.contains("installed already") && !says.contains("uv"), "{says}");
+    assert!(install.starts_with("pip install "), "{install}");
+}

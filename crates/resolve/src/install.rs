@@ -1,0 +1,251 @@
+//! The commands that install a stack.
+//!
+//! Three steps at most: torch and its partners from the index of the build; everything else from PyPI, with torch pinned so that
+//! it is not replaced; flash-attn last, because it imports torch while it is built. Where torch's build is PyPI's own, the first
+//! two are one. DeepSpeed is on PyPI as source, and builds without torch and without nvcc: its operators are compiled when they
+//! are first used.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use super::answer::Stack;
+use super::parse;
+use catalog::images::{self, Existence};
+use catalog::{flash_attn, torch};
+
+/// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had `cu123`).
+const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
+
+/// Commands for the active environment, in order.
+pub fn commands(stack: &Stack) -> Vec<String> {
+    if torch_of_image(stack) {
+        return beside_image(stack);
+    }
+    let install = format!("{} install{}", installer(stack), overriding(stack));
+    let with_torch = partners(stack);
+    let rest = others(stack);
+    let mut commands = Vec::new();
+    match &stack.index_url {
+        None => {
+            let all: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).chain(rest).collect();
+            commands.push(format!("{install} {}", all.join(" ")));
+        }
+        Some(url) => {
+            let first: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).collect();
+            commands.push(format!("{install} {} --index-url {url}", first.join(" ")));
+            if !rest.is_empty() {
+                commands.push(format!("{install} {} {}", torch_pin(stack), rest.join(" ")));
+            }
+        }
+    }
+    if let Some(version) = stack.packages.get("flash-attn") {
+        commands.extend(flash_attn(stack, version, &install));
+    }
+    commands
+}
+
+/// Whether the torch is one that NVIDIA's image brings and nothing may replace.
+pub fn torch_of_image(stack: &Stack) -> bool {
+    let repository = stack.base_image.as_deref().and_then(|image| image.rsplit_once(':'));
+    repository.is_some_and(|(name, _)| name == images::NGC)
+}
+
+/// Where the constraints are kept that hold what is in the image.
+pub const HELD: &str = "/tmp/image.txt";
+
+/// The command that writes down everything that is in the image but the packages that are to be installed.
+pub fn hold(packages: &[String]) -> String {
+    let names = packages.iter().map(|text| format!(" --exclude {}", parse::package_name(text)));
+    format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
+}
+
+/// `pip install` beside what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on) is left out: it would
+/// refuse packages that were asked for in another version, and hold for the tools of a build too.
+pub fn held() -> String {
+    format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {HELD}")
+}
+
+/// The commands for NVIDIA's images: everything that is there stays as it is.
+fn beside_image(stack: &Stack) -> Vec<String> {
+    let mut packages = others(stack);
+    let flash_attn = stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
+    packages.extend(flash_attn.iter().cloned());
+    if packages.is_empty() {
+        return Vec::new();
+    }
+    // It imports torch while it is built; the tools for that are in the image.
+    let isolated = if flash_attn.is_some() { " --no-build-isolation" } else { "" };
+    vec![hold(&packages), format!("{}{isolated} {}", held(), packages.join(" "))]
+}
+
+/// uv's environments have no pip in them.
+fn installer(stack: &Stack) -> &'static str {
+    if stack.python_from == "uv" { "uv pip" } else { "pip" }
+}
+
+/// The option with which pip installs into a Python that its distribution manages (PEP 668).
+pub(crate) const OVERRIDE: &str = "--break-system-packages";
+
+/// That option, where the Python of the image needs it: beside the torch that is in it there is no other way without a virtual
+/// environment.
+fn overriding(stack: &Stack) -> String {
+    let managed = || match images::exists(stack.base_image.as_deref()?) {
+        Existence::Yes(image) => image.externally_managed,
+        _ => None,
+    };
+    if stack.python_from == "image" && managed() == Some(true) {
+        format!(" {OVERRIDE}")
+    } else {
+        String::new()
+    }
+}
+
+/// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same version that is there
+/// already would do.
+pub fn torch_pin(stack: &Stack) -> String {
+    match &stack.index_url {
+        Some(_) => format!("torch=={}+{}", stack.torch, stack.torch_build),
+        None => format!("torch=={}", stack.torch),
+    }
+}
+
+/// torchvision and torchaudio, which stand where torch's build stands.
+pub fn partners(stack: &Stack) -> Vec<String> {
+    let all = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
+    all.iter().filter_map(|(name, version)| Some(format!("{name}=={}", version.as_ref()?))).collect()
+}
+
+/// DeepSpeed and the packages, without flash-attn.
+pub fn others(stack: &Stack) -> Vec<String> {
+    let pin = |(name, version): (&str, &String)| format!("{name}=={version}");
+    let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
+    let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
+    deepspeed.chain(packages.filter(|(name, _)| *name != "flash-attn")).map(pin).collect()
+}
+
+/// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there. Its setup fetches a
+/// wheel that fits by itself, or compiles for a long time.
+fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
+    if let Some(url) = flash_attn_wheel(stack, version) {
+        return vec![format!("{install} {} {url}", torch_pin(stack))];
+    }
+    vec![
+        format!("{install} packaging ninja psutil setuptools wheel"),
+        format!("{install} --no-build-isolation {} flash-attn=={version}", torch_pin(stack)),
+    ]
+}
+
+/// The address of the wheel of flash-attn, where the catalog knows that there is one.
+pub fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
+    let number = Version::from_str(version).ok()?;
+    if number.release() < FLASH_ATTN_NAMES_SINCE.as_slice() {
+        return None;
+    }
+    let release = torch::release(&stack.torch)?;
+    let build = release.build(&stack.torch_build)?;
+    let abi = build.cxx11_abi.or_else(|| release.cxx11_abi.filter(|_| stack.index_url.is_none()))?;
+    let series = stack.torch.rsplit_once('.').map(|(series, _)| series)?;
+    let cuda: u32 = stack.cuda.split('.').next()?.parse().ok()?;
+    let row = flash_attn::release(version)?;
+    let built_for = stack.architecture == "x86_64" || (stack.architecture == "aarch64" && row.aarch64);
+    if !built_for || !row.has(series, cuda, &stack.python, abi) {
+        return None;
+    }
+    let python = format!("cp{}", stack.python.replace('.', ""));
+    let abi = if abi { "TRUE" } else { "FALSE" };
+    Some(format!(
+        "https://github.com/Dao-AILab/flash-attention/releases/download/v{version}/\
+         flash_attn-{version}+cu{cuda}torch{series}cxx11abi{abi}-{python}-{python}-linux_{}.whl",
+        stack.architecture
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn stack(torch: &str, build: &str, cuda: &str, index: bool) -> Stack {
+        let release = torch::release(torch).unwrap();
+        Stack {
+            python: "3.12".into(),
+            torch: torch.into(),
+            torch_build: build.into(),
+            torchvision: release.torchvision.clone(),
+            torchaudio: release.torchaudio_of(build).cloned(),
+            triton: None,
+            cuda: cuda.into(),
+            cudnn: None,
+            nccl: None,
+            deepspeed: None,
+            packages: BTreeMap::from([("numpy".into(), "1.26.4".into())]),
+            base_image: None,
+            system: None,
+            architecture: "x86_64".into(),
+            index_url: index.then(|| format!("https://download.pytorch.org/whl/{build}")),
+            driver_min: None,
+            gpu_archs: None,
+            python_from: "apt".into(),
+            install: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn pypis_own_build_needs_no_index() {
+        let mut stack = stack("2.5.1", "cu124", "12.4", false);
+        stack.deepspeed = Some("0.16.4".into());
+        assert_eq!(
+            commands(&stack),
+            [
+                "pip install torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1 deepspeed==0.16.4 numpy==1.26.4"
+            ]
+        );
+    }
+
+    #[test]
+    fn another_build_comes_first_and_stays() {
+        let mut stack = stack("2.5.1", "cu121", "12.1", true);
+        stack.python_from = "uv".into();
+        assert_eq!(
+            commands(&stack),
+            [
+                "uv pip install torch==2.5.1+cu121 torchvision==0.20.1 torchaudio==2.5.1 --index-url https://download.pytorch.org/whl/cu121",
+                "uv pip install torch==2.5.1+cu121 numpy==1.26.4",
+            ]
+        );
+    }
+
+    #[test]
+    fn flash_attn_is_built_with_the_torch_that_is_there() {
+        let mut stack = stack("2.6.0", "cu124", "12.4", false);
+        stack.packages.insert("flash-attn".into(), "2.6.3".into());
+        let commands = commands(&stack);
+        assert_eq!(commands.len(), 3, "{commands:?}");
+        assert!(!commands[0].contains("flash-attn"));
+        assert_eq!(commands[2], "pip install --no-build-isolation torch==2.6.0 flash-attn==2.6.3");
+    }
+
+    #[test]
+    fn flash_attn_wheels() {
+        // Without a row nothing is claimed; with one, the address is that of the release.
+        for row in flash_attn::all() {
+            for set in row.wheels.iter().filter(|_| row.version.starts_with("2.7")) {
+                let mut stack = stack("2.6.0", "cu124", "12.4", false);
+                stack.python = "3.10".into();
+                if !set.torch.contains(&"2.6".to_owned()) || !row.has("2.6", 12, "3.10", false) {
+                    continue;
+                }
+                let url = flash_attn_wheel(&stack, &row.version).unwrap();
+                assert!(
+                    url.ends_with(&format!(
+                        "/v{0}/flash_attn-{0}+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+                        row.version
+                    )),
+                    "{url}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A stack that is kept in a file.
+//!
+//! The stack of a lock is asked for as wishes: every part exactly as it stands there. So a lock resolves to itself as long as it
+//! holds, and when it does not the conflict names the parts of it that cannot stay.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Stack;
+use super::request::{Base, Versions, Want, Wish};
+
+/// Version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// What says that a file is a lock.
+const KIND: &str = "envdoc lock";
+
+/// A kept stack.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lock {
+    /// Version of this format.
+    pub schema: u32,
+    /// `envdoc lock`.
+    pub kind: String,
+    /// The version of envdoc that wrote it.
+    pub envdoc: String,
+    /// What was asked for, for people.
+    pub wishes: Vec<String>,
+    /// The stack.
+    pub stack: Stack,
+    /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the stack is pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<Vec<LockedPackage>>,
+}
+
+/// One package of the whole set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LockedPackage {
+    /// As pip takes it: `numpy==2.5.5`.
+    pub requirement: String,
+    /// Hashes of the files that may be installed: `sha256:…`.
+    pub hashes: Vec<String>,
+}
+
+/// Why a text is no lock that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// It is something else.
+    #[error("it is not a lock that envdoc wrote ({0})")]
+    Other(String),
+    /// A newer envdoc wrote it.
+    #[error("its format {0} is newer than this envdoc, which knows {SCHEMA}")]
+    Newer(u32),
+}
+
+impl Lock {
+    /// Keeps a stack.
+    pub fn of(stack: &Stack, wishes: &[Wish]) -> Lock {
+        Lock {
+            schema: SCHEMA,
+            kind: KIND.into(),
+            envdoc: env!("CARGO_PKG_VERSION").into(),
+            wishes: wishes.iter().map(|wish| wish.says.clone()).collect(),
+            stack: stack.clone(),
+            packages: None,
+        }
+    }
+
+    /// Reads a lock.
+    pub fn parse(text: &str) -> Result<Lock, LockError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u32,
+            kind: String,
+        }
+        let head: Head = serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))?;
+        if head.kind != KIND {
+            return Err(LockError::Other(format!("its kind is {:?}", head.kind)));
+        }
+        if head.schema > SCHEMA {
+            return Err(LockError::Newer(head.schema));
+        }
+        serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))
+    }
+
+    /// Every part of the stack as a wish; `file` is how the lock is called. A version that cannot be read is an error: nothing
+    /// of a lock is left out in silence.
+    pub fn wishes(&self, file: &str) -> Result<Vec<Wish>, LockError> {
+        let stack = &self.stack;
+        let versions = |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.says));
+        let mut wishes = Vec::new();
+        let mut add =
+            |what: String, want: Want| wishes.push(Wish { says: format!("{what} of {file}"), want });
+        let torch = format!("{}+{}", stack.torch, stack.torch_build);
+        add(format!("torch {torch}"), Want::Torch(versions(torch)?));
+        add(format!("python {}", stack.python), Want::Python(versions(stack.python.clone())?));
+        let base = stack.base_image.clone().map_or(Base::None, Base::Image);
+        add(stack.base_image.clone().unwrap_or_else(|| "no base image".into()), Want::Base(base));
+        add(stack.architecture.clone(), Want::Architecture(stack.architecture.clone()));
+        if let Some(system) = &stack.system {
+            add(system.clone(), Want::System(system.clone()));
+        }
+        let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
+        let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
+        for (name, version) in deepspeed.chain(packages) {
+            let want = Want::Package(name.to_owned(), versions(format!("=={version}"))?);
+            add(format!("{name} {version}"), want);
+        }
+        Ok(wishes)
+    }
+
+    /// What differs between the kept stack and one that was resolved from it: facts about it that the catalog tells otherwise now.
+    pub fn differences(&self, now: &Stack) -> Vec<String> {
+        let fields = |stack: &Stack| match serde_json::to_value(stack) {
+            Ok(serde_json::Value::Object(mut fields)) => {
+                // Made from the rest.
+                fields.remove("install");
+                fields
+            }
+            _ => serde_json::Map::new(),
+        };
+        let (kept, now) = (fields(&self.stack), fields(now));
+        let differs = |(name, value): (&String, &serde_json::Value)| {
+            let other = now.get(name).filter(|other| *other != value)?;
+            Some(format!("{name}: {value} in the lock, {other} now"))
+        };
+        kept.iter().filter_map(differs).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Answer;
+    use crate::parse::{self, Typed};
+    use crate::request::Request;
+    use crate::world::World;
+
+    fn resolve(wishes: Vec<Wish>) -> Answer {
+        crate::resolve(World::get(), &Request { wishes, today: "2026-11-21".into(), ..Request::default() })
+    }
+
+    fn locked(typed: &Typed) -> Lock {
+        let wishes = parse::wishes(World::get(), typed).unwrap().wishes;
+        match resolve(wishes.clone()) {
+            Answer::Found(found) => Lock::of(&found.stack, &wishes),
+            Answer::None(conflict) => panic!("{conflict:?}"),
+        }
+    }
+
+    #[test]
+    fn a_lock_resolves_to_itself() {
+        for typed in [
+            Typed::default(),
+            Typed { cuda: Some("12.1".into()), deepspeed: Some(String::new()), ..Typed::default() },
+            Typed {
+                torch: Some("2.3".into()),
+                with: vec!["transformers<4.50,numpy<2".into()],
+                ..Typed::default()
+            },
+        ] {
+            let lock = locked(&typed);
+            let read = Lock::parse(&serde_json::to_string(&lock).unwrap()).unwrap();
+            assert_eq!(read, lock);
+            let Answer::Found(again) = resolve(lock.wishes("l.json").unwrap()) else { panic!("{lock:?}") };
+            assert_eq!(again.stack, lock.stack);
+            assert_eq!(lock.differences(&again.stack), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn what_no_longer_holds_is_no_stack() {
+        let mut lock = locked(&Typed::default());
+        lock.stack.python = "3.9".into();
+        assert!(matches!(resolve(lock.wishes("l.json").unwrap()), Answer::None(_)));
+        let mut older = lock.stack.clone();
+        older.nccl = Some("2.0.0".into());
+        older.install.clear();
+        assert!(lock.differences(&older)[0].starts_with("nccl: "), "{:?}", lock.differences(&older));
+    }
+
+    #[test]
+    fn other_files_are_no_locks() {
+        for text in ["", "{}", r#"{"schema":1,"kind":"something"}"#, r#"{"schema":1,"kind":"envdoc lock"}"#] {
+            assert!(matches!(Lock::parse(text), Err(LockError::Other(_))), "{text}");
+        }
+        assert_eq!(Lock::parse(r#"{"schema":2,"kind":"envdoc lock","new":0}"#), Err(LockError::Newer(2)));
+        let mut lock = locked(&Typed::default());
+        lock.stack.torch = "newest of all".into();
+        assert!(lock.wishes("l.json").is_err());
+    }
+}

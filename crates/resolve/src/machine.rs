@@ -1,0 +1,309 @@
+//! What a machine asks of a stack: from its facts to wishes.
+//!
+//! What is not known of a machine is no wish, and is never passed over in silence: it becomes a warning.
+
+use std::collections::BTreeMap;
+
+use super::answer::Warning;
+use super::parse;
+use super::request::{Gpu, Want, Wish};
+use catalog::{self, gpus};
+use facts::driver::DriverVersion;
+use facts::python::PythonEnvironment;
+use facts::{Fact, Facts};
+
+/// What one machine asks for.
+#[derive(Debug, Default)]
+pub struct Machine {
+    /// Its driver, its GPUs, its processor; its system where the stack goes onto the machine itself.
+    pub wishes: Vec<Wish>,
+    /// The Python stack on it, by package.
+    pub installed: BTreeMap<String, String>,
+    /// What is not known, and what is wrong with it that matters to a stack.
+    pub warnings: Vec<Warning>,
+    /// What is to know and asks for nothing.
+    pub notes: Vec<String>,
+}
+
+/// What the machine is asked for besides GPUs, driver and processor.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Questions {
+    /// The stack goes onto the machine itself: its system counts.
+    pub bare: bool,
+    /// What is installed is preferred.
+    pub installed: bool,
+}
+
+/// What a machine asks for; `name` is how it is called: `node-a.json`, `this machine`.
+pub fn of(name: &str, facts: &Facts, questions: Questions) -> Machine {
+    let mut machine = Machine::default();
+    match facts.has_gpu() {
+        Fact::Known(true) => {
+            machine.driver(name, facts);
+            machine.gpus(name, facts);
+            machine.architecture(name, facts);
+        }
+        Fact::Known(false) | Fact::Absent => machine
+            .notes
+            .push(format!("{name} has no NVIDIA GPU: it is a build host, and the stack need not run on it")),
+        Fact::Unknown(why) => {
+            machine.not_known("gpu", &format!("whether {name} has a GPU is not known: {why}"));
+            machine.architecture(name, facts);
+        }
+    }
+    if questions.bare {
+        machine.system(name, facts);
+    }
+    if questions.installed {
+        machine.installed(name, facts, questions.bare);
+    }
+    machine
+}
+
+impl Machine {
+    fn wish(&mut self, says: String, want: Want) {
+        self.wishes.push(Wish { says, want });
+    }
+
+    fn not_known(&mut self, what: &str, says: &str) {
+        self.warnings.push(Warning { id: format!("{what}-not-known"), says: says.to_owned() });
+    }
+
+    fn driver(&mut self, name: &str, facts: &Facts) {
+        match driver(facts) {
+            Fact::Known(driver) => self.wish(format!("driver of {name}: {driver}"), Want::Driver(driver)),
+            Fact::Absent => {
+                self.not_known("driver", &format!("{name} has no NVIDIA driver yet: any driver was allowed"));
+            }
+            Fact::Unknown(why) => {
+                self.not_known(
+                    "driver",
+                    &format!("the driver of {name} is not known, any was allowed: {why}"),
+                );
+            }
+        }
+    }
+
+    /// Every model once: as the driver names it, else as the bus shows it.
+    fn gpus(&mut self, name: &str, facts: &Facts) {
+        let mut found: Vec<(String, Fact<Gpu>)> = Vec::new();
+        for gpu in facts.gpu.list.known().into_iter().flatten() {
+            let model = catalog_model(gpu);
+            let called = gpu.compute_capability.clone().map(|capability| Gpu {
+                name: gpu.name.clone(),
+                capability,
+                data_centre: model.map(|model| model.data_centre),
+                driver_branch_min: model.and_then(|model| model.driver_branch_min),
+            });
+            found.push((gpu.name.clone(), called));
+        }
+        // Beside a working nvidia-smi the bus counts for what the driver does not show.
+        let described = facts.gpu.list.known().map_or(0, Vec::len);
+        if facts.pci.gpus().count() > described {
+            found.extend(facts.pci.gpus().map(on_bus));
+        }
+        if found.is_empty() {
+            let why = match (&facts.gpu.list, &facts.pci.devices) {
+                (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => why.detail.as_str(),
+                _ => "nothing names it",
+            };
+            self.not_known("gpu", &format!("the GPU of {name} is not known, any was allowed: {why}"));
+        }
+        let mut seen: Vec<Gpu> = Vec::new();
+        for (called, gpu) in found {
+            match gpu {
+                Fact::Known(gpu) if seen.iter().any(|known| same_model(known, &gpu)) => {}
+                Fact::Known(gpu) => {
+                    seen.push(gpu.clone());
+                    self.wish(format!("GPU of {name}: {called}"), Want::Gpu(gpu));
+                }
+                Fact::Unknown(why) => {
+                    let says = format!("the {called} of {name} was left out: {why}");
+                    if !self.warnings.iter().any(|warning| warning.says == says) {
+                        self.not_known("gpu", &says);
+                    }
+                }
+                Fact::Absent => {}
+            }
+        }
+    }
+
+    fn architecture(&mut self, name: &str, facts: &Facts) {
+        match &facts.system.architecture {
+            Fact::Known(architecture) => self.wish(
+                format!("processor of {name}: {architecture}"),
+                Want::Architecture(architecture.clone()),
+            ),
+            Fact::Absent => self.not_known("processor", &format!("the processor of {name} is not known")),
+            Fact::Unknown(why) => {
+                self.not_known("processor", &format!("the processor of {name} is not known: {why}"));
+            }
+        }
+    }
+
+    fn system(&mut self, name: &str, facts: &Facts) {
+        let says = match &facts.system.os {
+            Fact::Known(os) => {
+                let release = os.version_id.as_deref().unwrap_or_default();
+                if let Some(system) = parse::system_of_release(&os.id, release) {
+                    let says = format!("system of {name}: {}", system.name);
+                    return self.wish(says, Want::System(system.id.clone()));
+                }
+                format!(
+                    "{} of {name} is not in the catalog: its glibc and Pythons are not known",
+                    os.pretty_name
+                )
+            }
+            Fact::Absent => format!("the system of {name} is not known"),
+            Fact::Unknown(why) => format!("the system of {name} is not known: {why}"),
+        };
+        self.not_known("system", &says);
+    }
+
+    fn installed(&mut self, name: &str, facts: &Facts, bare: bool) {
+        let environments = match &facts.python.environments {
+            Fact::Known(environments) => environments,
+            Fact::Absent => return self.notes.push(format!("{name} has no Python: nothing is installed")),
+            Fact::Unknown(why) => {
+                return self
+                    .not_known("installed", &format!("what is installed on {name} is not known: {why}"));
+            }
+        };
+        let has_torch = |one: &&PythonEnvironment| matches!(one.torch, Fact::Known(_));
+        let chosen = environments
+            .iter()
+            .find(|one| one.active() && has_torch(one))
+            .or_else(|| environments.iter().find(has_torch))
+            .or_else(|| environments.iter().find(|one| one.active()));
+        let Some(chosen) = chosen else {
+            return self.notes.push(format!("{name} has no Python environment: nothing is installed"));
+        };
+        self.notes.push(format!("what is installed in {} of {name} is preferred", chosen.prefix));
+        if bare && chosen.externally_managed == Fact::Known(true) {
+            self.warnings.push(Warning {
+                id: "python-externally-managed".into(),
+                says: format!(
+                    "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, `python3 -m venv`.",
+                    chosen.prefix
+                ),
+            });
+        }
+        for package in chosen.packages.known().into_iter().flatten() {
+            self.installed.entry(package.name.clone()).or_insert_with(|| package.version.clone());
+        }
+        if let Fact::Known(version) = &chosen.version {
+            self.installed.insert("python".into(), version.clone());
+        }
+        if let Fact::Known(torch) = &chosen.torch {
+            self.installed.insert("torch".into(), torch.full());
+        }
+    }
+}
+
+/// The driver: what is loaded, else what `nvidia-smi` says, else the user library.
+fn driver(facts: &Facts) -> Fact<DriverVersion> {
+    let loaded = facts.driver.module.as_ref().map(|module| module.version);
+    loaded.or_look(|| facts.gpu.driver.clone()).or_look(|| facts.driver.library.clone())
+}
+
+fn catalog_model(gpu: &facts::gpu::Gpu) -> Option<&'static gpus::Gpu> {
+    facts::gpu::model(gpu)
+}
+
+/// A GPU of which only the bus tells.
+fn on_bus(device: &facts::pci::Device) -> (String, Fact<Gpu>) {
+    match catalog::gpus::by_pci(device.device) {
+        Some(model) => {
+            let gpu = parse::of_model(&model.name, model);
+            let unreadable = || Fact::Unknown("the catalog has no compute capability of it".into());
+            (model.name.clone(), gpu.map_or_else(unreadable, Fact::Known))
+        }
+        None => {
+            let name = format!("GPU 10de:{:04x} at {}", device.device, device.address);
+            (name, Fact::Unknown("the catalog does not know its PCI id".into()))
+        }
+    }
+}
+
+/// Whether two are one model as far as a stack is concerned: the driver and the catalog call it differently.
+fn same_model(one: &Gpu, other: &Gpu) -> bool {
+    let row = |gpu: &Gpu| gpus::by_name(&gpu.name).or_else(|| gpus::by_alias(&gpu.name)).map(|row| &row.name);
+    one.name == other.name
+        || (one.capability == other.capability && row(one).is_some() && row(one) == row(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use facts::testing::pci::gpu;
+    use facts::testing::server::{healthy, server};
+    use facts::testing::smi;
+
+    fn says(machine: &Machine) -> Vec<&str> {
+        machine.wishes.iter().map(|wish| wish.says.as_str()).collect()
+    }
+
+    fn ids(machine: &Machine) -> Vec<&str> {
+        machine.warnings.iter().map(|warning| warning.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_server_asks_for_its_driver_gpus_and_processor() {
+        let machine = of("a.json", &healthy(), Questions::default());
+        assert_eq!(
+            says(&machine),
+            ["driver of a.json: 580.95.05", "GPU of a.json: H100 80GB HBM3", "processor of a.json: x86_64"]
+        );
+        let Want::Gpu(gpu) = &machine.wishes[1].want else { panic!("{machine:?}") };
+        assert_eq!((gpu.capability, gpu.data_centre), ((9, 0), Some(true)));
+    }
+
+    #[test]
+    fn every_model_once_as_the_driver_names_it() {
+        let mut facts = smi::machine(&["", ""]);
+        facts.pci.devices = Fact::Known(vec![gpu("0000:1b:00.0"), gpu("0000:1c:00.0"), gpu("0000:1d:00.0")]);
+        let machine = of("a", &facts, Questions::default());
+        let gpus: Vec<&str> = says(&machine).into_iter().filter(|says| says.starts_with("GPU")).collect();
+        assert_eq!(gpus, ["GPU of a: NVIDIA H100 80GB HBM3"], "{machine:?}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let unknown = facts::testing::unknown();
+        let machine = of("old.json", &unknown, Questions { bare: true, installed: true });
+        assert!(machine.wishes.is_empty(), "{machine:?}");
+        assert_eq!(
+            ids(&machine),
+            ["gpu-not-known", "processor-not-known", "system-not-known", "installed-not-known"]
+        );
+        let strange = server(|facts| {
+            facts.driver.module = Fact::Unknown("permission denied".into());
+            facts.driver.library = Fact::Unknown("permission denied".into());
+            facts.gpu.driver = Fact::Unknown("nvidia-smi failed".into());
+            facts.system.architecture = Fact::Unknown("no loader".into());
+            facts::testing::server::first(facts, |device| device.device = 0xfff0);
+        });
+        let machine = of("a", &strange, Questions::default());
+        assert_eq!(ids(&machine), ["driver-not-known", "gpu-not-known", "processor-not-known"]);
+        assert!(machine.warnings[0].says.contains("permission denied"), "{machine:?}");
+        assert!(machine.warnings[1].says.contains("10de:fff0"), "{machine:?}");
+    }
+
+    #[test]
+    fn a_build_host_asks_for_nothing() {
+        let host = server(|facts| facts.pci.devices = Fact::Known(vec![]));
+        let host = server(|facts| {
+            *facts = host;
+            facts.driver.device_nodes = Fact::Absent;
+        });
+        let machine = of("ci.json", &host, Questions::default());
+        assert!(machine.wishes.is_empty() && machine.warnings.is_empty(), "{machine:?}");
+        assert!(machine.notes[0].contains("build host"));
+    }
+
+    #[test]
+    fn on_the_machine_itself_its_system_counts() {
+        let machine = of("a", &healthy(), Questions { bare: true, installed: false });
+        assert_eq!(says(&machine).last(), Some(&"system of a: Ubuntu 24.04"));
+    }
+}

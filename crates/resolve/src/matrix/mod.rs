@@ -1,0 +1,162 @@
+//! The table of torch releases and their CUDA builds, one file a format.
+
+pub mod html;
+pub mod markdown;
+pub mod text;
+
+use crate::world::{Python, series};
+use catalog::cuda::sm;
+use catalog::torch::{self, Build, Release};
+
+/// The table.
+#[derive(Debug)]
+pub struct Matrix {
+    /// What it was narrowed down to: `3.12`; `None`: every Python.
+    pub python: Option<String>,
+    /// The CUDA versions of the columns, oldest first.
+    pub cudas: Vec<String>,
+    /// One row a release, newest first.
+    pub rows: Vec<Row>,
+    /// The newest day on which a row was held against its source.
+    pub checked: String,
+}
+
+/// One release.
+#[derive(Debug)]
+pub struct Row {
+    /// `2.5.1`.
+    pub torch: String,
+    /// The day of its release.
+    pub released: String,
+    /// `3.9-3.13`; `?` where it is not known.
+    pub pythons: String,
+    /// `2.28`; `?` where it is not known.
+    pub glibc: String,
+    /// One cell a column.
+    pub cells: Vec<Cell>,
+}
+
+/// Whether a release has a build for a CUDA.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// It has none.
+    None,
+    /// It is not known whether it has one.
+    Unknown,
+    /// It has one.
+    Build {
+        /// Whether it is the one that `pip install torch` gives.
+        pypi: bool,
+        /// The oldest and the newest GPU that it has machine code for (`50`, `90`); `None` where it is not known.
+        gpus: Option<(String, String)>,
+        /// Whether newer GPUs are served by PTX.
+        ptx: bool,
+        /// More of it, in a few lines.
+        details: Vec<String>,
+    },
+}
+
+/// What the signs of the cells mean: sign and meaning.
+pub const LEGEND: &[(&str, &str)] = &[
+    ("50-90", "a build; the oldest GPUs that it has code for are sm_50, the newest sm_90"),
+    ("*", "the build that `pip install torch` gives (PyPI)"),
+    ("+", "it has PTX, which newer GPUs run too"),
+    ("yes", "a build; for which GPUs it has code is not known"),
+    ("-", "no such build, or none for that Python"),
+    ("?", "not known"),
+];
+
+impl Matrix {
+    /// The table of the catalog; with Pythons, only of releases and builds that have wheels for one of them.
+    pub fn of(name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
+        let fits = |list: &Option<Vec<String>>| match (list, pythons) {
+            (Some(list), Some(pythons)) => pythons.iter().any(|python| list.contains(&python.text)),
+            _ => true,
+        };
+        let releases: Vec<&Release> =
+            torch::all().iter().rev().filter(|release| fits(&release.pythons)).collect();
+        let builds = releases.iter().flat_map(|release| &release.builds);
+        let mut cudas: Vec<&str> = builds.filter_map(|build| build.cuda.as_deref()).collect();
+        cudas.sort_by_cached_key(|cuda| cuda.parse().map_or((0, 0), |version| series(&version)));
+        cudas.dedup();
+        let cell = |release: &Release, cuda: &str| {
+            let build = release.builds.iter().find(|build| build.cuda.as_deref() == Some(cuda));
+            match build {
+                Some(build) if fits(&build.pythons) => Cell::of(release, build),
+                None if !release.builds_complete => Cell::Unknown,
+                _ => Cell::None,
+            }
+        };
+        let row = |release: &&Release| Row {
+            torch: release.version.clone(),
+            released: release.released.clone().unwrap_or_default(),
+            pythons: span(release.pythons.as_deref()),
+            glibc: release.glibc_min.clone().unwrap_or_else(|| "?".into()),
+            cells: cudas.iter().map(|cuda| cell(release, cuda)).collect(),
+        };
+        Matrix {
+            python: name.map(str::to_owned),
+            rows: releases.iter().map(row).collect(),
+            checked: releases.iter().map(|release| release.checked.as_str()).max().unwrap_or("").to_owned(),
+            cudas: cudas.iter().map(|cuda| (*cuda).to_owned()).collect(),
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn title(&self) -> String {
+        match &self.python {
+            Some(python) => format!("torch and its CUDA builds for Python {python}, Linux x86_64"),
+            None => "torch and its CUDA builds, Linux x86_64".into(),
+        }
+    }
+}
+
+impl Cell {
+    fn of(release: &Release, build: &Build) -> Cell {
+        let bare = |one: &String| one.replace('.', "");
+        let pypi = release.pypi_build.as_deref() == Some(&build.build);
+        let gpus =
+            build.architectures.as_ref().and_then(|list| Some((bare(list.first()?), bare(list.last()?))));
+        let mut details = vec![format!("torch {}+{}", release.version, build.build)];
+        let list = build.architectures.iter().flatten().map(|one| sm(one)).collect::<Vec<_>>().join(" ");
+        details.push(if list.is_empty() { "GPUs not known".into() } else { list });
+        let partners = [("NCCL", &build.nccl), ("cuDNN", &build.cudnn)];
+        details.extend(
+            partners.iter().filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?))),
+        );
+        details.push(if pypi {
+            format!("pip install torch=={}", release.version)
+        } else {
+            format!(
+                "pip install torch=={}+{1} --index-url https://download.pytorch.org/whl/{1}",
+                release.version, build.build
+            )
+        });
+        Cell::Build { pypi, gpus, ptx: build.ptx.as_ref().is_some_and(|list| !list.is_empty()), details }
+    }
+
+    /// In signs: `50-90*`.
+    pub fn signs(&self) -> String {
+        match self {
+            Cell::None => "-".into(),
+            Cell::Unknown => "?".into(),
+            Cell::Build { pypi, gpus, ptx, .. } => {
+                let range = gpus.as_ref().map_or("yes".into(), |(from, to)| format!("{from}-{to}"));
+                format!("{range}{}{}", if *ptx { "+" } else { "" }, if *pypi { "*" } else { "" })
+            }
+        }
+    }
+}
+
+/// The first and the last of some Pythons, without the free-threaded ones.
+fn span(pythons: Option<&[String]>) -> String {
+    let plain: Vec<&String> = pythons.unwrap_or_default().iter().filter(|one| !one.ends_with('t')).collect();
+    match plain[..] {
+        [] => "?".into(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first}-{last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

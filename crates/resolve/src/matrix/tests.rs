@@ -1,0 +1,57 @@
+//! The table in every format.
+
+use super::{Cell, Matrix, html, markdown, text};
+use crate::world::World;
+
+fn of(python: &str) -> Matrix {
+    let pythons: Vec<_> = World::get().pythons.iter().filter(|one| one.text == python).collect();
+    Matrix::of(Some(python), Some(&pythons))
+}
+
+fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
+    let column = matrix.cudas.iter().position(|one| one == cuda).unwrap();
+    matrix.rows.iter().find(|row| row.torch == torch).unwrap().cells[column].signs()
+}
+
+#[test]
+fn cells_say_what_the_catalog_says() {
+    let all = Matrix::of(None, None);
+    assert_eq!(signs(&all, "2.5.1", "12.1"), "50-90");
+    assert_eq!(signs(&all, "2.5.1", "12.4"), "50-90*");
+    assert_eq!(signs(&all, "2.6.0", "12.1"), "-", "the builds of 2.6.0 are all known");
+    assert_eq!(signs(&all, "2.15.0", "12.1"), "?", "those of 2.15.0 are not");
+    assert_eq!(signs(&all, "2.7.1", "12.8"), "75-120+");
+    assert_eq!(all.rows[0].torch, "2.15.0", "the newest comes first");
+    let oldest = all.rows.last().unwrap();
+    assert_eq!(
+        (oldest.torch.as_str(), oldest.pythons.as_str(), oldest.glibc.as_str()),
+        ("1.13.0", "3.7-3.11", "2.17")
+    );
+}
+
+#[test]
+fn a_python_narrows_it_down() {
+    let matrix = of("3.12");
+    assert!(matrix.rows.iter().all(|row| row.torch != "2.1.2"), "2.1 has no wheel for 3.12");
+    assert!(matrix.rows.iter().any(|row| row.torch == "2.2.0"));
+    assert!(!matrix.cudas.contains(&"11.6".to_owned()), "columns without a build are left out");
+    let unknown = Cell::Build { pypi: false, gpus: None, ptx: false, details: vec![] };
+    assert_eq!(unknown.signs(), "yes");
+}
+
+#[test]
+fn every_format_has_every_row() {
+    let matrix = of("3.12");
+    let texts = [text::report(&matrix, 100), markdown::report(&matrix), html::report(&matrix)];
+    for text in &texts {
+        let text = anstream::adapter::strip_str(text).to_string();
+        assert!(text.contains("for Python 3.12"));
+        assert!(matrix.rows.iter().all(|row| text.contains(&row.torch)), "{text}");
+        assert!(!text.contains("{t") && text.ends_with('\n'), "{text}");
+    }
+    assert!(texts[0].lines().all(|line| anstream::adapter::strip_str(line).to_string().len() <= 100));
+    assert!(texts[1].contains("| 50-90\\* |"));
+    for outside in ["http://", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!texts[2].contains(outside), "{outside}: the page needs nothing beside it");
+    }
+}

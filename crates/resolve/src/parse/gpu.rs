@@ -1,0 +1,120 @@
+//! GPUs as people name them.
+
+use super::Mistake;
+use crate::request::Gpu;
+use catalog::{cuda, gpus};
+
+/// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
+pub(super) fn gpu(text: &str) -> Result<Gpu, Mistake> {
+    let text = text.trim();
+    if let Some(capability) = by_capability(text) {
+        let capability = capability?;
+        return Ok(of_capability(capability));
+    }
+    let model = gpus::by_alias(text).or_else(|| gpus::by_name(text));
+    model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
+        Mistake::new(format!("--gpu: no GPU in the catalog is called {text:?}"))
+            .near(gpus::nearest_alias(text))
+            .hint("a compute capability will do: --gpu sm_90")
+    })
+}
+
+/// A GPU of the catalog under the name by which it was called; `None` where the row has no readable capability.
+pub fn of_model(name: &str, model: &gpus::Gpu) -> Option<Gpu> {
+    Some(Gpu {
+        name: name.to_owned(),
+        capability: capability(&model.compute_capability)?,
+        data_centre: Some(model.data_centre),
+        driver_branch_min: model.driver_branch_min,
+    })
+}
+
+/// Major and minor number of `9.0`.
+pub fn capability(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn of_capability(capability: (u32, u32)) -> Gpu {
+    let (major, minor) = capability;
+    Gpu { name: format!("sm_{major}{minor}"), capability, data_centre: None, driver_branch_min: None }
+}
+
+/// `None` where the text is no compute capability; an error where it is one that no GPU has.
+fn by_capability(text: &str) -> Option<Result<(u32, u32), Mistake>> {
+    let lower = text.to_ascii_lowercase();
+    let named = ["sm_", "sm", "compute_", "compute", "cc"].iter().find_map(|word| lower.strip_prefix(word));
+    let bare = named.unwrap_or(&lower).trim();
+    // `sm_90a` is code for one chip of compute capability 9.0.
+    let bare = if named.is_some() { bare.trim_end_matches(['a', 'f']) } else { bare };
+    let (major, minor) = match bare.split_once('.') {
+        Some(parts) => parts,
+        None if named.is_some() && bare.len() >= 2 && bare.is_ascii() => bare.split_at(bare.len() - 1),
+        None => return None,
+    };
+    let capability = (major.parse().ok()?, minor.parse().ok()?);
+    Some(if cuda::architecture(capability).is_some() {
+        Ok(capability)
+    } else {
+        Err(no_such(text, capability))
+    })
+}
+
+fn no_such(text: &str, (major, minor): (u32, u32)) -> Mistake {
+    let known: Vec<(u32, u32)> =
+        cuda::architectures().iter().filter_map(|row| capability(&row.compute_capability)).collect();
+    let distance = |one: &&(u32, u32)| (one.0.abs_diff(major), one.1.abs_diff(minor));
+    let near = known.iter().min_by_key(distance).map(|(major, minor)| format!("sm_{major}{minor}"));
+    let all: Vec<String> = known.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
+    Mistake::new(format!("--gpu {text}: no GPU in the catalog has compute capability {major}.{minor}"))
+        .near(near.as_deref())
+        .hint(format!("known are {}", all.join(", ")))
+}
+
+/// A short name as its maker writes it: `rtx-4090` is `RTX 4090`; a whole product name stays as it is.
+fn display(text: &str) -> String {
+    if text.chars().any(|letter| letter.is_ascii_uppercase()) {
+        return text.to_owned();
+    }
+    let word = |word: &str| match word {
+        "ti" | "ada" | "titan" => word[..1].to_ascii_uppercase() + &word[1..],
+        _ => word.to_ascii_uppercase(),
+    };
+    text.split(['-', ' ']).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_by_all_their_names() {
+        for (text, name, capability, data_centre) in [
+            ("h100", "H100", (9, 0), Some(true)),
+            ("rtx-4090", "RTX 4090", (8, 9), Some(false)),
+            ("GTX 1080 Ti", "GTX 1080 Ti", (6, 1), Some(false)),
+            ("gtx-1080-ti", "GTX 1080 Ti", (6, 1), Some(false)),
+            ("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", (9, 0), Some(true)),
+            ("sm_86", "sm_86", (8, 6), None),
+            ("SM86", "sm_86", (8, 6), None),
+            ("8.6", "sm_86", (8, 6), None),
+            ("compute_120", "sm_120", (12, 0), None),
+            ("sm_90a", "sm_90", (9, 0), None),
+        ] {
+            let gpu = gpu(text).unwrap();
+            assert_eq!(
+                (gpu.name.as_str(), gpu.capability, gpu.data_centre),
+                (name, capability, data_centre),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_no_gpu_is_called() {
+        assert_eq!(gpu("h1000").unwrap_err().hints[0], "did you mean h100?");
+        assert_eq!(gpu("sm_85").unwrap_err().hints[0], "did you mean sm_86?");
+        assert!(gpu("9.9").unwrap_err().says.contains("compute capability 9.9"));
+        assert!(gpu("toaster").is_err() && gpu("sm_").is_err() && gpu("86").is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! Versions as people type them, and what they meant where that is no version.
+
+use pep440_rs::Version;
+
+use super::Mistake;
+use crate::request::Versions;
+use crate::world::series;
+
+/// Reads the versions of an option. What does not exist is no mistake here: the resolver says so, and why. `known` gives the
+/// versions that exist, for a suggestion.
+pub(super) fn versions(
+    option: &str,
+    text: &str,
+    known: &dyn Fn() -> Vec<Version>,
+) -> Result<Versions, Mistake> {
+    let typed = text.trim();
+    let versions = typed.parse::<Versions>().map_err(|error| {
+        Mistake::at(option, typed, error.at, &error.says).near(meant(typed, &known()).as_deref())
+    })?;
+    if versions.build.is_some() && option != "--torch" {
+        let place = typed.find('+').unwrap_or(0);
+        return Err(Mistake::at(option, typed, place, "only torch has builds (--torch 2.6.0+cu124)"));
+    }
+    // Nobody means CUDA one hundred and twenty-one.
+    if versions.named().is_some_and(|named| named.release().len() == 1 && named.release()[0] >= 10) {
+        let known = known();
+        let meant = meant(typed, &known);
+        if meant.is_some() && !known.iter().any(|one| versions.contain(one)) {
+            let says = format!("there is no version {typed}");
+            return Err(Mistake::at(option, typed, 0, &says).near(meant.as_deref()));
+        }
+    }
+    Ok(versions)
+}
+
+/// The version that exists and whose digits were typed: `121` and `cu121` are 12.1, `py312` is 3.12, `v2.6` is 2.6.
+fn meant(typed: &str, known: &[Version]) -> Option<String> {
+    let bare =
+        typed.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || "=-_ ".contains(letter));
+    let dotted = bare.replace(',', ".");
+    let digits: String = bare.chars().filter(char::is_ascii_digit).collect();
+    let readings = known.iter().flat_map(|version| {
+        let (major, minor) = series(version);
+        [version.to_string(), format!("{major}.{minor}")]
+    });
+    let readings: Vec<String> = readings.collect();
+    let same = readings.iter().find(|reading| **reading == dotted);
+    same.or_else(|| readings.iter().find(|reading| reading.replace('.', "") == digits)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cuda(text: &str) -> Result<Versions, Mistake> {
+        versions("--cuda", text, &|| ["11.8", "12.1", "12.4"].map(|one| one.parse().unwrap()).to_vec())
+    }
+
+    #[test]
+    fn what_was_meant() {
+        for (typed, meant) in [("121", "12.1"), ("cu118", "11.8"), ("12,4", "12.4"), ("v12.1", "12.1")] {
+            assert_eq!(cuda(typed).unwrap_err().hints, [format!("did you mean {meant}?")], "{typed}");
+        }
+        assert!(cuda("128").is_ok(), "no digits of a version that exists: the resolver answers");
+        assert!(cuda("12").is_ok() && cuda("12.7").is_ok() && cuda("").is_ok());
+        let pythons = || ["3.9", "3.12"].map(|one| one.parse().unwrap()).to_vec();
+        for typed in ["312", "py312", "cp312", "python3.12"] {
+            let error = versions("--python", typed, &pythons).unwrap_err();
+            assert_eq!(error.hints, ["did you mean 3.12?"], "{typed}");
+        }
+        let torches = || ["2.5.1", "2.6.0"].map(|one| one.parse().unwrap()).to_vec();
+        for (typed, meant) in [("26", "2.6"), ("251", "2.5.1"), ("torch2.6.0", "2.6.0")] {
+            let error = versions("--torch", typed, &torches).unwrap_err();
+            assert_eq!(error.hints, [format!("did you mean {meant}?")], "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_place_is_shown() {
+        let error = cuda(" 12,1;").unwrap_err();
+        assert!(error.says.ends_with("\n  --cuda 12,1;\n             ^"), "{}", error.says);
+        let error = cuda("12.1+cu121").unwrap_err();
+        assert!(error.says.ends_with("\n  --cuda 12.1+cu121\n             ^"), "{}", error.says);
+    }
+}

@@ -1,0 +1,177 @@
+//! `--with`: packages with versions, parted by commas that may also stand inside specifiers.
+
+use pep440_rs::Version;
+
+use super::{Mistake, versions};
+use crate::request::{Versions, Want, Wish};
+use crate::world::World;
+
+const OPTION: &str = "--with";
+
+/// The wishes in one value: `trl>=0.9,<1.0,numpy<2`.
+pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
+    items(text).into_iter().map(|(at, item)| wish(world, text, at, item)).collect()
+}
+
+/// NCCL goes with the torch build, whichever of its names is used.
+const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
+
+/// The names that may stand in `--with`.
+pub fn package_names(world: &World) -> Vec<&'static str> {
+    let mut names: Vec<&str> = world.package_names().chain(["torch", "torchvision", "torchaudio"]).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The requirements in one value of `--with`: `trl>=0.9,<1.0,numpy<2`.
+pub fn requirements(text: &str) -> Vec<&str> {
+    items(text).into_iter().map(|(_, item)| item).collect()
+}
+
+/// The name in a requirement (`Flash_Attn>=2`), as PyPI compares it: `flash-attn`.
+pub fn package_name(requirement: &str) -> String {
+    let requirement = requirement.trim();
+    let end = requirement
+        .find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
+        .unwrap_or(requirement.len());
+    normalised(&requirement[..end])
+}
+
+/// Versions of a package that exist.
+pub(super) fn releases(world: &World, name: &str) -> Vec<Version> {
+    let releases = world.package(name).map_or(&[][..], |package| &package.releases);
+    releases.iter().map(|release| release.version.clone()).collect()
+}
+
+/// Cuts at the commas that are followed by a name: each item with its place.
+fn items(text: &str) -> Vec<(usize, &str)> {
+    let mut items = Vec::new();
+    let mut from = 0;
+    for (comma, _) in text.match_indices(',') {
+        if text[comma + 1..].trim_start().starts_with(|next: char| next.is_ascii_alphabetic()) {
+            items.push((from, &text[from..comma]));
+            from = comma + 1;
+        }
+    }
+    items.push((from, &text[from..]));
+    items
+        .into_iter()
+        .map(|(at, item)| {
+            (at + item.len() - item.trim_start().len(), item.trim().trim_end_matches([',', ' ']))
+        })
+        .filter(|(_, item)| !item.is_empty())
+        .collect()
+}
+
+fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistake> {
+    let end = item.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)).unwrap_or(item.len());
+    let (typed, rest) = item.split_at(end);
+    let name = normalised(typed);
+    if name.is_empty() {
+        return Err(Mistake::at(OPTION, text, at, "a package's name is expected here"));
+    }
+    known(world, text, at, &name)?;
+    if rest.starts_with('[') {
+        let says = "extras are not in the catalog";
+        return Err(Mistake::at(OPTION, text, at + end, says)
+            .hint(format!("write {typed} alone, and name to pip what the extra brings")));
+    }
+    let specifier = specifier(text, at + end, rest, &name, world)?;
+    let want = match name.as_str() {
+        "torch" => Want::Torch(specifier),
+        _ => Want::Package(name, specifier),
+    };
+    Ok(Wish { says: format!("{OPTION} {item}"), want })
+}
+
+/// Refuses names that the catalog does not have.
+fn known(world: &World, text: &str, at: usize, name: &str) -> Result<(), Mistake> {
+    let names = package_names(world);
+    if names.contains(&name) || NCCL.contains(&name) {
+        return Ok(());
+    }
+    if ["python", "cuda", "gpu", "driver"].contains(&name) {
+        let says = format!("{name} has an option of its own");
+        return Err(Mistake::at(OPTION, text, at, &says).hint(format!("write --{name}")));
+    }
+    let score = |known: &&str| strsim::jaro_winkler(name, known);
+    let near = names.iter().copied().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let says = format!("{name} is not in the catalog");
+    Err(Mistake::at(OPTION, text, at, &says)
+        .near(near.filter(|near| score(near) > 0.8))
+        .hint(format!("the catalog knows {}; pip takes any other package", names.join(", "))))
+}
+
+fn specifier(text: &str, at: usize, rest: &str, name: &str, world: &World) -> Result<Versions, Mistake> {
+    let trimmed = rest.trim();
+    let at = at + rest.len() - rest.trim_start().len();
+    let starts_right = trimmed.is_empty() || trimmed.starts_with(['=', '<', '>', '!', '~']);
+    let single = trimmed.starts_with('=') && !trimmed.starts_with("==");
+    if !starts_right || single {
+        let says = "a specifier is expected here: == >= <= > < != ~=";
+        let version = trimmed.trim_start_matches(['@', '=', ':', ' ']);
+        let near = version.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("{name}=={version}"));
+        return Err(Mistake::at(OPTION, text, at, says).near(near.as_deref()));
+    }
+    let option = if name == "torch" { "--torch" } else { OPTION };
+    versions::versions(option, trimmed, &|| releases(world, name)).map_err(|mistake| {
+        let place = trimmed.parse::<Versions>().map_or_else(|error| error.at, |_| 0);
+        let says = format!("{trimmed:?} is no specifier such as >=2.4,<2.7");
+        Mistake { hints: mistake.hints, ..Mistake::at(OPTION, text, at + place, &says) }
+    })
+}
+
+/// The name as PyPI compares it (PEP 503): lower-case, runs of `-_.` one dash.
+fn normalised(name: &str) -> String {
+    let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(text: &str) -> Vec<String> {
+        wishes(World::get(), text).unwrap().into_iter().map(|wish| wish.says).collect()
+    }
+
+    #[test]
+    fn commas_part_packages_only_before_a_name() {
+        assert_eq!(
+            items("trl>=0.9,<1.0, numpy<2,flash_attn"),
+            [(0, "trl>=0.9,<1.0"), (15, "numpy<2"), (23, "flash_attn")]
+        );
+        assert_eq!(items("numpy, ,"), [(0, "numpy")]);
+        assert_eq!(
+            says("numpy>=1.26,<2,deepspeed==0.15.4"),
+            ["--with numpy>=1.26,<2", "--with deepspeed==0.15.4"]
+        );
+    }
+
+    #[test]
+    fn every_package_goes_to_its_place() {
+        let wishes = wishes(World::get(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
+        assert!(matches!(&wishes[0].want, Want::Torch(v) if v.build.as_deref() == Some("cu124")));
+        assert!(matches!(&wishes[1].want, Want::Package(name, _) if name == "torchvision"));
+        assert!(matches!(&wishes[2].want, Want::Package(name, v) if name == "numpy" && !v.text.is_empty()));
+        assert_eq!(normalised("Flash__Attn.x"), "flash-attn-x");
+    }
+
+    #[test]
+    fn mistakes_name_the_place_and_the_way_out() {
+        for (text, place, hint) in [
+            ("numyp", 0, "did you mean numpy?"),
+            ("numpy,python==3.12", 6, "write --python"),
+            ("numpy[all]<2", 5, "write numpy alone"),
+            ("numpy=1.26.4", 5, "did you mean numpy==1.26.4?"),
+            ("numpy@1.26.4", 5, "did you mean numpy==1.26.4?"),
+            ("<2", 0, ""),
+            ("numpy>=2;<3", 8, ""),
+        ] {
+            let mistake = wishes(World::get(), text).unwrap_err();
+            let caret = mistake.says.lines().last().unwrap().len();
+            assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {}", mistake.says);
+            assert!(mistake.hints.join(" ").contains(hint), "{text}: {mistake:?}");
+        }
+    }
+}

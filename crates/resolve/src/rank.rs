@@ -1,0 +1,249 @@
+//! The order of the candidates: what is better among stacks that all hold.
+//!
+//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first.
+//! Then the torch build: what is installed, else the newest release; among the builds of a release the one whose CUDA the driver
+//! knows in full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, a
+//! Python for which torchvision and torchaudio have wheels, the system's own Python, the leanest image that does, the newest system. Then the other packages, newest first.
+
+use std::cmp::Reverse;
+
+use pep440_rs::Version;
+
+use super::constraint::Judgement;
+use super::constraints::image_driver;
+use super::request::{self, Prefer};
+use super::wanted::Wanted;
+use super::world::{Base, Build, Package, Python, Release, World, series};
+use catalog::images::{self, Flavour};
+use catalog::systems;
+
+/// The builds, best first.
+pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
+    let newest = world.candidates(wanted).iter().map(|build| &build.version).max();
+    let mut builds: Vec<&Build> = world.candidates(wanted).iter().collect();
+    builds.sort_by_cached_key(|build| {
+        let first_of_newest = newest.is_some_and(|newest| {
+            series(newest) == series(&build.version)
+                && build.version.release().get(2).is_none_or(|patch| *patch == 0)
+        });
+        (
+            wanted.prefer == Prefer::Installed
+                && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
+            wanted.prefer == Prefer::Stable && first_of_newest,
+            Reverse(build.version.clone()),
+            wanted.oldest_driver().is_some_and(|driver| !build.known_to(driver)),
+            !build.pypi,
+            Reverse(build.cuda.clone()),
+            // Of two images with one torch the newer one.
+            Reverse(build.image.map(|image| &image.tag)),
+        )
+    });
+    builds
+}
+
+/// How near at hand base images are; the next tier is only looked at where nothing of the one before can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// The images that were asked for; where none were, nvidia/cuda of the build's CUDA.
+    First,
+    /// Bare systems: torch's wheels bring CUDA's libraries along.
+    Bare,
+    /// nvidia/cuda of the build's CUDA that may need a variable to be set before it starts on the driver.
+    Required,
+    /// All others.
+    Rest,
+}
+
+/// All tiers, the first first.
+pub const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
+
+/// The base images of a tier that come into question for a build.
+pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -> Vec<&'w Base> {
+    if !wanted.bases.is_empty() {
+        return if tier == Tier::First { wished(world, wanted) } else { Vec::new() };
+    }
+    let repositories: Vec<&str> = match tier {
+        Tier::First | Tier::Required => vec![CUDA],
+        Tier::Bare => images::REPOSITORIES.iter().copied().filter(|name| bare(name)).collect(),
+        Tier::Rest => images::REPOSITORIES.iter().copied().filter(|name| !bare(name)).collect(),
+    };
+    // An image of another CUDA major never does.
+    let same_major =
+        |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| series(cuda).0 == series(&build.cuda).0);
+    let all = repositories.into_iter().flat_map(|name| world.bases(name)).filter(same_major);
+    all.filter(|base| of_system(wanted, base) && tier_of(wanted, build, base) == tier).collect()
+}
+
+/// Whether a base image has the systems that were asked for.
+fn of_system(wanted: &Wanted, base: &Base) -> bool {
+    wanted.systems.iter().all(|wish| base.system.is_some_and(|system| system.id == *wish))
+}
+
+/// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In place.
+pub fn keep_leanest(bases: &mut Vec<&Base>, wanted: &Wanted) {
+    let key = |base: &Base| (has_cudnn(base), flavour(base, wanted), Reverse(base.cuda.clone()));
+    let mut kept: Vec<&Base> = Vec::new();
+    for base in bases.iter().copied() {
+        match kept.iter_mut().find(|other| alike(other, base)) {
+            Some(other) if key(base) < key(other) => *other = base,
+            Some(_) => {}
+            None => kept.push(base),
+        }
+    }
+    *bases = kept;
+}
+
+/// Whether two images differ in nothing that a constraint looks at once a minor of CUDA is chosen.
+fn alike(one: &Base, other: &Base) -> bool {
+    let (Some(a), Some(b)) = (one.image, other.image) else { return false };
+    let minor = |base: &Base| base.cuda.as_ref().map(series);
+    a.repository == b.repository
+        && a.system == b.system
+        && a.python == b.python
+        && a.torch == b.torch
+        && minor(one) == minor(other)
+        && one.has_nvcc() == other.has_nvcc()
+}
+
+const CUDA: &str = "nvidia/cuda";
+
+/// Whether a repository has bare systems.
+fn bare(repository: &str) -> bool {
+    !repository.contains('/') && repository != "python"
+}
+
+/// The tier of a base image for a build.
+pub fn tier_of(wanted: &Wanted, build: &Build, base: &Base) -> Tier {
+    let repository = base.image.map(|image| image.repository);
+    let same_cuda = base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
+    match repository {
+        _ if !wanted.bases.is_empty() => Tier::First,
+        Some(CUDA) if same_cuda && image_driver::starts(wanted, base) != Judgement::Holds => Tier::Required,
+        Some(CUDA) if same_cuda => Tier::First,
+        Some(name) if bare(name) => Tier::Bare,
+        _ => Tier::Rest,
+    }
+}
+
+/// The images among which one was asked for, or the machine.
+fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
+    let mut bases: Vec<&Base> = Vec::new();
+    for wish in &wanted.bases {
+        match wish {
+            request::Base::Repository(repository) => {
+                bases.extend(world.bases(repository).iter().filter(|base| of_system(wanted, base)));
+            }
+            request::Base::Image(reference) => {
+                let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
+                let is = |base: &&Base| {
+                    base.image.is_some_and(|image| {
+                        reference[repository.len()..].strip_prefix(':') == Some(&image.tag)
+                    })
+                };
+                bases
+                    .extend(world.bases(repository).iter().filter(is).filter(|base| of_system(wanted, base)));
+            }
+            // Of a machine nobody chooses the system: it is the one that was told, or not known.
+            request::Base::None => bases.extend(world.machines().iter().filter(|machine| {
+                machine.system.map(|system| system.id.as_str()) == wanted.systems.first().copied()
+            })),
+        }
+    }
+    bases
+}
+
+/// Sorts Pythons with base images, best first.
+pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Build) {
+    let ended = |day: Option<&str>| day.is_some_and(|day| day < wanted.today);
+    places.sort_by_cached_key(|(python, base)| {
+        let system = base.system;
+        (
+            tier_of(wanted, build, base),
+            (
+                wanted.prefer == Prefer::Installed
+                    && wanted
+                        .installed
+                        .get("python")
+                        .is_none_or(|one| series(one) != series(&python.version)),
+                ended(python.end_of_life.as_deref()),
+                ended(system.and_then(|system| system.end_of_life.as_deref())),
+            ),
+            // A Python for which there is everything that comes beside torch.
+            without_partner(build, python),
+            // A family that everybody knows before a Python that needs no further step.
+            system_place(base).0,
+            !own_python(python, base),
+            // cuDNN comes with torch.
+            has_cudnn(base),
+            flavour(base, wanted),
+            system_place(base),
+            Reverse(python.version.clone()),
+            Reverse(base.cuda.clone()),
+        )
+    });
+}
+
+/// Whether torchvision or torchaudio has no wheel for the Python though torch has.
+fn without_partner(build: &Build, python: &Python) -> bool {
+    let (vision, audio) = (&build.release.torchvision_lacks, &build.release.torchaudio_lacks);
+    vision.contains(&python.text) || (build.torchaudio.is_some() && audio.contains(&python.text))
+}
+
+fn has_cudnn(base: &Base) -> bool {
+    base.image.is_some_and(|image| image.has_cudnn != Some(false))
+}
+
+/// Whether the image or its system brings this Python.
+pub fn own_python(python: &Python, base: &Base) -> bool {
+    let in_image = base.image.and_then(|image| image.python.as_deref());
+    let of_system = base.system.and_then(|system| system.python.as_deref());
+    [in_image, of_system].contains(&Some(python.text.as_str()))
+        || base
+            .system
+            .and_then(|system| systems::python_source(&system.id, &python.text))
+            .is_some_and(|source| source.distribution == Some(true))
+}
+
+/// The leanest flavour that does: with nvcc where something is compiled.
+fn flavour(base: &Base, wanted: &Wanted) -> u8 {
+    match base.flavour {
+        Flavour::Devel if wanted.uses_nvcc() => 0,
+        Flavour::Base => 1,
+        Flavour::Runtime => 2,
+        Flavour::Devel => 3,
+        // python:3.12 has compilers and many libraries that python:3.12-slim leaves out.
+        Flavour::Plain
+            if base
+                .image
+                .is_some_and(|image| image.repository == "python" && !image.tag.contains("slim")) =>
+        {
+            5
+        }
+        Flavour::Plain => 4,
+    }
+}
+
+/// Ubuntu first, for which NVIDIA's images and most instructions are made; within a family the newest.
+fn system_place(base: &Base) -> (usize, Reverse<usize>) {
+    let id = base.system.map_or("", |system| system.id.as_str());
+    let family = ["ubuntu", "debian", "rockylinux", "ubi"].iter().position(|name| id.starts_with(name));
+    let age = systems::all().iter().position(|system| system.id == id);
+    (family.unwrap_or(usize::MAX), Reverse(age.unwrap_or(0)))
+}
+
+/// The releases of a package, best first.
+pub fn releases<'w>(package: &'w Package, wanted: &Wanted) -> Vec<&'w Release> {
+    let mut releases: Vec<&Release> = package.releases.iter().collect();
+    let installed = wanted.installed.get(package.name).filter(|_| wanted.prefer == Prefer::Installed);
+    if let Some(installed) = installed {
+        releases.sort_by_cached_key(|release| {
+            (!same(installed, &release.version), Reverse(release.version.clone()))
+        });
+    }
+    releases
+}
+
+/// Whether two versions are one but for the build.
+fn same(one: &Version, other: &Version) -> bool {
+    one.release() == other.release()
+}

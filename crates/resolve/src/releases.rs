@@ -1,0 +1,220 @@
+//! Packages and their releases as the search needs them.
+
+use std::str::FromStr;
+
+use pep440_rs::{Version, VersionSpecifiers};
+
+use super::world::Python;
+use catalog::deepspeed::{self, Severity};
+use catalog::{flash_attn, packages};
+
+/// A Python package.
+#[derive(Debug)]
+pub struct Package {
+    /// Its normalised name.
+    pub name: &'static str,
+    /// Its releases, newest first; yanked ones are left out.
+    pub releases: Vec<Release>,
+}
+
+/// A release of a Python package.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// The package.
+    pub package: &'static str,
+    /// The version as PyPI writes it.
+    pub text: String,
+    /// The version.
+    pub version: Version,
+    /// The day of its upload; empty where it is not known.
+    pub released: String,
+    /// `Requires-Python`.
+    pub python: Option<VersionSpecifiers>,
+    /// The Pythons with wheels; `None`: one wheel serves all, or there is none.
+    pub pythons: Option<&'static [String]>,
+    /// The glibc that its wheels need.
+    pub glibc: Option<&'static str>,
+    /// Whether there are wheels for aarch64.
+    pub aarch64: Option<bool>,
+    /// True where it is compiled when it is installed.
+    pub source_only: bool,
+    /// True where it has no wheel although other releases of the package have: nobody means it to be compiled.
+    pub lacks_wheel: bool,
+    /// Package → which versions of it.
+    pub requires: Vec<(&'static str, VersionSpecifiers)>,
+    /// DeepSpeed's own row, of a release of it.
+    pub deepspeed: Option<&'static deepspeed::Release>,
+    /// The prebuilt wheels of a release of flash-attn, where they are known.
+    pub flash_attn: Option<&'static flash_attn::Release>,
+    /// What it does not go together with, beyond its requirements.
+    pub incompatible: Vec<Incompatible>,
+    /// Packages that have to be there on some Pythons, without being required.
+    pub beside: Vec<(&'static str, VersionSpecifiers)>,
+    /// Where this was read.
+    pub source: &'static str,
+}
+
+/// What a release does not go together with.
+#[derive(Debug, Clone)]
+pub struct Incompatible {
+    /// The other package, or `torch`, or `cuda`: the CUDA of torch's build.
+    pub with: &'static str,
+    /// Its versions.
+    pub versions: VersionSpecifiers,
+    /// The Pythons to which it is limited.
+    pub python: Option<VersionSpecifiers>,
+    /// What happens.
+    pub effect: &'static str,
+}
+
+impl Release {
+    /// `numpy 1.26.4`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.package, self.text)
+    }
+
+    /// What it requires of a package, if anything.
+    pub fn requires(&self, package: &str) -> Option<&VersionSpecifiers> {
+        self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
+    }
+
+    /// The packages that have to be there beside it on a Python, without being required.
+    pub fn beside<'r>(&'r self, python: &'r Python) -> impl Iterator<Item = &'static str> + 'r {
+        self.beside.iter().filter(|(_, on)| python.within(on)).map(|(name, _)| *name)
+    }
+
+    /// Why it does not go together with a version of something.
+    pub fn refuses(&self, with: &str, version: &Version) -> Option<&Incompatible> {
+        self.incompatible.iter().find(|row| row.with == with && row.versions.contains(version))
+    }
+}
+
+impl Package {
+    /// The package with this normalised name, which the catalog has.
+    pub(super) fn of(name: &'static str) -> Package {
+        if name == "deepspeed" { deepspeeds() } else { of_catalog(name) }
+    }
+}
+
+fn version(text: &str) -> Option<Version> {
+    Version::from_str(text).ok()
+}
+
+/// Specifiers of the catalog, which its tests hold to be some.
+fn specifiers(text: &str) -> Option<VersionSpecifiers> {
+    VersionSpecifiers::from_str(text).ok()
+}
+
+fn of_catalog(name: &'static str) -> Package {
+    let package = packages::package(name);
+    let rows = package.map_or(&[][..], |package| &package.rows);
+    let rules: About<Incompatible> = package
+        .map_or(&[][..], |package| &package.incompatible)
+        .iter()
+        .filter_map(|row| {
+            let (with, effect) = (row.with.as_str(), row.effect.as_str());
+            let rule = Incompatible { with, versions: specifiers(&row.versions)?, python: None, effect };
+            Some((specifiers(&row.releases)?, rule))
+        })
+        .collect();
+    let mut releases: Vec<Release> = rows
+        .iter()
+        .filter(|row| !row.yanked)
+        .flat_map(|row| row.releases.iter().filter_map(|(text, day)| release(name, row, text, day)))
+        .collect();
+    let has_wheels = rows.iter().any(|row| !row.source_only);
+    for release in &mut releases {
+        release.lacks_wheel = release.source_only && has_wheels;
+        release.incompatible = about(&rules, &release.version);
+    }
+    releases.sort_by(|one, other| other.version.cmp(&one.version));
+    Package { name, releases }
+}
+
+/// The rules that are about a version.
+fn about(rules: &[(VersionSpecifiers, Incompatible)], version: &Version) -> Vec<Incompatible> {
+    rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
+}
+
+fn release(name: &'static str, row: &'static packages::Row, text: &str, day: &str) -> Option<Release> {
+    let requires = row.requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?)));
+    Some(Release {
+        package: name,
+        text: text.to_owned(),
+        version: version(text)?,
+        released: day.to_owned(),
+        python: row.python.as_deref().and_then(specifiers),
+        pythons: row.pythons.as_deref(),
+        glibc: row.glibc.as_deref(),
+        aarch64: row.aarch64,
+        source_only: row.source_only,
+        lacks_wheel: false,
+        requires: requires.collect(),
+        deepspeed: None,
+        flash_attn: (name == "flash-attn").then(|| flash_attn::release(text)).flatten(),
+        incompatible: Vec::new(),
+        beside: Vec::new(),
+        source: &row.source,
+    })
+}
+
+/// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
+fn deepspeeds() -> Package {
+    let (rules, beside) = deepspeed_rules();
+    let release = |row: &'static deepspeed::Release| {
+        let requires =
+            [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
+        let version = version(&row.version)?;
+        Some(Release {
+            package: "deepspeed",
+            text: row.version.clone(),
+            released: row.released.clone().unwrap_or_default(),
+            python: None,
+            pythons: None,
+            glibc: None,
+            aarch64: None,
+            source_only: true,
+            lacks_wheel: false,
+            requires: requires
+                .into_iter()
+                .filter_map(|(name, text)| Some((name, specifiers(text?.trim_start_matches(name))?)))
+                .collect(),
+            deepspeed: Some(row),
+            flash_attn: None,
+            incompatible: about(&rules, &version),
+            beside: beside
+                .iter()
+                .filter(|(releases, _)| releases.contains(&version))
+                .map(|(_, beside)| beside.clone())
+                .collect(),
+            version,
+            source: &row.source,
+        })
+    };
+    Package { name: "deepspeed", releases: deepspeed::all().iter().rev().filter_map(release).collect() }
+}
+
+/// Rules, each with the releases that it is about.
+type About<T> = Vec<(VersionSpecifiers, T)>;
+
+/// A package, and the Pythons on which it has to be there.
+type Beside = (&'static str, VersionSpecifiers);
+
+/// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
+fn deepspeed_rules() -> (About<Incompatible>, About<Beside>) {
+    let (mut rules, mut beside) = (Vec::new(), Vec::new());
+    for row in deepspeed::incompatibilities().iter().filter(|row| row.severity == Severity::ImportError) {
+        let (Some(releases), Some(with)) = (specifiers(&row.deepspeed), row.with_package.as_deref()) else {
+            continue;
+        };
+        let versions = row.with_versions.as_deref().and_then(specifiers).unwrap_or_default();
+        match row.unless_package.as_deref() {
+            Some(needed) if with == "python" => beside.push((releases, (needed, versions))),
+            _ => {
+                let python = row.python.as_deref().and_then(specifiers);
+                rules.push((releases, Incompatible { with, versions, python, effect: &row.effect }));
+            }
+        }
+    }
+    (rules, beside)
+}

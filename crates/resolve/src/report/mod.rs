@@ -1,0 +1,64 @@
+//! Answers of the resolver, one file a format.
+
+pub mod json;
+pub mod project;
+pub mod requirements;
+pub mod text;
+
+use crate::answer::{Answer, Stack, Warning};
+use crate::request::Wish;
+
+/// What is reported.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// What was asked for.
+    pub wishes: &'a [Wish],
+    /// The answer.
+    pub answer: &'a Answer,
+    /// What is to know beside it: of the machines, and of how the options were read.
+    pub warnings: &'a [Warning],
+    /// What is to know and asks for nothing.
+    pub notes: &'a [String],
+}
+
+impl Report<'_> {
+    /// All warnings: of the stack, and beside it.
+    pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
+        let of_stack = match self.answer {
+            Answer::Found(resolution) => &resolution.warnings[..],
+            Answer::None(_) => &[],
+        };
+        of_stack.iter().chain(self.warnings)
+    }
+}
+
+/// The comments above a file that is made of a stack.
+fn comments(report: &Report, stack: &Stack) -> String {
+    let mut lines = vec![format!("Made by envdoc {} (envdoc resolve).", env!("CARGO_PKG_VERSION"))];
+    if !report.wishes.is_empty() {
+        let wishes: Vec<&str> = report.wishes.iter().map(|wish| wish.says.as_str()).collect();
+        lines.push(format!("Asked for: {}.", wishes.join(", ")));
+    }
+    let base = stack.base_image.as_ref().map_or(String::new(), |image| format!(", in {image}"));
+    lines.push(format!("For Python {} on Linux {}{base}.", stack.python, stack.architecture));
+    if let Some(driver) = &stack.driver_min {
+        lines.push(format!("The NVIDIA driver must be {driver} or newer."));
+    }
+    lines.extend(report.all_warnings().map(|warning| format!("Warning: {}", warning.says)));
+    lines.iter().flat_map(|line| line.lines()).map(|line| format!("# {line}\n")).collect()
+}
+
+/// What is said of a flash-attn that has no wheel: it imports torch while its metadata is made, which is before anything of a file
+/// is installed, so it can stand in no file.
+fn flash_attn_apart(version: &str, install: &str) -> String {
+    format!(
+        "# flash-attn {version} is compiled against torch; when the above is installed:\n\
+         #   {install} packaging ninja psutil setuptools wheel\n\
+         #   {install} --no-build-isolation flash-attn=={version}\n"
+    )
+}
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;

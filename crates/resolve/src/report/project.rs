@@ -1,0 +1,45 @@
+//! A pyproject.toml for uv: `uv lock`, `uv sync`.
+
+use std::fmt::Write;
+
+use super::{Report, comments, flash_attn_apart};
+use crate::answer::Stack;
+use crate::install::{flash_attn_wheel, others, partners, torch_pin};
+
+/// The file of a stack.
+pub fn file(report: &Report, stack: &Stack) -> String {
+    let mut text = comments(report, stack);
+    let with_torch = partners(stack);
+    let flash_attn = stack.packages.get("flash-attn");
+    let wheel = flash_attn.and_then(|version| flash_attn_wheel(stack, version));
+    let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(others(stack));
+    let _ = writeln!(
+        text,
+        "[project]\nname = \"stack\"\nversion = \"0.1.0\"\nrequires-python = \"=={}.*\"\ndependencies = [",
+        stack.python
+    );
+    for pin in pins.chain(flash_pin) {
+        let _ = writeln!(text, "    {pin:?},");
+    }
+    let _ = writeln!(
+        text,
+        "]\n\n[tool.uv]\nenvironments = [\"sys_platform == 'linux' and platform_machine == '{}'\"]",
+        stack.architecture
+    );
+    if let Some(url) = &stack.index_url {
+        let index = format!("pytorch-{}", stack.torch_build);
+        let _ = writeln!(
+            text,
+            "\n[[tool.uv.index]]\nname = {index:?}\nurl = {url:?}\nexplicit = true\n\n[tool.uv.sources]"
+        );
+        let names = ["torch"].into_iter().chain(with_torch.iter().filter_map(|pin| pin.split("==").next()));
+        for name in names {
+            let _ = writeln!(text, "{name} = {{ index = {index:?} }}");
+        }
+    }
+    if let (Some(version), None) = (flash_attn, &wheel) {
+        let _ = write!(text, "\n{}", flash_attn_apart(version, "uv pip install"));
+    }
+    text
+}

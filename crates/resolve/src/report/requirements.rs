@@ -1,0 +1,35 @@
+//! A requirements file for `pip install -r` and `uv pip install -r`.
+//!
+//! A CUDA build of torch that is not PyPI's stands on an index of its own, which also holds old copies of numpy and others: as an
+//! extra index it would stand before PyPI for uv, and beside it for pip. So the pages of torch and its partners alone are named.
+
+use std::fmt::Write;
+
+use super::{Report, comments, flash_attn_apart};
+use crate::answer::Stack;
+use crate::install::{flash_attn_wheel, others, partners, torch_pin};
+
+/// The file of a stack.
+pub fn file(report: &Report, stack: &Stack) -> String {
+    let mut text = comments(report, stack);
+    let with_torch = partners(stack);
+    if let Some(url) = &stack.index_url {
+        let names = ["torch"].into_iter().chain(with_torch.iter().filter_map(|pin| pin.split("==").next()));
+        for name in names {
+            let _ = writeln!(text, "--find-links {url}/{name}/");
+        }
+    }
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(others(stack));
+    for pin in pins {
+        let _ = writeln!(text, "{pin}");
+    }
+    if let Some(version) = stack.packages.get("flash-attn") {
+        match flash_attn_wheel(stack, version) {
+            Some(url) => {
+                let _ = writeln!(text, "flash-attn @ {url}");
+            }
+            None => text.push_str(&flash_attn_apart(version, "pip install")),
+        }
+    }
+    text
+}

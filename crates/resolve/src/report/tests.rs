@@ -1,0 +1,100 @@
+//! Every format of the same answers.
+
+use super::{Report, json, project, requirements, sample, text};
+use crate::answer::{Answer, Stack, Warning};
+use diagnostic::layout::Layout;
+
+const LAYOUT: Layout = Layout { width: 80, unicode: true, verbose: false, root: false };
+
+fn report<T>(answer: &Answer, write: impl FnOnce(&Report) -> T) -> T {
+    let warnings = [Warning {
+        id: "driver-not-known".into(),
+        says: "the driver of node-a.json is not known, any was allowed: permission denied".into(),
+    }];
+    let notes = ["ci.json has no NVIDIA GPU: it is a build host".to_owned()];
+    write(&Report { wishes: &sample::wishes(), answer, warnings: &warnings, notes: &notes })
+}
+
+fn plain(answer: &Answer, layout: Layout) -> String {
+    let text = report(answer, |report| text::report(report, layout));
+    anstream::adapter::strip_str(&text).to_string()
+}
+
+#[test]
+fn a_stack_for_people() {
+    insta::assert_snapshot!(plain(&sample::found(), LAYOUT));
+}
+
+#[test]
+fn a_stack_with_everything_in_ascii() {
+    let text = plain(&sample::found(), Layout { unicode: false, verbose: true, width: 60, ..LAYOUT });
+    assert!(text.is_ascii(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_conflict_for_people() {
+    insta::assert_snapshot!(plain(&sample::none(), LAYOUT));
+}
+
+#[test]
+fn for_machines() {
+    let stack = serde_json::to_value(report(&sample::found(), json::report)).unwrap();
+    assert!(stack["conflict"].is_null() && stack["nearest"].as_array().unwrap().is_empty());
+    assert_eq!(stack["warnings"].as_array().unwrap().len(), 2);
+    assert_eq!(stack["rejected"].as_array().unwrap().len(), 4);
+    let none = serde_json::to_value(report(&sample::none(), json::report)).unwrap();
+    assert!(none["stack"].is_null());
+    assert_eq!(none["nearest"][0]["instead"], "--torch 2.7");
+    assert_eq!(none["conflict"]["wishes"][0], "--gpu b200");
+}
+
+/// Both files, of a stack that is changed.
+fn files(change: impl FnOnce(&mut Stack)) -> (String, String) {
+    let mut stack = sample::stack();
+    change(&mut stack);
+    report(&sample::found(), |report| (requirements::file(report, &stack), project::file(report, &stack)))
+}
+
+#[test]
+fn files_of_a_build_that_has_an_index() {
+    let (requirements, project) = files(|_| {});
+    insta::assert_snapshot!(requirements);
+    insta::assert_snapshot!(project);
+    let read: toml::Table = project.parse().unwrap();
+    assert_eq!(read["tool"]["uv"]["index"][0]["explicit"].as_bool(), Some(true));
+    assert_eq!(read["project"]["dependencies"][0].as_str(), Some("torch==2.5.1+cu121"));
+}
+
+#[test]
+fn files_of_pypis_own_build_name_no_index() {
+    let (requirements, project) = files(|stack| {
+        stack.torch_build = "cu124".into();
+        stack.index_url = None;
+    });
+    assert!(!requirements.contains("--") || !requirements.contains("\n--"), "{requirements}");
+    assert!(requirements.contains("\ntorch==2.5.1\n"), "{requirements}");
+    assert!(!project.contains("index") && project.parse::<toml::Table>().is_ok(), "{project}");
+}
+
+#[test]
+fn flash_attn_is_a_wheel_or_stands_in_a_comment() {
+    // Of 2.6.3 no wheel has a name that envdoc knows.
+    let (requirements, project) = files(|stack| {
+        stack.packages.insert("flash-attn".into(), "2.6.3".into());
+    });
+    for file in [requirements, project] {
+        let lines = file.lines().filter(|line| line.contains("flash-attn"));
+        assert!(lines.clone().count() > 0 && lines.clone().all(|line| line.starts_with('#')), "{file}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_stack_cannot_leave_the_comments() {
+    let mut wishes = sample::wishes();
+    wishes[0].says = "--cuda 12.1\nevil==1.0".into();
+    let answer = sample::found();
+    let report = Report { wishes: &wishes, answer: &answer, warnings: &[], notes: &[] };
+    let file = requirements::file(&report, &sample::stack());
+    assert!(file.lines().all(|line| !line.starts_with("evil")), "{file}");
+}

@@ -1,0 +1,234 @@
+//! The answer for people.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::Report;
+use crate::answer::{Answer, Conflict, Nearest, Reason, Resolution, Stack};
+use diagnostic::layout::{Layout, wrapped};
+use diagnostic::terminal::colour;
+
+const FOUND: AnsiColor = AnsiColor::Green;
+const NONE: AnsiColor = AnsiColor::Red;
+const WARNING: AnsiColor = AnsiColor::Yellow;
+
+/// The most refused alternatives that are shown unless everything is asked for.
+const REJECTED: usize = 3;
+
+/// The whole report, with ANSI colours in it.
+pub fn report(report: &Report, layout: Layout) -> String {
+    let mut text = String::new();
+    match report.answer {
+        Answer::Found(resolution) => found(&mut text, resolution, layout),
+        Answer::None(conflict) => none(&mut text, conflict, layout),
+    }
+    warnings(&mut text, report, layout);
+    if let Answer::Found(resolution) = report.answer {
+        install(&mut text, &resolution.stack);
+    }
+    if layout.unicode { text } else { text.replace('·', "|").replace('×', "x").replace('…', "...") }
+}
+
+fn heading(text: &mut String, words: &str) {
+    let bold = Style::new().bold();
+    let _ = writeln!(text, "\n{bold}{words}{bold:#}");
+}
+
+fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
+    let stack = &resolution.stack;
+    let style = colour(FOUND);
+    let sign = if layout.unicode { "✓" } else { "+" };
+    let headline = headline(stack);
+    wrapped(text, &headline, &format!("{style}{sign}{style:#} "), "  ", layout);
+    text.push('\n');
+    let rows = rows(stack);
+    let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in rows {
+        row(text, &name, &value, widest, layout);
+    }
+    if !resolution.because.is_empty() {
+        heading(text, "Why");
+        let widest = resolution.because.iter().map(|because| because.part.len()).max().unwrap_or(0);
+        for because in &resolution.because {
+            row(text, &because.part, &because.says, widest, layout);
+            if layout.verbose {
+                for source in &because.sources {
+                    row(text, "", &format!("source: {source}"), widest, layout);
+                }
+            }
+        }
+    }
+    rejected(text, resolution, layout);
+}
+
+/// The choices that matter most, in one line.
+pub fn headline(stack: &Stack) -> String {
+    let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
+    parts.push(format!("Python {}", stack.python));
+    parts.push(format!("CUDA {}", stack.cuda));
+    parts.extend(stack.deepspeed.as_ref().map(|version| format!("DeepSpeed {version}")));
+    parts.join(" · ")
+}
+
+/// The stack as rows of a table.
+pub fn rows(stack: &Stack) -> Vec<(String, String)> {
+    let joined = |parts: &[(&str, &Option<String>)]| {
+        let parts: Vec<String> =
+            parts.iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?))).collect();
+        parts.join(" · ")
+    };
+    let mut rows = vec![("torch".to_owned(), format!("{}+{}", stack.torch, stack.torch_build))];
+    let mut add = |name: &str, value: String| {
+        if !value.is_empty() {
+            rows.push((name.to_owned(), value));
+        }
+    };
+    add(
+        "beside it",
+        joined(&[
+            ("torchvision", &stack.torchvision),
+            ("torchaudio", &stack.torchaudio),
+            ("triton", &stack.triton),
+        ]),
+    );
+    add("CUDA", stack.cuda.clone());
+    add("in torch", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
+    add("Python", format!("{}, {}", stack.python, python_from(stack)));
+    add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
+    for (name, version) in &stack.packages {
+        add(name, version.clone());
+    }
+    add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
+    add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
+    add("driver", stack.driver_min.as_ref().map_or("not known".into(), |min| format!("{min} or newer")));
+    add("GPUs", gpus(stack));
+    rows
+}
+
+fn joined_plain(parts: &[String]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" · ")
+}
+
+fn gpus(stack: &Stack) -> String {
+    match &stack.gpu_archs {
+        None => "for which it has code is not known".into(),
+        Some(list) => {
+            list.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// Where the Python comes from, in words.
+pub fn python_from(stack: &Stack) -> String {
+    match stack.python_from.as_str() {
+        "image" => "in the image".into(),
+        "machine" => "of the machine".into(),
+        "deadsnakes" => "from the deadsnakes archive".into(),
+        "uv" => "from uv (uv python install)".into(),
+        other => format!("from {other}"),
+    }
+}
+
+fn row(text: &mut String, name: &str, value: &str, widest: usize, layout: Layout) {
+    let dim = Style::new().dimmed();
+    let indent = " ".repeat(widest + 4);
+    wrapped(text, value, &format!("  {dim}{name:widest$}{dim:#}  "), &indent, layout);
+}
+
+fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
+    if resolution.rejected.is_empty() {
+        return;
+    }
+    heading(text, "Not taken");
+    let shown = if layout.verbose { usize::MAX } else { REJECTED };
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for rejected in &resolution.rejected {
+        let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.says.as_str()).collect();
+        let reasons = if layout.verbose { &reasons[..] } else { &reasons[..reasons.len().min(1)] };
+        let reasons = reasons.join("; ");
+        // What stands one after the other for one reason is one line.
+        match groups.last_mut() {
+            Some((candidates, same)) if *same == reasons => candidates.push(&rejected.candidate),
+            _ => groups.push((vec![&rejected.candidate], reasons)),
+        }
+    }
+    for (candidates, reasons) in groups.iter().take(shown) {
+        wrapped(text, &format!("{}: {reasons}", candidates.join(", ")), "  ", "    ", layout);
+    }
+    let more: usize = groups.iter().skip(shown).map(|(candidates, _)| candidates.len()).sum();
+    if more > 0 {
+        let dim = Style::new().dimmed();
+        let _ = writeln!(text, "  {dim}and {more} more: --verbose{dim:#}");
+    }
+}
+
+fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
+    let style = colour(NONE).bold();
+    let sign = if layout.unicode { "✗" } else { "x" };
+    let says = if conflict.says.is_empty() { "no stack meets these wishes" } else { &conflict.says };
+    wrapped(text, says, &format!("{style}{sign}{style:#} "), "  ", layout);
+    if !conflict.wishes.is_empty() {
+        heading(text, "Together these cannot hold");
+        for wish in &conflict.wishes {
+            let _ = writeln!(text, "  {wish}");
+        }
+    }
+    if !conflict.reasons.is_empty() {
+        heading(text, "Because");
+        // One reason of each kind tells a person enough.
+        let mut kinds = BTreeSet::new();
+        let reasons = conflict.reasons.iter();
+        let shown: Vec<&Reason> =
+            reasons.filter(|reason| kinds.insert(reason.constraint.as_str()) || layout.verbose).collect();
+        for reason in &shown {
+            wrapped(text, &reason.says, "  ", "    ", layout);
+        }
+        match conflict.reasons.len() - shown.len() {
+            0 => {}
+            more => {
+                let _ = writeln!(text, "  and {more} more like these: --verbose");
+            }
+        }
+    }
+    if !conflict.nearest.is_empty() {
+        heading(text, "What there is instead");
+        for nearest in &conflict.nearest {
+            near(text, nearest, layout);
+        }
+    }
+}
+
+fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
+    let bold = Style::new().bold();
+    let words = match &nearest.instead {
+        Some(instead) => format!("{bold}{instead}{bold:#} instead of {}", nearest.wish),
+        None => format!("without {bold}{}{bold:#}", nearest.wish),
+    };
+    let _ = writeln!(text, "  {words}");
+    wrapped(text, &nearest.change, "    ", "    ", layout);
+    wrapped(text, &headline(&nearest.stack), "    ", "    ", layout);
+}
+
+fn warnings(text: &mut String, report: &Report, layout: Layout) {
+    let style = colour(WARNING).bold();
+    if report.all_warnings().next().is_some() || !report.notes.is_empty() {
+        text.push('\n');
+    }
+    for warning in report.all_warnings() {
+        let start = format!("{style}! {}{style:#}: ", warning.id);
+        wrapped(text, &warning.says, &start, "  ", layout);
+    }
+    for note in report.notes {
+        wrapped(text, note, "- ", "  ", layout);
+    }
+}
+
+fn install(text: &mut String, stack: &Stack) {
+    heading(text, "Install");
+    // Commands are never wrapped: they are to be copied.
+    for command in &stack.install {
+        let _ = writeln!(text, "  {command}");
+    }
+}

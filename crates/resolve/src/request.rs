@@ -1,0 +1,232 @@
+//! What a user asks the resolver for.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use pep440_rs::{Version, VersionSpecifiers};
+
+use facts::driver::DriverVersion;
+
+/// A whole request: wishes that all must hold, and what to prefer among what meets them.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The wishes, in any order: the answer does not depend on it.
+    pub wishes: Vec<Wish>,
+    /// What comes first among the stacks that meet all wishes.
+    pub prefer: Prefer,
+    /// Versions that are installed already, by package (`python`, `torch`, `numpy`): first choice under [`Prefer::Installed`].
+    pub installed: BTreeMap<String, String>,
+    /// The day of the question (`2026-11-21`), which decides what is past its end of life.
+    pub today: String,
+}
+
+/// One wish, and the words in which it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// As the user wrote it: `--cuda 12.1`, `gpu 0 of node-a.json: NVIDIA L4`.
+    pub says: String,
+    /// What is wished.
+    pub want: Want,
+}
+
+/// The things that can be wished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Want {
+    /// The CUDA of the torch build, and of the base image where it has one.
+    Cuda(Versions),
+    /// The Python.
+    Python(Versions),
+    /// torch; a local version (`2.6.0+cu124`) names the build too.
+    Torch(Versions),
+    /// A package of the catalog, `deepspeed`, `torchvision` or `torchaudio`.
+    Package(String, Versions),
+    /// A GPU that the stack must run on.
+    Gpu(Gpu),
+    /// A driver that the stack must run on.
+    Driver(DriverVersion),
+    /// The system of the image, a key of `catalog::systems`: `ubuntu22.04`.
+    System(String),
+    /// The processor: `x86_64`, `aarch64`.
+    Architecture(String),
+    /// The base image.
+    Base(Base),
+    /// CUDA code is compiled in the image: it needs nvcc, headers and a compiler that nvcc accepts.
+    Compile,
+}
+
+/// A GPU, as far as the resolver needs to know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    /// `H100 SXM5 80GB`, or `sm_90` where only the compute capability was told.
+    pub name: String,
+    /// Its compute capability.
+    pub capability: (u32, u32),
+    /// Whether it is a data-centre card, the kind on which forward compatibility works; `None` where it is not known.
+    pub data_centre: Option<bool>,
+    /// The oldest driver branch that drives it, where it is known.
+    pub driver_branch_min: Option<u32>,
+}
+
+/// The base image that is wished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    /// Some image of a repository: `nvidia/cuda`, `pytorch/pytorch`, `python`, `ubuntu`.
+    Repository(String),
+    /// One image: `nvidia/cuda:12.1.1-devel-ubuntu22.04`.
+    Image(String),
+    /// None: the stack goes into a virtual environment on the machine itself.
+    None,
+}
+
+impl Base {
+    /// The repository of the image that is wished.
+    pub fn repository(&self) -> Option<&str> {
+        match self {
+            Base::Repository(name) => Some(name),
+            Base::Image(reference) => reference.rsplit_once(':').map(|(name, _)| name),
+            Base::None => None,
+        }
+    }
+}
+
+/// What comes first among the stacks that meet all wishes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// The newest torch.
+    #[default]
+    Newest,
+    /// The newest torch that is not the first release of the newest series.
+    Stable,
+    /// What is installed already, as far as it may stay.
+    Installed,
+}
+
+/// Which versions are wished: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`, `2.6.0+cu124`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// As the user wrote it; empty: any.
+    pub text: String,
+    /// The specifiers.
+    pub specifiers: VersionSpecifiers,
+    /// The local part: `cu124`.
+    pub build: Option<String>,
+}
+
+/// What is wrong with the text of a wish for versions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{says}")]
+pub struct VersionsError {
+    /// What is wrong, in a sentence.
+    pub says: String,
+    /// The place of the first character that is wrong, counted from 0.
+    pub at: usize,
+}
+
+impl Versions {
+    /// Any version.
+    pub fn any() -> Versions {
+        Versions { text: String::new(), specifiers: VersionSpecifiers::empty(), build: None }
+    }
+
+    /// Whether a version is among them; the build is not looked at.
+    pub fn contain(&self, version: &Version) -> bool {
+        let longest = self.specifiers.iter().map(|one| one.version().release().len()).max().unwrap_or(0);
+        let numbers = version.release();
+        if numbers.len() >= longest {
+            return self.specifiers.contains(version);
+        }
+        // pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing ones as zero.
+        let zeros = std::iter::repeat_n(0, longest - numbers.len());
+        self.specifiers.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
+    }
+
+    /// The version that was named, where one was: of `2.6`, `==2.6.0`, `~=2.6`, not of a range.
+    pub fn named(&self) -> Option<Version> {
+        let [one] = &self.specifiers[..] else { return None };
+        use pep440_rs::Operator;
+        matches!(
+            one.operator(),
+            Operator::Equal | Operator::EqualStar | Operator::TildeEqual | Operator::ExactEqual
+        )
+        .then(|| one.version().clone())
+    }
+}
+
+impl FromStr for Versions {
+    type Err = VersionsError;
+
+    fn from_str(text: &str) -> Result<Versions, VersionsError> {
+        let typed = text.trim();
+        if typed.is_empty() || ["any", "latest", "newest", "*"].contains(&typed) {
+            return Ok(Versions::any());
+        }
+        let (plain, build) = match typed.split_once('+') {
+            Some((plain, build)) if !build.is_empty() => (plain, Some(build.to_ascii_lowercase())),
+            Some((plain, _)) => {
+                return Err(VersionsError {
+                    says: "a build is missing after the +".into(),
+                    at: plain.len() + 1,
+                });
+            }
+            None => (typed, None),
+        };
+        let begins_as_version = plain.starts_with(|first: char| first.is_ascii_digit());
+        let specifiers = if begins_as_version && !plain.contains(',') {
+            let prefix = plain.trim_end_matches(".*").trim_end_matches(".x");
+            Version::from_str(prefix).map_err(|error| wrong(typed, prefix, &error.to_string()))?;
+            VersionSpecifiers::from_str(&format!("=={prefix}.*"))
+                // A pre-release or a post-release has no `.*`.
+                .or_else(|_| VersionSpecifiers::from_str(&format!("=={prefix}")))
+                .map_err(|error| wrong(typed, prefix, &error.to_string()))?
+        } else {
+            VersionSpecifiers::from_str(plain).map_err(|error| wrong(typed, plain, &error.to_string()))?
+        };
+        Ok(Versions { text: typed.to_owned(), specifiers, build })
+    }
+}
+
+fn wrong(typed: &str, part: &str, _error: &str) -> VersionsError {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || ".,<>=!~* +".contains(c);
+    let at = typed.find(|c| !allowed(c)).unwrap_or_else(|| first_wrong(part));
+    VersionsError { says: format!("{typed:?} is neither a version (12.1) nor a range (>=2.4,<2.7)"), at }
+}
+
+/// Where the longest readable beginning ends.
+fn first_wrong(part: &str) -> usize {
+    (1..=part.len())
+        .rev()
+        .filter(|&end| part.is_char_boundary(end))
+        .find(|&end| {
+            VersionSpecifiers::from_str(&part[..end]).is_ok() || Version::from_str(&part[..end]).is_ok()
+        })
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contains(wish: &str, version: &str) -> bool {
+        wish.parse::<Versions>().unwrap().contain(&version.parse().unwrap())
+    }
+
+    #[test]
+    fn beginnings_and_ranges() {
+        assert!(contains("12.1", "12.1.1") && !contains("12.1", "12.10") && contains("12.1", "12.1"));
+        assert!(!contains("12.1.5", "12.1") && contains("12.1.0", "12.1") && !contains("12.1.1", "12.1"));
+        assert!(contains("2", "2.15.0") && contains("2.x", "2.15.0"));
+        assert!(contains("2.6.0+cu124", "2.6.0"));
+        assert_eq!("2.6.0+cu124".parse::<Versions>().unwrap().build.as_deref(), Some("cu124"));
+        assert!(contains(">=2.4,<2.7", "2.6.0") && !contains(">=2.4,<2.7", "2.7.0"));
+        assert!(contains("", "1.0") && contains("latest", "1.0"));
+        assert!(contains("0.0.29.post3", "0.0.29.post3"));
+    }
+
+    #[test]
+    fn what_cannot_be_read() {
+        for (text, at) in [("12,1;", 4), ("twelve", 0), (">=", 0), ("2.6.0+", 6), ("2..6", 1)] {
+            let error = text.parse::<Versions>().unwrap_err();
+            assert!(error.at <= at + 1, "{text}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Whole requests.
+
+use super::answer::{Answer, Stack};
+use super::request::{Base, Gpu, Request, Want, Wish};
+use super::{resolve, search, world::World};
+use catalog::gpus;
+
+fn gpu(alias: &str) -> Gpu {
+    let row = gpus::by_alias(alias).unwrap();
+    let (major, minor) = row.compute_capability.split_once('.').unwrap();
+    Gpu {
+        name: row.name.clone(),
+        capability: (major.parse().unwrap(), minor.parse().unwrap()),
+        data_centre: Some(row.data_centre),
+        driver_branch_min: row.driver_branch_min,
+    }
+}
+
+/// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver 550.54.14`.
+fn request(words: &[&str]) -> Request {
+    let wish = |text: &&str| {
+        let (part, value) = text.split_once(' ').unwrap_or((text, ""));
+        let versions = || value.parse().unwrap();
+        let want = match part {
+            "gpu" => Want::Gpu(gpu(value)),
+            "driver" => Want::Driver(value.parse().unwrap()),
+            "os" => Want::System(value.to_owned()),
+            "base" if value == "none" => Want::Base(Base::None),
+            "base" if value.contains(':') => Want::Base(Base::Image(value.to_owned())),
+            "base" => Want::Base(Base::Repository(value.to_owned())),
+            "compile" => Want::Compile,
+            "cuda" => Want::Cuda(versions()),
+            "python" => Want::Python(versions()),
+            "torch" => Want::Torch(versions()),
+            name => Want::Package(name.to_owned(), versions()),
+        };
+        Wish { says: format!("--{text}"), want }
+    };
+    Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
+}
+
+fn stack(words: &[&str]) -> Stack {
+    match resolve(World::get(), &request(words)) {
+        Answer::Found(resolution) => resolution.stack,
+        Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
+    }
+}
+
+#[test]
+fn cuda_12_1_with_python_3_12() {
+    let stack = stack(&["cuda 12.1", "python 3.12"]);
+    assert_eq!((stack.torch.as_str(), stack.torch_build.as_str()), ("2.5.1", "cu121"));
+    assert_eq!(stack.base_image.as_deref(), Some("nvidia/cuda:12.1.1-base-ubuntu22.04"));
+    assert_ne!(stack.python_from, "apt");
+}
+
+/// The stack that was chosen, `torch+build on base`, or why there is none: every reason of the search.
+fn chosen(words: &[&str]) -> Result<String, Vec<String>> {
+    let mut trace = search::Trace::default();
+    match search::best(World::get(), &request(words), Some(&mut trace)) {
+        Some((choice, _)) => {
+            let build = choice.place.build;
+            Ok(format!("{}+{} on {}", build.release.version, build.build.build, choice.place.base.name()))
+        }
+        None => {
+            let reasons = trace.rejected.into_iter().flat_map(|one| one.reasons);
+            Err(reasons.map(|reason| format!("{}: {}", reason.constraint, reason.says)).collect())
+        }
+    }
+}
+
+/// That there is no stack, and that a constraint said so in certain words.
+fn refused(words: &[&str], constraint: &str, with: &str) {
+    let reasons = chosen(words).unwrap_err();
+    let found =
+        reasons.iter().any(|reason| reason.starts_with(&format!("{constraint}: ")) && reason.contains(with));
+    assert!(found, "{words:?}: {:?}", &reasons[..reasons.len().min(20)]);
+}
+
+#[test]
+fn b200_needs_code_that_torch_2_5_lacks() {
+    refused(&["gpu b200", "torch 2.5"], "gpu-has-code", "sm_100");
+    assert!(chosen(&["gpu b200"]).is_ok());
+}
+
+#[test]
+fn the_last_build_for_a_gtx_1080_ti() {
+    assert!(
+        chosen(&["gpu gtx1080ti"]).unwrap().starts_with("2.14.1+cu126"),
+        "{:?}",
+        chosen(&["gpu gtx1080ti"])
+    );
+    refused(&["gpu gtx1080ti", "torch 2.15"], "gpu-has-code", "sm_61");
+    refused(&["gpu gtx1080ti", "driver 590.48.01"], "gpu-driver", "do not go together");
+}
+
+#[test]
+fn an_old_driver() {
+    // CUDA 11.8 ended with torch 2.7.
+    assert!(chosen(&["driver 470.256.02"]).unwrap().starts_with("2.7.1+cu118"));
+    refused(&["driver 470.256.02", "torch 2.15"], "driver-new-enough", "580 or newer");
+    // On data-centre GPUs cuda-compat helps, at its price.
+    assert!(chosen(&["driver 470.256.02", "gpu a100", "torch 2.8"]).unwrap().starts_with("2.8.0+cu128"));
+    refused(
+        &["driver 470.256.02", "gpu rtx3090", "torch 2.8"],
+        "driver-new-enough",
+        "no forward compatibility",
+    );
+}
+
+#[test]
+fn torch_2_1_has_no_wheel_for_python_3_12() {
+    refused(&["torch 2.1", "python 3.12"], "torch-wheel-for-python", "3.8 to 3.11");
+}
+
+#[test]
+fn torch_2_2_wants_numpy_1() {
+    let stack = stack(&["torch 2.2"]);
+    assert!(stack.packages["numpy"].starts_with("1."), "{:?}", stack.packages);
+    refused(&["torch 2.2", "numpy >=2"], "torch-incompatible", "numpy 1");
+}
+
+#[test]
+fn unlike_nodes() {
+    let words = ["gpu h100", "gpu rtx4090", "gpu v100", "driver 550.54.14"];
+    assert!(chosen(&words).unwrap().starts_with("2.14.1+cu126"), "{:?}", chosen(&words));
+    refused(&["gpu h100", "gpu v100", "cuda 13.0"], "gpu-has-code", "sm_70");
+}
+
+#[test]
+fn deepspeed_and_nvcc() {
+    // An image with another CUDA 13 than torch's is refused, or another build is taken.
+    let image = "base nvidia/cuda:13.1.0-devel-ubuntu24.04";
+    refused(&["deepspeed", image], "nvcc-matches-torch", "13.1.0");
+    let free = chosen(&["deepspeed", "torch 2.11"]).unwrap();
+    assert!(free.contains("-devel-"), "{free}");
+    let stack = stack(&["deepspeed 0.16", "python 3.12"]);
+    assert!(stack.packages.contains_key("setuptools"), "{:?}", stack.packages);
+}
+
+#[test]
+fn base_images() {
+    assert_eq!(stack(&["base none", "os ubuntu22.04"]).base_image, None);
+    assert!(
+        chosen(&["base nvidia/cuda:12.1.1-base-ubuntu22.04", "torch 2.5"])
+            .unwrap()
+            .contains("+cu121 on nvidia/cuda:12.1.1")
+    );
+    let hub = chosen(&["base pytorch/pytorch", "torch 2.5.1"]).unwrap();
+    assert!(hub.contains("2.5.1+cu124 on pytorch/pytorch:2.5.1-cuda12.4"), "{hub}");
+    // NVIDIA has no image for Debian 12.
+    assert!(chosen(&["os debian12"]).unwrap().contains("on debian:"), "{:?}", chosen(&["os debian12"]));
+    assert!(chosen(&["base python", "python 3.12"]).unwrap().contains("on python:3.12"));
+    refused(&["compile", "base nvidia/cuda:12.1.1-runtime-ubuntu22.04"], "nvcc-needed", "no nvcc");
+    refused(&["torchvision 0.17.0", "torch 2.6"], "partner-asked-for", "0.21.0");
+}
+
+#[test]
+fn images_of_nvidia() {
+    let ngc = |wishes: &[&str]| stack(&[&["base nvcr.io/nvidia/pytorch"], wishes].concat());
+    let found = ngc(&["cuda 13.0", "deepspeed"]);
+    assert_eq!(found.base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:25.10-py3"));
+    assert_eq!((found.torch.as_str(), found.torch_build.as_str()), ("2.9.0a0", "145a3a7bda.nv25.10"));
+    assert_eq!((found.index_url, found.torchvision, found.python_from.as_str()), (None, None, "image"));
+    assert!(found.packages.is_empty(), "what DeepSpeed needs besides is in the image: {:?}", found.packages);
+    assert!(
+        found.install[0].contains("--exclude deepspeed") && found.install.len() == 2,
+        "{:?}",
+        found.install
+    );
+    assert_eq!(ngc(&["torch 2.5"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
+    assert_eq!(ngc(&["python 3.10"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
+    assert_eq!(ngc(&["driver 550.54.14"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.05-py3"));
+    let image = "base nvcr.io/nvidia/pytorch:25.06-py3";
+    assert_eq!(stack(&[image]).torch, "2.8.0a0");
+    refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was asked for");
+    refused(&[image, "python 3.11"], "torch-wheel-for-python", "3.12");
+}
+
+#[test]
+fn what_was_named_comes_before_the_newest_torch() {
+    let newest = World::get().package("vllm").unwrap().releases[0].text.clone();
+    let stack = stack(&["vllm"]);
+    assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");
+}

@@ -1,0 +1,345 @@
+//! The catalog as the search needs it: versions parsed, newest first.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use pep440_rs::{Version, VersionSpecifiers};
+
+pub use super::releases::{Package, Release};
+use crate::wanted::Wanted;
+use catalog::images::{self, Flavour, Image};
+use catalog::systems::{self, System};
+use catalog::version::minor;
+use catalog::{cuda, drivers, packages, torch};
+use facts::driver::DriverVersion;
+use facts::support::capabilities;
+
+/// Everything that a stack can be put together from.
+#[derive(Debug)]
+pub struct World {
+    /// Every CUDA build of every torch release.
+    pub builds: Vec<Build>,
+    /// The Python series, oldest first.
+    pub pythons: Vec<Python>,
+    bases: [OnceLock<Vec<Base>>; BASES.len()],
+    machines: OnceLock<Vec<Base>>,
+    in_images: OnceLock<Vec<Build>>,
+    packages: BTreeMap<&'static str, OnceLock<Package>>,
+}
+
+const BASES: &[&str] = images::REPOSITORIES;
+
+/// One CUDA build of a torch release.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// The release.
+    pub release: &'static torch::Release,
+    /// The build.
+    pub build: &'static torch::Build,
+    /// The release's version, without the build.
+    pub version: Version,
+    /// Its CUDA: `12.1`.
+    pub cuda: Version,
+    /// The same as numbers.
+    pub cuda_minor: (u32, u32),
+    /// The releases of that CUDA: `12.1.0`, `12.1.1`.
+    pub toolkits: Vec<Version>,
+    /// What the release requires of setuptools.
+    pub setuptools: Option<VersionSpecifiers>,
+    /// Whether it is the one that PyPI serves.
+    pub pypi: bool,
+    /// The compute capabilities that it has machine code for; `None`: not known.
+    pub compiled: Option<Vec<(u32, u32)>>,
+    /// The compute capabilities that its wheels for aarch64 have machine code for; `None`: not known.
+    pub compiled_aarch64: Option<Vec<(u32, u32)>>,
+    /// The compute capabilities that it has PTX for; `None`: not known.
+    pub ptx: Option<Vec<(u32, u32)>>,
+    /// The glibc that its wheels ask for.
+    pub glibc: Option<&'static str>,
+    /// Whether it uses the new C++ ABI.
+    pub cxx11_abi: Option<bool>,
+    /// The driver that its CUDA came with, where it is known.
+    pub driver_full: Option<DriverVersion>,
+    /// The oldest driver of its CUDA major, as the catalog writes it, and as a number; `None`: not known.
+    pub driver_floor: Option<(&'static str, DriverVersion)>,
+    /// The torchvision of the release.
+    pub torchvision: Option<Version>,
+    /// What that torchvision declares of Python, where it leaves out patch releases.
+    pub torchvision_python: Option<VersionSpecifiers>,
+    /// The torchaudio that goes with it; `None`: there is none.
+    pub torchaudio: Option<Version>,
+    /// What it requires of triton.
+    pub triton: Option<VersionSpecifiers>,
+    /// The NCCL that it requires or carries.
+    pub nccl: Option<Version>,
+    /// The image that brings it, where it is no release of PyTorch: it is in that image and nowhere else.
+    pub image: Option<&'static Image>,
+}
+
+impl Build {
+    /// `torch 2.5.1+cu121`.
+    pub fn name(&self) -> String {
+        format!("torch {}+{}", self.release.version, self.build.build)
+    }
+
+    /// Whether a driver is as new as its CUDA, which then works in full; false where that is not known.
+    pub fn known_to(&self, driver: DriverVersion) -> bool {
+        drivers::cuda_at_least(driver.branch).is_some_and(|cuda| cuda >= self.cuda_minor)
+            || self.driver_full.is_some_and(|full| driver >= full)
+    }
+
+    /// Major and minor number of the release.
+    pub fn series(&self) -> (u64, u64) {
+        series(&self.version)
+    }
+
+    /// Series of the release: `2.5`.
+    pub fn series_text(&self) -> &'static str {
+        let version = self.release.version.as_str();
+        version.rsplit_once('.').map_or(version, |(series, _)| series)
+    }
+
+    /// `12.1`.
+    pub fn cuda_text(&self) -> String {
+        self.cuda.to_string()
+    }
+
+    /// The major of its CUDA.
+    pub fn cuda_major(&self) -> u32 {
+        self.cuda_minor.0
+    }
+}
+
+/// Major and minor number.
+pub fn series(version: &Version) -> (u64, u64) {
+    let numbers = version.release();
+    (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(0))
+}
+
+/// A Python series.
+#[derive(Debug)]
+pub struct Python {
+    /// `3.12`.
+    pub text: String,
+    /// The same as a version.
+    pub version: Version,
+    first: Version,
+    last: Version,
+    /// The day of its end, where it is known.
+    pub end_of_life: Option<String>,
+}
+
+/// A patch release that no series will reach.
+const LAST: u64 = 99;
+
+impl Python {
+    /// Whether specifiers allow any patch release of this series.
+    pub fn within(&self, specifiers: &VersionSpecifiers) -> bool {
+        // The first and the last one tell, but where a specifier names a patch release itself.
+        if specifiers.contains(&self.last) || specifiers.contains(&self.first) {
+            return true;
+        }
+        let (major, minor) = series(&self.version);
+        let named = specifiers.iter().filter_map(|one| match one.version().release() {
+            [here, there, patch, ..] if (*here, *there) == (major, minor) => Some(*patch),
+            _ => None,
+        });
+        named
+            .flat_map(|patch| [patch.saturating_sub(1), patch, patch + 1])
+            .any(|patch| specifiers.contains(&Version::new([major, minor, patch])))
+    }
+}
+
+/// A base image, or a bare system.
+#[derive(Debug)]
+pub struct Base {
+    /// The image; `None` for the machine itself.
+    pub image: Option<&'static Image>,
+    /// Its system, where it is known.
+    pub system: Option<&'static System>,
+    /// Its CUDA toolkit, where it has one.
+    pub cuda: Option<Version>,
+    /// What it brings.
+    pub flavour: Flavour,
+}
+
+impl Base {
+    /// `nvidia/cuda:12.1.1-base-ubuntu22.04`, or `this machine`.
+    pub fn name(&self) -> String {
+        match (self.image, self.system) {
+            (Some(image), _) => image.reference(),
+            (None, Some(system)) => format!("a machine with {}", system.name),
+            (None, None) => "the machine itself".to_owned(),
+        }
+    }
+
+    /// Whether it has nvcc; of a machine that is not known.
+    pub fn has_nvcc(&self) -> Option<bool> {
+        self.image.map(|_| self.flavour == Flavour::Devel)
+    }
+
+    /// The CUDA of its toolkit as the catalog writes it: `12.1.1`.
+    pub fn cuda_text(&self) -> Option<&'static str> {
+        self.image.and_then(|image| image.cuda.as_deref())
+    }
+}
+
+impl World {
+    /// The catalog that this program uses.
+    pub fn get() -> &'static World {
+        static WORLD: OnceLock<World> = OnceLock::new();
+        WORLD.get_or_init(|| World {
+            builds: builds(),
+            pythons: pythons(),
+            bases: [const { OnceLock::new() }; BASES.len()],
+            machines: OnceLock::new(),
+            in_images: OnceLock::new(),
+            packages: packages::names().chain(["deepspeed"]).map(|name| (name, OnceLock::new())).collect(),
+        })
+    }
+
+    /// The builds that come into question: those that NVIDIA's images bring where one of these was asked for, else PyTorch's releases.
+    pub fn candidates(&self, wanted: &Wanted) -> &[Build] {
+        match wanted.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
+            true => self.in_images.get_or_init(in_images),
+            false => &self.builds,
+        }
+    }
+
+    /// The images of a repository; empty where the catalog has none.
+    pub fn bases(&self, repository: &str) -> &[Base] {
+        let Some(place) = BASES.iter().position(|known| *known == repository) else { return &[] };
+        self.bases[place].get_or_init(|| images::of(repository).iter().map(base).collect())
+    }
+
+    /// Machines without an image: one of an unknown system first, then one of every system.
+    pub fn machines(&self) -> &[Base] {
+        self.machines.get_or_init(|| {
+            let machine = |system| Base { image: None, system, cuda: None, flavour: Flavour::Plain };
+            std::iter::once(None).chain(systems::all().iter().map(Some)).map(machine).collect()
+        })
+    }
+
+    /// The package with this normalised name.
+    pub fn package(&self, name: &str) -> Option<&Package> {
+        let (name, package) = self.packages.get_key_value(name)?;
+        Some(package.get_or_init(|| Package::of(name)))
+    }
+
+    /// The names of all packages.
+    pub fn package_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.packages.keys().copied()
+    }
+}
+
+/// A version of the catalog, which its tests hold to be one.
+fn version(text: &str) -> Option<Version> {
+    Version::from_str(text).ok()
+}
+
+fn builds() -> Vec<Build> {
+    let of =
+        |release: &'static torch::Release| release.builds.iter().filter_map(move |row| build(release, row));
+    torch::all().iter().flat_map(of).collect()
+}
+
+/// The torch of every image of NVIDIA's of which it is known for which CUDA and which Python it was built.
+fn in_images() -> Vec<Build> {
+    images::of(images::NGC).iter().filter_map(in_image).collect()
+}
+
+/// A torch that an image brings: `2.9.0a0+145a3a7bda` of 25.10 calls itself `2.9.0a0+145a3a7bda.nv25.10`.
+fn in_image(image: &'static Image) -> Option<Build> {
+    let (version, commit) = image.torch.as_deref()?.split_once('+')?;
+    let row = torch::Build {
+        build: format!("{commit}.nv{}", image.tag.strip_suffix("-py3")?),
+        cuda: Some(minor(image.cuda.as_deref()?).map(|(major, minor)| format!("{major}.{minor}"))?),
+        pythons: Some(vec![image.python.clone()?]),
+        nccl: image.nccl.clone(),
+        cudnn: image.cudnn.clone(),
+        ..torch::Build::default()
+    };
+    image.system.as_ref()?;
+    let release = torch::Release::of_image(version.to_owned(), row, image.source);
+    // Made once, for as long as the program runs.
+    let release: &'static torch::Release = Box::leak(Box::new(release));
+    Some(Build { image: Some(image), ..build(release, release.builds.first()?)? })
+}
+
+fn build(release: &'static torch::Release, build: &'static torch::Build) -> Option<Build> {
+    let text = build.cuda.as_deref()?;
+    let number = version(text)?;
+    let partner = |text: &Option<String>| text.as_deref().and_then(version);
+    let parsed = |list: &Option<Vec<String>>| list.as_deref().map(capabilities);
+    Some(Build {
+        version: version(&release.version)?,
+        toolkits: toolkits(series(&number)),
+        setuptools: release.setuptools.as_deref().and_then(|text| text.parse().ok()),
+        pypi: release.pypi_build.as_deref() == Some(&build.build),
+        compiled: parsed(&build.architectures),
+        compiled_aarch64: parsed(&build.aarch64_architectures),
+        ptx: parsed(&build.ptx),
+        glibc: build.glibc_min.as_deref().or(release.glibc_min.as_deref()),
+        cxx11_abi: build
+            .cxx11_abi
+            .or(release.cxx11_abi.filter(|_| release.pypi_build.as_ref() == Some(&build.build))),
+        driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
+        driver_floor: driver_floor(minor(text)?.0),
+        torchvision: partner(&release.torchvision),
+        torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
+        torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
+        triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
+        nccl: partner(&build.nccl),
+        cuda: number,
+        cuda_minor: minor(text)?,
+        image: None,
+        release,
+        build,
+    })
+}
+
+/// The releases of a CUDA minor.
+fn toolkits(minor: (u64, u64)) -> Vec<Version> {
+    cuda::all().iter().filter_map(|row| version(&row.toolkit)).filter(|full| series(full) == minor).collect()
+}
+
+/// The oldest driver of a CUDA major; a branch alone (`580`) means its first release.
+fn driver_floor(major: u32) -> Option<(&'static str, DriverVersion)> {
+    let text = cuda::major_driver_min(major)?;
+    let whole = text
+        .parse()
+        .ok()
+        .or_else(|| text.parse().ok().map(|branch| DriverVersion { branch, minor: 0, patch: None }));
+    Some((text, whole?))
+}
+
+/// A requirement of the catalog: a version, or specifiers.
+fn required(text: &str) -> Option<VersionSpecifiers> {
+    let pinned = text.starts_with(|first: char| first.is_ascii_digit());
+    VersionSpecifiers::from_str(&if pinned { format!("=={text}") } else { text.to_owned() }).ok()
+}
+
+fn pythons() -> Vec<Python> {
+    let of = |row: &systems::Python| {
+        let number = version(&row.python)?;
+        let (major, minor) = series(&number);
+        Some(Python {
+            text: row.python.clone(),
+            first: Version::new([major, minor, 0]),
+            last: Version::new([major, minor, LAST]),
+            version: number,
+            end_of_life: row.end_of_life.clone(),
+        })
+    };
+    systems::pythons().iter().filter_map(of).collect()
+}
+
+fn base(image: &'static Image) -> Base {
+    Base {
+        image: Some(image),
+        system: image.system.as_deref().and_then(systems::system),
+        cuda: image.cuda.as_deref().and_then(version),
+        flavour: image.flavour,
+    }
+}

@@ -1,0 +1,126 @@
+//! `envdoc explain`.
+
+pub mod text;
+
+use self::text as explain;
+use ::image::inspect::judge::QUESTIONS;
+use ::lint::RULES;
+use ::lint::report as lint_report;
+use catalog::signatures;
+use checks::CHECKS;
+use checks::fleet::FLEET_CHECKS;
+use diagnose::code::{Code, code};
+use diagnose::report::signature;
+use diagnose::scan::{Hit, scan};
+use diagnostic::error::{Error, Kind};
+use diagnostic::suggest::nearest;
+use diagnostic::terminal;
+use resolve::exists;
+use resolve::world::World;
+
+/// Tell what a check looks at or a rule of lint finds, what an error means, or whether a version exists and what does instead.
+///
+/// Offline, from the catalog. A line of a log with an error (in quotes), `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`;
+/// ids of signatures (docs/signatures.md), of checks (`envdoc checks` lists them), of rules (`envdoc lint --rules`) and of
+/// constraints; `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`,
+/// `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`, `nvidia/cuda:12.1-base`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Id, a thing with its version, or a line with an error.
+    #[arg(required = true, value_name = "ID")]
+    words: Vec<String>,
+}
+
+impl Args {
+    /// Prints the explanation.
+    pub fn run(self) -> Result<u8, Error> {
+        let text = self.words.join(" ");
+        let text = text.trim();
+        let id = text.to_ascii_lowercase();
+        if let Some(check) = CHECKS.iter().find(|check| check.id == id) {
+            return terminal::print(&explain::check(check)).map(|()| 0);
+        }
+        if let Some(check) = FLEET_CHECKS.iter().find(|check| check.id == id) {
+            return terminal::print(&explain::fleet(check)).map(|()| 0);
+        }
+        if let Some(rule) = RULES.iter().find(|rule| rule.id == id) {
+            return terminal::print(&lint_report::rules::rule(rule)).map(|()| 0);
+        }
+        if let Some(question) = QUESTIONS.iter().find(|question| question.id == id) {
+            return terminal::print(&explain::question(question)).map(|()| 0);
+        }
+        if let Some(shown) = failure(text, &id) {
+            return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
+        }
+        // Things have names of a few words: a sentence is none of them, and the nearest name would be a guess.
+        if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
+            return Err(unmatched());
+        }
+        if let Some(explanation) = exists::thing(World::get(), text) {
+            return terminal::print(&explain::thing(&explanation, terminal::width())).map(|()| 0);
+        }
+        let error = Error::new(Kind::Usage, format!("nothing is known of {text:?}"));
+        let name = id.split([' ', '=']).next().unwrap_or(&id);
+        let names = || {
+            CHECKS
+                .iter()
+                .map(|check| check.id)
+                .chain(FLEET_CHECKS.iter().map(|check| check.id))
+                .chain(RULES.iter().map(|rule| rule.id))
+                .chain(QUESTIONS.iter().map(|question| question.id))
+                .chain(exists::names(World::get()))
+        };
+        let error = match nearest(&id, names()).or_else(|| nearest(name, names())) {
+            Some(near) => error.hint(format!("did you mean {near}?")),
+            None => error,
+        };
+        Err(error
+            .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else can be asked"))
+    }
+}
+
+/// What is known of a text as a failure: a signature's id, a number, or a line; `None` where it is none of them.
+fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
+    let width = terminal::width();
+    if let Some(one) = signatures::signature(id) {
+        return Some(Ok(signature::signature(one, width)));
+    }
+    match code(text) {
+        Some(Code::Xid(row)) => return Some(Ok(signature::of_xid(row, width))),
+        Some(Code::Sxid(row)) => return Some(Ok(signature::of_sxid(row, width))),
+        Some(Code::Cuda(row)) => {
+            let lines = format!("CUDA error: {}\n{}", row.text, row.name);
+            return Some(Ok(signature::of_cuda(row, &found(&lines), width)));
+        }
+        Some(Code::Unknown(kind, number)) => {
+            let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
+            return Some(Err(match kind {
+                "CUDA error" => {
+                    error.hint("it has those of CUDA 12 and 13; older releases may number otherwise")
+                }
+                _ => error,
+            }));
+        }
+        None => {}
+    }
+    let hits = found(text);
+    (!hits.is_empty()).then(|| Ok(signature::hits(&hits, width)))
+}
+
+/// What lines match, each signature once, those that explain most first.
+fn found(lines: &str) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for hit in lines.lines().flat_map(scan) {
+        if !hits.iter().any(|known| known.signature.id == hit.signature.id) {
+            hits.push(hit);
+        }
+    }
+    hits.sort_by_key(|hit| hit.signature.role);
+    hits
+}
+
+fn unmatched() -> Error {
+    let count = signatures::all().len();
+    Error::new(Kind::Usage, "no signature matches this line: envdoc does not know what it means")
+        .hint(format!("it knows {count} wordings of failures (docs/signatures.md); the line before or the first error of the log may be one"))
+}

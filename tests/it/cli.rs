@@ -1,0 +1,540 @@
+//! The program from outside: what it prints, where, and how it ends.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the program")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn envdoc(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
+    // No catalog of the user who runs the tests.
+    command.env("ENVDOC_CATALOG_DIR", "");
+    for name in ["ENVDOC_IGNORE", "ENVDOC_EXPECT", "DOCKER_HOST"] {
+        command.env_remove(name);
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Exit code and what stands on standard error, when nothing stands on standard output.
+fn refused(arguments: &[&str]) -> (i32, String) {
+    let output = envdoc(arguments);
+    assert_eq!(text(&output.stdout), "", "a refusal prints no result");
+    (output.status.code().unwrap(), text(&output.stderr))
+}
+
+/// A snapshot of a machine of which little is known and nothing is wrong.
+fn quiet(dir: &Path) -> String {
+    let path = dir.join("quiet.json");
+    fs::write(&path, r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{}}"#).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["check", "--only", "dirver"], "did you mean driver?"),
+        (&["check", "--ignore", "nvidia-smi-hang"], "did you mean nvidia-smi-hangs?"),
+        (&["check", "--expect", "gpu=8"], "did you mean gpus?"),
+        (&["check", "--expect", "gpus"], "the keys are gpus"),
+        (&["check", "--from", "/no/such/file.json"], "cannot read the snapshot /no/such/file.json"),
+        (&["check", "--from", "Cargo.toml"], "is not a snapshot"),
+        (&["check", "--from", "x.json", "--root", "/"], "cannot be used with"),
+        // What stands behind the snapshots is no snapshot.
+        (&["inspect", "--from", "x.json", "y.json", "nginx:1"], "cannot read the snapshot x.json"),
+        (&["render", "--from", "x.json", "dockerfile"], "cannot read the snapshot x.json"),
+        (&["build", "--from", "x.json", ".", "--dry-run"], "cannot read the snapshot x.json"),
+        (&["resolve", "--from", "x.json", "."], "unexpected argument '.'"),
+        (&["check", "--from", "x.json", "--live"], "cannot be used with"),
+        (&["check", "--image", "debian:12"], "--live"),
+        (&["check", "--root", "/no/such/dir"], "cannot look below /no/such/dir"),
+        (&["check", "--root", "Cargo.toml"], "--root wants a directory"),
+        (&["check", "--timeout", "0"], "greater than 0"),
+        (&["check", "--timeout", "soon"], "not a number of seconds"),
+        (&["check", "--format", "yaml"], "possible values: text, json, junit, sarif, github, markdown, html"),
+        (&["explain", "driver-libary-mismatch"], "did you mean driver-library-mismatch?"),
+        (&["explain"], "<ID>"),
+        (&["snapshot", "-o", "Cargo.toml"], "exists already"),
+        (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
+        (&["build", "--file", "/no/such/Dockerfile"], "the Dockerfile /no/such/Dockerfile"),
+        (&["build", "--file", "Cargo.toml", "/no/such/folder"], "the context /no/such/folder"),
+        (&["build", "--file", "Cargo.toml", "Cargo.toml"], "is no folder"),
+        (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "it takes no wishes"),
+        (&["build", "--file", "Cargo.toml", "--tag", "Team/x"], "lower case"),
+        (&["build", "--file", "Cargo.toml", "--push"], "under which name?"),
+        (&["build", "--file", "Cargo.toml", "--expect", "numpy"], "NAME==VERSION"),
+        (&["build", "--file", "Cargo.toml", "--secret", "src=Cargo.toml"], "id=ID,src=FILE"),
+        (&["build", "--file", "Cargo.toml", "--ca-cert", "Cargo.toml"], "there is no certificate in it"),
+        (&["build", "--file", "Cargo.toml", "--cache-to", "type=local"], "type=inline"),
+        (&["build", "--file", "Cargo.toml", "--cache-to", "type=registry,ref=x,mode=max"], "mode=min"),
+        (&["build", "--torch", "2.6", "--platform", "linux/amd64,linux/arm64", "--push"], "--arch"),
+        (&["build", "--file", "Cargo.toml", "--cache-from", "type=gha"], "type=registry,ref=NAME"),
+        (&["build", "--file", "Cargo.toml", "--build-arg", "NO_SUCH_VARIABLE_7"], "no such variable"),
+        (&["build", "--file", "Cargo.toml", "--platform", "linux/amd64,linux/arm64"], "one platform"),
+        (
+            &["build", "--file", "Cargo.toml", "--host", "carrier-pigeon://gpu"],
+            "unix://, tcp:// and ssh:// only",
+        ),
+        (&["build", "--file", "Cargo.toml", "--host", "unix:///no/such/socket"], "cannot be used"),
+        (&["build", "--torch", "2.9", "--copy", "src:/src", "/no/such/folder"], "/no/such/folder"),
+        (&["chekc"], "check"),
+        (&["resolve", "--cuda", "121"], "did you mean 12.1?"),
+        (&["resolve", "--python", "3..12"], "\n  --python 3..12\n            ^"),
+        (&["resolve", "--torch", "2.6.0+"], "a build is missing after the +"),
+        (&["resolve", "--with", "numyp<2"], "did you mean numpy?"),
+        (&["resolve", "--with", "numpy[all]"], "extras are not in the catalog"),
+        (&["resolve", "--gpu", "h1000"], "did you mean h100?"),
+        (&["resolve", "--gpu", "sm_85"], "did you mean sm_86?"),
+        (&["resolve", "--driver", "12.4"], "CUDA's goes to --cuda"),
+        (&["resolve", "--os", "ubuntu22"], "did you mean ubuntu22.04?"),
+        (&["resolve", "--arch", "ppc64le"], "aarch64 (arm64)"),
+        (&["resolve", "--base", "nvidia/cuda:12.1-base"], "nearest are nvidia/cuda:12.1.1-base-ubuntu22.04"),
+        (&["resolve", "--base", "nvidia/cdua"], "did you mean nvidia/cuda?"),
+        (&["matrix", "--python", "312"], "did you mean 3.12?"),
+        (&["resolve", "--preset", "rll"], "did you mean rl?"),
+    ];
+    for (arguments, says) in cases {
+        let (code, error) = refused(arguments);
+        assert_eq!(code, 2, "{arguments:?}: {error}");
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn unknown_is_no_error_but_strict_refuses_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = quiet(dir.path());
+    let output = envdoc(&["check", "--from", &file]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("not in this snapshot"), "{}", text(&output.stdout));
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(envdoc(&["check", "--from", &file, "--strict"]).status.code(), Some(3));
+    assert_eq!(
+        envdoc(&["check", "--from", &file, "--strict", "--only", "role-not-as-expected"]).status.code(),
+        Some(0)
+    );
+}
+
+#[test]
+fn findings_end_with_1_unless_told_otherwise() {
+    let broken = ["check", "--from", "tests/servers/broken-driver-library-mismatch.json"];
+    assert_eq!(envdoc(&broken).status.code(), Some(1));
+    assert_eq!(envdoc(&[&broken[..], &["--fail-on", "never"]].concat()).status.code(), Some(0));
+    let ignored = [&broken[..], &["--ignore", "driver-library-mismatch,cdi-spec-stale"]].concat();
+    assert_eq!(envdoc(&ignored).status.code(), Some(0));
+}
+
+#[test]
+fn json_carries_the_stable_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = envdoc(&["check", "--from", &quiet(dir.path()), "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["schema"], 2);
+    assert_eq!(report["envdoc"], env!("CARGO_PKG_VERSION"));
+    for key in ["pass", "warning", "error", "unknown", "not_applicable"] {
+        assert!(report["summary"][key].is_u64(), "{key}");
+    }
+    let results = report["results"].as_array().unwrap();
+    assert_eq!(results.len(), checks::CHECKS.len());
+    for result in results {
+        for key in ["check", "group", "status", "says", "evidence", "fix"] {
+            assert!(result.get(key).is_some(), "{key} in {result}");
+        }
+    }
+}
+
+#[test]
+fn only_and_ignore_choose_checks_and_groups() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = quiet(dir.path());
+    let count = |arguments: &[&str]| {
+        let output = envdoc(&[&["check", "--from", &file, "--format", "json"], arguments].concat());
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["results"].as_array().unwrap().len()
+    };
+    let gpu = count(&["--only", "gpu"]);
+    assert!(gpu > 5);
+    assert_eq!(count(&["--only", "gpu,driver-library-mismatch"]), gpu + 1);
+    assert_eq!(count(&["--only", "gpu", "--ignore", "xid-errors"]), gpu - 1);
+    assert_eq!(count(&["--only", "gpu", "--ignore", "gpu"]), 0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let script = format!("set -o pipefail; '{}' checks | head -1 >/dev/null", env!("CARGO_BIN_EXE_envdoc"));
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn pipes_get_no_colours() {
+    for arguments in [&["check"][..], &["checks"], &["explain", "driver-library-mismatch"]] {
+        assert!(!text(&envdoc(arguments).stdout).contains('\u{1b}'), "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_check_can_be_explained_and_is_listed() {
+    let listed = text(&envdoc(&["checks"]).stdout);
+    let data: serde_json::Value =
+        serde_json::from_slice(&envdoc(&["checks", "--format", "json"]).stdout).unwrap();
+    assert_eq!(data["checks"].as_array().unwrap().len(), checks::CHECKS.len());
+    for check in checks::CHECKS {
+        assert!(listed.contains(check.id), "{}", check.id);
+        let output = envdoc(&["explain", check.id]);
+        assert!(output.status.success() && text(&output.stdout).contains("## How to fix it"), "{}", check.id);
+    }
+}
+
+#[test]
+fn an_error_is_explained_or_said_to_be_unknown() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["driver-nvml-version-mismatch"], "# driver-nvml-version-mismatch"),
+        (
+            &["Failed to initialize NVML: Driver/library version mismatch"],
+            "envdoc check --only driver-library-mismatch",
+        ),
+        (&["NVRM: Xid (PCI:0000:38:00): 31, pid=7, name=python, MMU Fault"], "Xid 31, memory page fault"),
+        (&["xid", "79"], "# Xid 79"),
+        (&["sxid 12028"], "# SXid 12028"),
+        (&["ncclSystemError"], "# nccl-unhandled-system-error"),
+        (&["CUDA error 803"], "# cuda-compat-mismatch-803"),
+        (&["cudaErrorECCUncorrectable"], "# CUDA error 214"),
+        (&["cuda 12.7"], "# cuda"),
+    ];
+    for (words, wanted) in cases {
+        let output = envdoc(&[&["explain"], *words].concat());
+        let shown = text(&output.stdout);
+        assert!(
+            output.status.success() && shown.to_lowercase().contains(&wanted.to_lowercase()),
+            "{words:?}: {shown}"
+        );
+        assert!(!shown.contains('{'), "{shown}");
+    }
+    let (code, says) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
+    assert!(
+        code == 2 && says.contains("does not know what it means") && !says.contains("did you mean"),
+        "{says}"
+    );
+    let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
+    assert!(says.contains("does not know what it means"), "{says}");
+    let (_, says) = refused(&["explain", "docker: weird"]);
+    assert!(says.contains("does not know what it means") && !says.contains("did you mean"), "{says}");
+    assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
+}
+
+#[test]
+fn a_snapshot_of_this_machine_judges_as_the_machine_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("here.json").to_string_lossy().into_owned();
+    let output = envdoc(&["snapshot", "--timeout", "20", "-o", &file]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("replaced by stand-ins"));
+    let statuses = |arguments: &[&str]| -> Vec<(String, String)> {
+        let output = envdoc(&[&["check", "--format", "json", "--fail-on", "never"], arguments].concat());
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let results = report["results"].as_array().unwrap();
+        results.iter().map(|r| (r["check"].to_string(), r["status"].to_string())).collect()
+    };
+    let (replayed, live) = (statuses(&["--from", &file]), statuses(&["--timeout", "20"]));
+    let differ: Vec<_> = replayed.iter().zip(&live).filter(|(replayed, live)| replayed != live).collect();
+    assert!(differ.is_empty(), "redacted replay, live: {differ:?}");
+}
+
+#[test]
+fn below_a_root_nothing_of_this_machine_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("etc")).unwrap();
+    fs::write(
+        dir.path().join("etc/os-release"),
+        "ID=rocky\nVERSION_ID=\"9.4\"\nPRETTY_NAME=\"Rocky Linux 9.4\"\n",
+    )
+    .unwrap();
+    let root = dir.path().to_string_lossy().into_owned();
+    let output = envdoc(&["check", "--root", &root]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let stdout = text(&output.stdout);
+    assert!(stdout.starts_with("Rocky Linux 9.4"), "{stdout}");
+    assert!(!stdout.contains("healthy"), "{stdout}");
+}
+
+#[test]
+fn a_stack_ends_with_0_and_a_conflict_with_1() {
+    let found = envdoc(&["resolve", "--cuda", "12.1", "--python", "3.12", "--format", "json"]);
+    assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(report["schema"], 1);
+    assert_eq!(
+        (&report["stack"]["torch"], &report["stack"]["torch_build"]),
+        (&"2.5.1".into(), &"cu121".into())
+    );
+    assert_eq!(report["wishes"], serde_json::json!(["--cuda 12.1", "--python 3.12"]));
+    assert!(report["conflict"].is_null() && report["because"].is_array() && report["rejected"].is_array());
+    let none = envdoc(&["resolve", "--torch", "2.6.1", "--format", "json"]);
+    assert_eq!(none.status.code(), Some(1), "{}", text(&none.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&none.stdout).unwrap();
+    assert!(report["stack"].is_null() && report["conflict"].is_object() && report["nearest"].is_array());
+}
+
+#[test]
+fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let output = envdoc(&[&["resolve", "--format", "json"], arguments].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    let report =
+        json(&["--from", "tests/servers/healthy-l40s.json", "tests/servers/healthy-t4-cloud-vm.json"]);
+    let wishes = report["wishes"].to_string();
+    for says in ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
+    {
+        assert!(wishes.contains(says), "{wishes}");
+    }
+    let report = json(&["--from", &quiet(dir.path())]);
+    assert_eq!(report["wishes"], serde_json::json!([]));
+    assert!(report["warnings"].to_string().contains("not in this snapshot"), "{report}");
+    let report = json(&["--from", "tests/servers/healthy-cpu-build-host.json"]);
+    assert!(report["notes"].to_string().contains("build host"), "{report}");
+    let (code, error) = refused(&["resolve", "--prefer", "installed"]);
+    assert!(code == 2 && error.contains("--here"), "{error}");
+}
+
+#[test]
+fn a_lock_is_written_once_and_then_held_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("stack.json").to_string_lossy().into_owned();
+    let first = envdoc(&["resolve", "--cuda", "12.1", "--lock", &file]);
+    assert!(first.status.success() && text(&first.stderr).contains("was written"), "{}", text(&first.stderr));
+    let kept = fs::read_to_string(&file).unwrap();
+    let again = envdoc(&["resolve", "--lock", &file, "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    let lock: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(report["stack"], lock["stack"]);
+    assert!(report["notes"].to_string().contains("holds"), "{report}");
+    let broken = envdoc(&["resolve", "--lock", &file, "--torch", "2.6"]);
+    assert_eq!(broken.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&file).unwrap(), kept, "a lock that does not hold stays");
+    let replaced = envdoc(&["resolve", "--lock", &file, "--torch", "2.6", "--force"]);
+    assert!(replaced.status.success());
+    assert_ne!(fs::read_to_string(&file).unwrap(), kept);
+    fs::write(&file, "somebody's notes").unwrap();
+    let (code, error) = refused(&["resolve", "--lock", &file]);
+    assert!(code == 2 && error.contains("not a lock") && error.contains("--force"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "somebody's notes");
+}
+
+#[test]
+fn a_file_for_pip_holds_requirements_or_nothing() {
+    let found = envdoc(&["resolve", "--cuda", "12.1", "--format", "requirements"]);
+    let file = text(&found.stdout);
+    assert!(file.contains("\n--find-links https://download.pytorch.org/whl/cu121/torch/\n"), "{file}");
+    assert!(file.contains("\ntorch==2.5.1+cu121\n"), "{file}");
+    let none = envdoc(&["resolve", "--torch", "2.6.1", "--format", "toml"]);
+    assert_eq!((none.status.code(), text(&none.stdout).as_str()), (Some(1), ""));
+    assert!(!text(&none.stderr).is_empty());
+}
+
+#[test]
+fn why_says_whether_a_thing_exists_and_goes_together_with_the_rest() {
+    let alone = envdoc(&["resolve", "--why", "torch=2.6.0"]);
+    assert!(alone.status.success() && text(&alone.stdout).contains("torch 2.6.0"));
+    let with = |cuda: &str| envdoc(&["resolve", "--cuda", cuda, "--why", "torch==2.6.0"]);
+    assert_eq!(with("12.1").status.code(), Some(1));
+    assert!(text(&with("12.4").stdout).contains("Together with --cuda 12.4: yes"));
+    assert!(refused(&["resolve", "--why", "toaster"]).1.contains("nothing is known"));
+}
+
+#[test]
+fn the_matrix_is_text_markdown_or_a_page() {
+    let matrix = |format: &str| text(&envdoc(&["matrix", "--python", "3.12", "--format", format]).stdout);
+    assert!(matrix("text").contains("\n2.5.1 "));
+    assert!(matrix("markdown").contains("| 2.5.1 |"));
+    assert!(matrix("html").starts_with("<!DOCTYPE html>"));
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (html, svg) = (file("smoke.html"), file("smoke.svg"));
+    let common = ["smoke", "--local", "--ranks", "3", "--sizes", "8,4K,256K", "--format", "json"];
+    let output = envdoc(&[&common[..], &["--html", &html, "--svg", &svg]].concat());
+    let report = json(&output);
+    let verdict = report["verdict"].as_str().unwrap();
+    // A machine that is busy may be slow; wrong or failed it is not.
+    assert!(["ok", "slow"].contains(&verdict), "{report}");
+    assert_eq!(output.status.code(), Some(i32::from(verdict != "ok")));
+    let rungs: Vec<_> = report["phases"].as_array().unwrap().iter().map(|rung| &rung["name"]).collect();
+    // Where it is slow, the pairs are measured to say where.
+    let pairs: &[&str] = if verdict == "slow" { &["pairs"] } else { &[] };
+    assert_eq!(rungs, [&["tcp", "rendezvous", "all-reduce", "path", "bandwidth"], pairs].concat());
+    let bytes: Vec<_> = report["results"].as_array().unwrap().iter().map(|size| &size["bytes"]).collect();
+    assert_eq!(bytes, [8, 4096, 262_144]);
+    assert!(fs::read_to_string(&html).unwrap().contains("</html>"));
+    assert!(fs::read_to_string(&svg).unwrap().contains("<polyline"));
+    let (code, says) = refused(&[&common[..], &["--html", &html]].concat());
+    assert!(code == 2 && says.contains("--force"), "{says}");
+
+    let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
+    let report = json(&output);
+    assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
+    assert!(report["says"].as_str().unwrap().contains("the first at 700"), "{report}");
+    for (format, word) in [
+        ("junit", "<testcase name=\"all-reduce rank 0\""),
+        ("markdown", "| all-reduce | rank 0 | failed |"),
+        ("text", "wrong: all-reduce: rank 0"),
+    ] {
+        let output = envdoc(&["smoke", "--local", "--sizes", "8", "--format", format, "--corrupt", "0:700"]);
+        assert!(text(&output.stdout).contains(word), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn smoke_refuses_what_cannot_be() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["smoke", "--file", "/no/such/cluster.yaml"], "there is no file /no/such/cluster.yaml"),
+        (&["smoke", "--ranks", "4"], "--local"),
+        (&["smoke", "--local", "--file", "x.yaml"], "cannot be used with"),
+        (&["smoke", "--local", "--ranks", "1"], "must be 2 to 256"),
+        (&["smoke", "--local", "--sizes", "7"], "a multiple of 4"),
+        (&["smoke", "--local", "--corrupt", "5:1"], "no rank 5 of 2"),
+    ];
+    for (arguments, says) in cases {
+        let (code, told) = refused(arguments);
+        assert!(code == 2 && told.contains(says), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn diagnose_names_the_root_cause_first_and_ends_with_1() {
+    let output = envdoc(&["diagnose", "tests/logs/failures/torch-rank-raises-1.log", "--timeline"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("root cause script-exception") && said.contains("loss is not finite"), "{said}");
+    assert!(said.contains("torch-rank-raises-1.log:") && said.contains("Timeline:"), "{said}");
+
+    let output = envdoc(&["diagnose", "tests/logs/failures/torch-rank-raises-1.log", "--format", "json"]);
+    let report = json(&output);
+    assert_eq!(
+        (report["schema"].as_u64(), report["causes"][0]["id"].as_str()),
+        (Some(1), Some("script-exception"))
+    );
+    assert_eq!(report["causes"][0]["whose"], "rank 1");
+    assert_eq!(report["silent_ranks"].as_array().map(Vec::len), Some(0), "nobody waited in vain");
+    assert!(
+        report["causes"][0]["evidence"][0]["line"].as_u64().is_some()
+            && report["unmatched_errors"].is_array()
+    );
+}
+
+#[test]
+fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
+    let output = envdoc(&["diagnose", "tests/logs/healthy"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).starts_with("Nothing in "), "{}", text(&output.stdout));
+    // What is no failure and may be worth knowing is told: here the loss.
+    let output = envdoc(&["diagnose", "tests/logs/healthy/t-loss-nan.log"]);
+    let said = text(&output.stdout);
+    assert!(output.status.success() && said.contains("perhaps worth knowing:"), "{said}");
+    assert!(said.contains("the loss is nan. torch-nan-loss (tests/logs/healthy/t-loss-nan.log:"), "{said}");
+    let (code, _) = refused(&["diagnose", "no/such.log"]);
+    assert_eq!(code, 2);
+    // A file without a line tells nothing of the job.
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let output = envdoc(&["diagnose", &empty.path().to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("not one line"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_nothing_is_known() {
+    // It tells the value that is a text, in the line before the traceback alone.
+    let log = "tests/logs/failures/h18-da12-config.log";
+    let config = "'optim': {'lr': '3e-4'";
+    for format in ["text", "markdown"] {
+        let said = text(&envdoc(&["diagnose", log, "--format", format]).stdout);
+        assert!(
+            said.split_once("The log around it:").is_some_and(|(_, rest)| rest.contains(config)),
+            "{said}"
+        );
+    }
+    let report = json(&envdoc(&["diagnose", log, "--format", "json"]));
+    assert!(report["causes"][0]["around"].to_string().contains(config), "{report}");
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = folder.path().join("quiet.log");
+    std::fs::write(&quiet, "step 1\nall done\n").unwrap();
+    let said = text(&envdoc(&["diagnose", &quiet.to_string_lossy()]).stdout);
+    assert!(
+        said.split_once("The log ends with:").is_some_and(|(_, rest)| rest.contains("all done")),
+        "{said}"
+    );
+}
+
+#[test]
+fn diagnose_follows_what_another_program_writes() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::process::Stdio;
+
+    let mut following = Command::new(env!("CARGO_BIN_EXE_envdoc"))
+        .args(["diagnose", "--follow", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut writes = following.stdin.take().unwrap();
+    let mut told = BufReader::new(following.stdout.take().unwrap());
+    writes.write_all(b"step 1\nOSError: [Errno 28] No space left on device\n").unwrap();
+    // It is told while the other program still runs.
+    let mut said = String::new();
+    while !said.contains("root cause disk-full") {
+        assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    drop(writes);
+    told.read_to_string(&mut said).unwrap();
+    assert_eq!(following.wait().unwrap().code(), Some(1), "{said}");
+    assert_eq!(said.matches("root cause disk-full").count(), 1, "{said}");
+
+    // A program that wrote nothing is not known to be well.
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let mut nothing = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    let nothing =
+        nothing.args(["diagnose", "--follow", "-"]).stdin(empty.reopen().unwrap()).output().unwrap();
+    assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
+    assert!(text(&nothing.stderr).contains("not one line"), "{}", text(&nothing.stderr));
+
+    let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
+    assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");
+    let (code, told) = refused(&["diagnose", "--follow", "--kernel"]);
+    assert!(code == 2 && told.contains("cannot be used with"), "{told}");
+}
+
+#[test]
+fn diagnose_asks_the_machine_and_writes_for_an_issue() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("job.log");
+    let line = "gpu-node-7: Failed to initialize NVML: Driver/library version mismatch\n";
+    fs::write(&file, format!("{line}gpu-node-7: /home/alice/run.sh: exit status 18, asked 10.20.30.40\n"))
+        .unwrap();
+    let log = file.to_string_lossy();
+    let from = "tests/servers/broken-driver-library-mismatch.json";
+    let report = json(&envdoc(&["diagnose", &log, "--from", from, "--format", "json"]));
+    let looked = &report["causes"][0]["looked"];
+    assert_eq!(report["causes"][0]["id"], "driver-nvml-version-mismatch", "{report}");
+    assert!(looked.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{looked}");
+    let said = text(&envdoc(&["diagnose", &log, "--from", from]).stdout);
+    assert!(said.contains("confirmed: "), "{said}");
+    let said = text(&envdoc(&["diagnose", &log, "--format", "markdown"]).stdout);
+    assert!(said.contains("`driver-nvml-version-mismatch`"), "{said}");
+    for name in ["gpu-node-7", "alice", "10.20.30.40"] {
+        assert!(!said.contains(name), "{name}: {said}");
+    }
+}

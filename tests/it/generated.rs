@@ -1,0 +1,363 @@
+//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test --test generated` writes it.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use catalog::mirrors;
+use catalog::signatures::{self, Component};
+use checks::fleet::FLEET_CHECKS;
+use checks::report::{self, json};
+use checks::{self, CHECKS, Group};
+use cluster::request::ClusterRequest;
+use diagnose::says;
+use diagnostic::error::EXIT_CODES;
+use envdoc::cli::Cli;
+use envdoc::cli::explain::text as explain;
+use envdoc::cli::image::{ImageArgs, Settled};
+use facts::{Expected, gather};
+use host::snapshot::Snapshot;
+use image::request::ImageRequest;
+use lint::{self, RULES, Subject};
+use resolve::parse::{self, Typed};
+use resolve::request::Request;
+use resolve::world::World;
+
+fn same(name: &str, generated: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if std::env::var_os("ENVDOC_REGENERATE").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, generated).unwrap();
+        return;
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == generated,
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test generated, and review the change"
+    );
+}
+
+fn schema<T: schemars::JsonSchema>() -> String {
+    serde_json::to_string_pretty(&schemars::schema_for!(T)).unwrap() + "\n"
+}
+
+#[test]
+fn checks() {
+    let mut text = String::from(
+        "# Checks\n\n<!-- Generated from src/checks by tests/generated.rs; edit there. -->\n\n\
+         What `envdoc check` looks at, in the order of its report. The same texts are shown offline by\n\
+         `envdoc explain ID`. Ids go after `--only` and `--ignore`, and so do the names of groups.\n\n",
+    );
+    for &group in Group::ALL {
+        let _ = writeln!(
+            text,
+            "## {} (`{}`)\n\n| check | a healthy machine |\n|---|---|",
+            group.title(),
+            group.id()
+        );
+        for check in CHECKS.iter().filter(|check| check.group == group) {
+            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
+        }
+        text.push('\n');
+    }
+    text.push_str(
+        "## Several machines together (`envdoc cluster check`)\n\n| check | healthy machines |\n|---|---|\n",
+    );
+    for check in FLEET_CHECKS {
+        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", check.id, check.summary.replace('|', "\\|"));
+    }
+    text.push('\n');
+    for check in CHECKS {
+        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ = writeln!(
+            text,
+            "### {}\n\n{}. Looks at: {}.\n\n{explain}",
+            check.id,
+            check.summary,
+            explain::applies(check.applies)
+        );
+    }
+    for check in FLEET_CHECKS {
+        let explain = check.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ =
+            writeln!(text, "### {}\n\n{}. Looks at: several machines.\n\n{explain}", check.id, check.summary);
+    }
+    same("docs/checks.md", &text);
+}
+
+#[test]
+fn lints() {
+    let mut text = String::from(
+        "# Rules of lint\n\n<!-- Generated from src/lint by tests/generated.rs; edit there. -->\n\n\
+         What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
+         `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
+    );
+    for subject in Subject::ALL {
+        let _ = writeln!(text, "## {}\n\n| rule | at worst | a sound file |\n|---|---|---|", subject.title());
+        for rule in RULES.iter().filter(|rule| rule.subject() == *subject) {
+            let summary = rule.summary.replace('|', "\\|");
+            let _ = writeln!(text, "| [`{0}`](#{0}) | {1} | {summary} |", rule.id, rule.severity.word());
+        }
+        text.push('\n');
+    }
+    for rule in RULES {
+        let explain = rule.explain.replace("\n## ", "\n#### ").replacen("## ", "#### ", 1);
+        let _ = writeln!(text, "### {}\n\n{}.\n\n{explain}", rule.id, capital(rule.summary));
+        let example = &rule.fires[0];
+        let language = match example.name.rsplit('.').next().unwrap_or_default() {
+            "Dockerfile" => "dockerfile",
+            "yaml" => "yaml",
+            "json" => "json",
+            "py" => "python",
+            "sh" => "sh",
+            _ => "text",
+        };
+        let _ = writeln!(text, "#### Found in\n\n`{}`\n\n```{language}\n{}```\n", example.name, example.text);
+    }
+    same("docs/lints.md", &text);
+}
+
+/// Claims of tutorials that are wrong or outdated, and the rule that finds each; `tests/lint.rs` lints them.
+#[test]
+fn claims() {
+    #[derive(serde::Deserialize)]
+    struct Claim {
+        id: String,
+        claim: String,
+        verdict: String,
+        rule: Option<String>,
+        file: Option<String>,
+        unseen: Option<String>,
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/claims.yaml");
+    let claims: Vec<Claim> = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (seen, unseen): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|one| one.rule.is_some());
+    let cell = |text: &str| text.replace('|', "\\|");
+    let mut text = format!(
+        "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml by tests/generated.rs; edit there. -->\n\n\
+         Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a file, and `envdoc lint`\n\
+         finds each of them there (a test lints them); {} show in none.\n\n## Found in a file\n\n\
+         | claim | | is | file | rule |\n|---|---|---|---|---|\n",
+        seen.len(),
+        unseen.len()
+    );
+    for one in seen {
+        let (rule, file) = (one.rule.as_deref().unwrap(), one.file.as_deref().unwrap());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {file} | [`{rule}`](lints.md#{rule}) |",
+            one.id,
+            cell(&one.claim),
+            one.verdict
+        );
+    }
+    text.push_str("\n## Shown by no file\n\n| claim | | is | why |\n|---|---|---|---|\n");
+    for one in unseen {
+        let why = cell(one.unseen.as_deref().unwrap());
+        let _ = writeln!(text, "| {} | {} | {} | {why} |", one.id, cell(&one.claim), one.verdict);
+    }
+    same("docs/claims.md", &text);
+}
+
+#[test]
+fn signatures() {
+    let all = signatures::all();
+    let mut text = format!(
+        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit there. -->\n\n\
+         The {} wordings by which failures are recognised. `envdoc explain 'a line of a log'` finds those that match;\n\
+         `envdoc explain ID` shows causes, what tells them apart, fixes, example lines and the source, offline.\n\n\
+         A *root cause* is where a failure began; a *symptom* follows from something else; *context* is no failure by itself.\n\n",
+        all.len()
+    );
+    for component in Component::ALL {
+        let _ = writeln!(
+            text,
+            "## {}\n\n| signature | is | says | causes |\n|---|---|---|---|",
+            component.title()
+        );
+        for one in all.iter().filter(|one| one.component == *component) {
+            let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause).collect();
+            let cells = [one.role.says().to_owned(), says::general(one.says), causes.join("; ")];
+            let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
+            let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
+        }
+        text.push('\n');
+    }
+    same("docs/signatures.md", &(text.trim_end().to_owned() + "\n"));
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[test]
+fn command_line() {
+    let options = clap_markdown::MarkdownOptions::new().show_footer(false).title("Command line".into());
+    same("docs/cli.md", &(clap_markdown::help_markdown_custom::<Cli>(&options).trim_end().to_owned() + "\n"));
+}
+
+#[test]
+fn exit_codes() {
+    let mut text = String::from(
+        "# Exit codes\n\n<!-- Generated from src/error.rs by tests/generated.rs; edit there. -->\n\n| code | meaning |\n|---|---|\n",
+    );
+    for (code, meaning) in EXIT_CODES {
+        let _ = writeln!(text, "| {code} | {meaning} |");
+    }
+    same("docs/exit-codes.md", &text);
+}
+
+#[test]
+fn schemas() {
+    same("docs/schemas/build.json", &schema::<image::report::BuildReport>());
+    same("docs/schemas/check.json", &schema::<json::CheckReport>());
+    same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/cluster-check.json", &schema::<cluster::report::check::ClusterCheckReport>());
+    same("docs/schemas/inspect.json", &schema::<image::inspect::report::Report>());
+    same("docs/schemas/lint.json", &schema::<lint::report::json::LintReport>());
+    same("docs/schemas/diagnose.json", &schema::<diagnose::report::json::DiagnoseReport>());
+    same("docs/schemas/lock.json", &schema::<resolve::lock::Lock>());
+    same("docs/schemas/request.json", &schema::<ImageRequest>());
+    same("docs/schemas/resolve.json", &schema::<resolve::report::json::ResolveReport>());
+    same("docs/schemas/smoke.json", &schema::<cluster::smoke::report::SmokeReport>());
+    same("docs/schemas/snapshot.json", &schema::<Snapshot>());
+}
+
+/// The keys of a request file, with the words of the schema.
+#[test]
+fn cluster() {
+    let mut text = String::from(
+        "# cluster.yaml\n\n<!-- Generated from src/cluster/request.rs by tests/generated.rs; edit there. -->\n\n\
+         A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an error. Worked examples:\n\
+         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). More than some 64 machines:\n\
+         [clusters at scale](clusters-at-scale.md).\n\n\
+         Names and values may hold only what compose files, SSH's configuration and shells take as it stands: no `$`, quotes,\n\
+         backslashes or line breaks. What is refused says why.\n\n",
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(ClusterRequest)).unwrap();
+    keys(&mut text, &schema);
+    for (title, name) in [
+        ("nodes", "NodeRequest"),
+        ("network", "NetworkRequest"),
+        ("ssh", "SshRequest"),
+        ("storage", "Storage"),
+        ("limits", "Limits"),
+        ("secrets", "SecretRequest"),
+    ] {
+        let _ = writeln!(text, "\n## `{title}`\n");
+        keys(&mut text, &schema["$defs"][name]);
+    }
+    same("docs/cluster.md", &text);
+    same("docs/schemas/cluster.json", &self::schema::<ClusterRequest>());
+}
+
+#[test]
+fn request() {
+    let mut text = String::from(
+        "# Request files\n\n<!-- Generated from src/image/request.rs by tests/generated.rs; edit there. -->\n\n\
+         `images/<name>/request.yaml` asks for an image. `envdoc render` and `envdoc build` take it with `--request`; their options win\n\
+         over it. An unknown key is an error. Everything may be left out. Worked examples: [images/](../images). For editors:\n\
+         [the JSON Schema](schemas/request.json).\n\n\
+         Versions are the beginning of a version (`12.1`) or a range (`'>=2.4,<2.7'`); they need no quotes. Paths are seen from the\n\
+         file.\n\n",
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(ImageRequest)).unwrap();
+    keys(&mut text, &schema);
+    for (title, name) in [("mirrors", "Mirrors"), ("copy", "Copy")] {
+        let _ = writeln!(text, "\n## `{title}`\n");
+        keys(&mut text, &schema["$defs"][name]);
+    }
+    text.push_str("\n## Mirrors by name\n\n| name | whose | packages | archive |\n|---|---|---|---|\n");
+    for mirror in mirrors::all() {
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            mirror.name, mirror.summary, mirror.pip_index, mirror.apt
+        );
+    }
+    same("docs/request.md", &text);
+}
+
+fn keys(text: &mut String, schema: &serde_json::Value) {
+    text.push_str("| key | meaning |\n|---|---|\n");
+    for (key, value) in schema["properties"].as_object().unwrap() {
+        let meaning =
+            value["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let _ = writeln!(text, "| `{key}` | {meaning} |");
+    }
+}
+
+/// The README's transcripts are what envdoc says of a recorded server, and to a request.
+#[test]
+fn readme() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(path.join("README.md")).unwrap();
+    let readme = replaced(&readme, "transcript", &check_transcript(path));
+    let readme = replaced(&readme, "resolve", &resolve_transcript());
+    let readme = replaced(&readme, "lint", &lint_transcript(path));
+    same("README.md", &replaced(&readme, "render", &render_transcript()));
+}
+
+fn lint_transcript(path: &Path) -> String {
+    let name = "cuda-base.Dockerfile";
+    let text = fs::read_to_string(path.join("tests/lint/seeds").join(name)).unwrap();
+    let file = lint::File::new(name, text, lint::Kind::Dockerfile);
+    let shown = lint::report::text(&lint::lint(RULES, &file), 1, LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!(
+        "```console\n$ envdoc lint {name}        # a recipe that many follow: tests/lint/seeds\n\n{shown}```\n"
+    )
+}
+
+/// A text with what stands between two marks replaced.
+fn replaced(text: &str, mark: &str, transcript: &str) -> String {
+    let (begin, end) =
+        (format!("<!-- {mark}: made by tests/generated.rs -->\n"), format!("<!-- /{mark} -->\n"));
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{begin}{transcript}{end}{after}")
+}
+
+const LAYOUT: diagnostic::layout::Layout =
+    diagnostic::layout::Layout { width: 96, unicode: true, verbose: false, root: true };
+
+fn check_transcript(path: &Path) -> String {
+    let server = "tests/servers/broken-driver-library-mismatch.json";
+    let facts = gather::recorded(&Snapshot::open(&path.join(server)).unwrap().host(), Expected::default());
+    let results = checks::judge(CHECKS, &facts);
+    let shown = diagnostic::render::text::report(&report::report(&facts, &results), LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!("```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n")
+}
+
+fn render_transcript() -> String {
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        image: ImageArgs,
+    }
+    let options = "--torch 2.7.1 --cuda 12.6 --deepspeed --user trainer --copy src:/workspace/src";
+    let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
+    let Settled::Plan(plan, _) = command.image.settle_on(Some("2026-11-21"), false).unwrap() else {
+        panic!("no stack")
+    };
+    let text = image::render::dockerfile(&plan).unwrap();
+    // Shown without the labels, of which one holds the whole stack.
+    let (before, after) = text.split_once("LABEL ").unwrap();
+    let rest = after.split_once("\n\n").map_or("", |(_, rest)| rest);
+    format!("```console\n$ envdoc render dockerfile {options}\n{before}LABEL …\n\n{rest}```\n")
+}
+
+fn resolve_transcript() -> String {
+    let typed = Typed { cuda: Some("12.1".into()), python: Some("3.12".into()), ..Typed::default() };
+    let wishes = parse::wishes(World::get(), &typed).unwrap().wishes;
+    let request = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let answer = resolve::resolve(World::get(), &request);
+    let report =
+        resolve::report::Report { wishes: &request.wishes, answer: &answer, warnings: &[], notes: &[] };
+    let shown = resolve::report::text::report(&report, LAYOUT);
+    let shown = anstream::adapter::strip_str(&shown).to_string();
+    format!("```console\n$ envdoc resolve --cuda 12.1 --python 3.12\n\n{shown}```\n")
+}

@@ -1,0 +1,441 @@
+//! `envdoc lint` on whole files: the recipes that users follow, files that are well, and what the program does with them.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests run the program and read its files"
+)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lint");
+
+fn command(arguments: &[&str], dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.arg("lint").args(arguments).current_dir(dir);
+    command.env("ENVDOC_CATALOG_DIR", "").env_remove("ENVDOC_LINT_IGNORE");
+    command
+}
+
+fn lint(arguments: &[&str], dir: &Path) -> Output {
+    command(arguments, dir).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn findings(arguments: &[&str], dir: &Path) -> Vec<serde_json::Value> {
+    let output = lint(&[arguments, &["--format", "json"]].concat(), dir);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    report["findings"].as_array().unwrap().clone()
+}
+
+fn shown(finding: &serde_json::Value) -> String {
+    let word = |key: &str| finding[key].as_str().unwrap().to_owned();
+    format!("{}:{} {} {}: {}", word("file"), finding["line"], word("severity"), word("rule"), word("says"))
+}
+
+fn seeds() -> PathBuf {
+    Path::new(FOLDER).join("seeds")
+}
+
+/// Whatever is found in the recipes, in full.
+#[test]
+fn the_recipes() {
+    let lines: Vec<String> = findings(&["."], &seeds()).iter().map(shown).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// Every true defect of the recipes is named, on its line.
+#[test]
+fn every_defect_of_the_recipes_is_named() {
+    let cuda = "cuda-base.Dockerfile";
+    let slim = "python-slim.Dockerfile";
+    let literal = "python-slim.literal.Dockerfile";
+    let devel = "pytorch-devel.Dockerfile";
+    let node = "multi-node.Dockerfile";
+    let compose = "multi-node.docker-compose.yml";
+    let expected = [
+        (cuda, 1, "base-image-missing"),
+        (cuda, 3, "torch-release-missing"),
+        (cuda, 3, "torch-partners-mismatch"),
+        (cuda, 5, "deepspeed-import-fails"),
+        (slim, 3, "torch-release-missing"),
+        (slim, 3, "torch-partners-mismatch"),
+        (slim, 4, "nvcc-missing"),
+        (literal, 2, "broken-shell-words"),
+        (literal, 4, "broken-shell-words"),
+        (literal, 4, "torch-release-missing"),
+        (literal, 4, "torch-partners-mismatch"),
+        (literal, 5, "nvcc-missing"),
+        (literal, 6, "broken-shell-words"),
+        (devel, 2, "python-not-in-archive"),
+        (devel, 3, "wrong-python-for-pip"),
+        (node, 3, "cache-left-in-layer"),
+        (node, 7, "python-built-from-source"),
+        (compose, 1, "compose-version-obsolete"),
+        (compose, 26, "external-network-unseen"),
+    ];
+    let found = findings(&["."], &seeds());
+    for (file, line, rule) in expected {
+        let named = found.iter().any(|one| one["file"] == file && one["line"] == line && one["rule"] == rule);
+        assert!(named, "{file}:{line} {rule}\n{}", found.iter().map(shown).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+#[test]
+fn files_that_are_well_are_silent() {
+    let found: Vec<String> = findings(&["."], &Path::new(FOLDER).join("valid")).iter().map(shown).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn exit_codes() {
+    let code = |arguments: &[&str]| lint(arguments, &seeds()).status.code();
+    assert_eq!(code(&["."]), Some(1));
+    assert_eq!(code(&[".", "--fail-on", "never"]), Some(0));
+    assert_eq!(code(&["multi-node.docker-compose.yml"]), Some(0));
+    assert_eq!(code(&["multi-node.docker-compose.yml", "--fail-on", "note"]), Some(1));
+    assert_eq!(code(&["none.Dockerfile"]), Some(2));
+    assert_eq!(code(&[".", "--only", "no-such-rule"]), Some(2));
+    assert_eq!(code(&["--rules"]), Some(0));
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(lint(&["."], empty.path()).status.code(), Some(2));
+}
+
+#[test]
+fn rules_are_chosen_and_left_out() {
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let found = findings(&[&["cuda-base.Dockerfile"], arguments].concat(), &seeds());
+        found.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(rules(&["--only", "base-image-missing"]), ["base-image-missing"]);
+    assert!(!rules(&["--ignore", "base-image-missing"]).contains(&"base-image-missing".to_owned()));
+    let output = lint(&[".", "--only", "base-image-mising"], &seeds());
+    assert!(text(&output.stderr).contains("did you mean base-image-missing?"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn standard_input_and_kinds() {
+    let run = |arguments: &[&str], input: &str| {
+        let mut child = command(arguments, &seeds())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code().unwrap(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, said) = run(&["-"], "FROM nvidia/cuda:12.1-base\n");
+    assert!(code == 1 && said.contains("base-image-missing"), "{said}");
+    let (code, said) = run(&["-"], "torch==2.6.0\n");
+    assert!(code == 2 && said.contains("--as"), "{said}");
+    let stack = "services:\n  a:\n    image: b\n    shm_size: 8g\n";
+    assert_eq!(run(&["-", "--as", "compose", "--fail-on", "warning"], stack).0, 0);
+    assert_eq!(run(&["-", "--stack", "--fail-on", "warning"], stack).0, 1);
+}
+
+#[test]
+fn comments_in_the_file_leave_rules_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("Dockerfile");
+    std::fs::write(
+        &file,
+        "FROM scratch\n# envdoc: ignore=base-image-missing\nFROM nvidia/cuda:12.1-base\nRUN x\n",
+    )
+    .unwrap();
+    assert_eq!(findings(&["."], dir.path()), Vec::<serde_json::Value>::new());
+}
+
+/// Lists of packages are read from the build context: beside the Dockerfile, or above it where that lacks what is copied.
+#[test]
+fn requirements_files_are_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(".git/HEAD", "");
+    write("need/base.txt", "numpy==2.1.0\ntorch==2.2.2\n");
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY need need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    write("need/all.txt", "-r base.txt\ntorchvision==0.16.0 # envdoc: ignore=torch-partners-mismatch\n");
+    let found: Vec<String> = findings(&["docker"], dir.path()).iter().map(shown).collect();
+    let says = "need/base.txt:1 error numpy-too-new-for-torch: torch 2.2.2 was built with numpy 1, and numpy 2 does not work \
+                with it (installed by line 3 of docker/Dockerfile)";
+    assert_eq!(found, [says]);
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY gone need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    assert_eq!(findings(&["docker"], dir.path()).len(), 0);
+    assert_eq!(findings(&["docker", "--context", "."], dir.path()).len(), 0);
+    write("other/all.txt", "torch==2.6.1\n");
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY . need\nRUN pip install --no-cache-dir -r need/all.txt\n",
+    );
+    assert_eq!(findings(&["docker", "--context", "other"], dir.path())[0]["file"], "other/all.txt");
+}
+
+/// compose.yaml and compose.override.yaml of a folder are one file, and so are those of --file.
+#[test]
+fn compose_files_are_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write("compose.yaml", "services:\n  a:\n    image: vllm/vllm-openai:latest\n");
+    write(
+        "compose.override.yaml",
+        "services:\n  a:\n    deploy: {resources: {reservations: {devices: [{count: 1}]}}}\n",
+    );
+    write("gpu.yaml", "services:\n  a:\n    gpus: all\n    shm_size: 8g\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let shown = |one: &serde_json::Value| {
+            format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+        };
+        findings(arguments, dir.path()).iter().map(shown).collect()
+    };
+    assert_eq!(
+        rules(&["compose.yaml", "--only", "gpu-request-missing"]),
+        ["compose.yaml:2 gpu-request-missing"]
+    );
+    let both = rules(&[".", "--only", "gpu-request-missing,gpu-request-invalid"]);
+    // A request without capabilities is none, and invalid where it stands.
+    assert_eq!(both, ["compose.yaml:2 gpu-request-missing", "compose.override.yaml:3 gpu-request-invalid"]);
+    assert_eq!(
+        rules(&["-f", "compose.yaml", "-f", "gpu.yaml", "--only", "gpu-request-missing"]),
+        Vec::<String>::new()
+    );
+    assert_eq!(lint(&["-f", "none.yaml"], dir.path()).status.code(), Some(2));
+}
+
+#[test]
+fn formats() {
+    let sarif = lint(&["cuda-base.Dockerfile", "--format", "sarif"], &seeds());
+    let log: serde_json::Value = serde_json::from_slice(&sarif.stdout).unwrap();
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(log["version"], "2.1.0");
+    assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "cuda-base.Dockerfile");
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let place = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+    assert_eq!(rules[place]["id"], result["ruleId"]);
+    let github = text(&lint(&["cuda-base.Dockerfile", "--format", "github"], &seeds()).stdout);
+    assert!(
+        github.starts_with("::error file=cuda-base.Dockerfile,line=1,title=base-image-missing::"),
+        "{github}"
+    );
+    let plain = text(&lint(&["cuda-base.Dockerfile"], &seeds()).stdout);
+    assert!(plain.contains("line 1: base-image-missing") && plain.contains("envdoc explain RULE"), "{plain}");
+}
+
+#[test]
+fn explain_knows_every_rule() {
+    for rule in lint::RULES {
+        let output = Command::new(env!("CARGO_BIN_EXE_envdoc")).args(["explain", rule.id]).output().unwrap();
+        assert!(text(&output.stdout).contains("## Why it matters"), "{}", rule.id);
+    }
+}
+
+/// The judged findings of public files: facts with their sources, of rules that exist; no error is false.
+#[test]
+fn the_corpus_is_judged() {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Corpus {
+        checked: String,
+        repositories: Vec<Repository>,
+        judged: Vec<Judged>,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Repository {
+        repository: String,
+        commit: String,
+        files: usize,
+        errors: usize,
+        warnings: usize,
+        #[serde(rename = "notes")]
+        _notes: usize,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Judged {
+        repository: String,
+        path: String,
+        line: usize,
+        rule: String,
+        severity: String,
+        verdict: bool,
+        why: String,
+    }
+    let file = Path::new(FOLDER).join("corpus.yaml");
+    let corpus: Corpus = serde_yaml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(corpus.checked.len(), 10);
+    assert!(corpus.repositories.iter().map(|one| one.files).sum::<usize>() >= 100);
+    for one in &corpus.repositories {
+        assert!(
+            one.commit.len() >= 10 && one.commit.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{}",
+            one.repository
+        );
+        let of = |severity: &str| {
+            corpus
+                .judged
+                .iter()
+                .filter(|judged| judged.repository == one.repository && judged.severity == severity)
+                .count()
+        };
+        assert_eq!((of("error"), of("warning")), (one.errors, one.warnings), "{}", one.repository);
+    }
+    for one in &corpus.judged {
+        let place = format!("{}:{}:{} {}", one.repository, one.path, one.line, one.rule);
+        assert!(lint::RULES.iter().any(|rule| rule.id == one.rule), "{place}");
+        assert!(one.why.len() > 10, "{place}");
+        assert!(one.verdict || one.severity != "error", "a false error: {place}");
+    }
+}
+
+/// What services read from an env file is judged with the compose file, and facts of a machine join in.
+#[test]
+fn env_files_and_facts() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write("compose.yaml", "services:\n  a:\n    image: b\n    env_file: [train.vars]\n");
+    write("train.vars", "NCCL_IB_RETRY_CNT=13\nNCCL_SOCKET_IFNAME=enp999s0\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let one = |one: &serde_json::Value| {
+            format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+        };
+        findings(arguments, dir.path()).iter().map(one).collect()
+    };
+    assert_eq!(rules(&["compose.yaml"]), ["train.vars:1 variable-value-not-taken"]);
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/healthy-h100-x8-sxm-ubuntu-22.04.json");
+    assert_eq!(
+        rules(&["compose.yaml", "--from", server]),
+        ["train.vars:1 variable-value-not-taken", "train.vars:2 variable-names-nothing-here"]
+    );
+}
+
+/// The running environment and the files of this machine.
+#[test]
+fn here() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join(".deepspeed_env"), "NCCL_DEBUG=WARN\n\n").unwrap();
+    let output = command(&["--here", "--format", "json"], home.path())
+        .env("NCCL_TIMEOUT", "1800")
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<String> = report["findings"].as_array().unwrap().iter().map(shown).collect();
+    assert!(
+        found.iter().any(|one| one.starts_with("the environment:") && one.contains("variable-not-read")),
+        "{found:?}"
+    );
+    assert!(
+        found.iter().any(|one| one.contains(".deepspeed_env:2 error deepspeed-env-invalid")),
+        "{found:?}"
+    );
+}
+
+/// Known mistakes of tutorials are named.
+#[test]
+fn traps() {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Trap {
+        trap: String,
+        rule: String,
+        lines: Vec<String>,
+    }
+    let file = Path::new(FOLDER).join("traps.yaml");
+    let traps: Vec<Trap> = serde_yaml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut missed = Vec::new();
+    for one in &traps {
+        let file = lint::File::new("Dockerfile", one.lines.join("\n") + "\n", lint::Kind::Dockerfile);
+        let found: Vec<&str> = lint::lint(lint::RULES, &file).iter().map(|one| one.rule.id).collect();
+        if !found.contains(&one.rule.as_str()) {
+            missed.push(format!("{}: {} is not among {found:?}", one.trap, one.rule));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// Every claim of tutorials that is wrong and shows in a file is found there.
+#[test]
+fn claims() {
+    let missed: Vec<String> = envdoc_claims()
+        .into_iter()
+        .filter_map(|one| {
+            let (rule, name, text) = (one.rule?, one.file?, one.text?);
+            let named = lint::file::kind_of_name(&name).or_else(|| lint::file::kind_of_text(&text));
+            let file = lint::File::new(name, text, named.unwrap());
+            let found = lint::lint(lint::RULES, &file);
+            let ids: Vec<&str> = found.iter().map(|one| one.rule.id).collect();
+            (!ids.contains(&rule.as_str()))
+                .then(|| format!("{} {}: {rule} is not among {ids:?}", one.id, one.claim))
+        })
+        .collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    id: String,
+    claim: String,
+    #[serde(rename = "verdict")]
+    _verdict: String,
+    rule: Option<String>,
+    file: Option<String>,
+    text: Option<String>,
+    #[serde(rename = "unseen")]
+    _unseen: Option<String>,
+}
+
+fn envdoc_claims() -> Vec<Claim> {
+    serde_yaml::from_str(&std::fs::read_to_string(Path::new(FOLDER).join("claims.yaml")).unwrap()).unwrap()
+}
+
+/// Whatever stands in a file, lint ends: the files of this folder, cut off and with foreign characters in them.
+#[test]
+fn damaged_files_break_nothing() {
+    let folders = ["seeds", "valid"].map(|name| Path::new(FOLDER).join(name));
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    for path in files.map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Some(kind) = lint::file::kind_of_name(&name) else { continue };
+        let text = std::fs::read_to_string(&path).unwrap();
+        let places = text.char_indices().map(|(place, _)| place).step_by(11);
+        for (count, place) in places.enumerate() {
+            let (before, after) = text.split_at(place);
+            let marks = [
+                "\"", "'", "${", "$(", "`", "<<EOF", "\\\n", "é", "\u{fffd}", "\r\n", "- ", "&a *a", "{",
+                " - ",
+            ];
+            let mark = marks[count % marks.len()];
+            for text in [before.to_owned(), after.to_owned(), format!("{before}{mark}{after}")] {
+                lint::lint(lint::RULES, &lint::File::new(name.clone(), text, kind));
+            }
+        }
+    }
+}
+
+/// What envdoc renders passes its own lint.
+#[test]
+fn the_worked_examples_are_silent() {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("images");
+    if !images.is_dir() {
+        return;
+    }
+    let found: Vec<String> =
+        findings(&["."], &images).iter().filter(|one| one["severity"] != "note").map(shown).collect();
+    assert_eq!(found, Vec::<String>::new());
+}

@@ -1,0 +1,15 @@
+//! The program as its users run it, and what is generated from it.
+
+mod against_pypi;
+mod catalog;
+mod cli;
+mod compose;
+mod diagnose_memory;
+mod generated;
+mod images;
+mod lint;
+mod nccl;
+mod refresh;
+mod training;
+mod traps;
+mod worker;
