@@ -2,7 +2,8 @@
 
 use super::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
-use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, SERVICE_PATH, State};
+use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, State};
+use facts::service_path::SERVICE_PATH;
 
 /// The check.
 pub const CHECK: Check = Check {

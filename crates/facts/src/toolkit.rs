@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::docker::in_service_path;
 use super::{Fact, packages};
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Stat};
 
 /// The toolkit.

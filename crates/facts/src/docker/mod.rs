@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Fact;
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Space, Stat};
 
 pub use command_line::{Unit, flags};
@@ -101,10 +102,6 @@ pub struct Group {
     /// Users named in it.
     pub members: Vec<String>,
 }
-
-/// Directories in which dockerd, started by systemd, looks for programs.
-pub const SERVICE_PATH: &[&str] =
-    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Docker {
     /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send it or sends "".
@@ -338,20 +335,6 @@ fn real(host: &dyn Host, path: String) -> Fact<String> {
     Fact::Known(host.stat(&path).json::<Stat>().known().map_or(path, |stat| stat.path.clone()))
 }
 
-/// A program in the directories in which a service looks.
-pub fn in_service_path(host: &dyn Host, name: &str) -> Fact<String> {
-    let mut unknown = None;
-    for dir in SERVICE_PATH {
-        let path = format!("{dir}/{name}");
-        match host.stat(&path).json::<Stat>() {
-            Fact::Known(_) => return Fact::Known(path),
-            Fact::Absent => {}
-            Fact::Unknown(why) => unknown = Some(why),
-        }
-    }
-    unknown.map_or(Fact::Absent, Fact::Unknown)
-}
-
 fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fact<DataRoot> {
     if info
         .known()
@@ -452,7 +435,6 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
     })
 }
 
-/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
 /// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm there is none beside them.
 fn others(host: &dyn Host) -> Fact<Vec<String>> {
     const FILES: &[(&str, &str)] = &[
@@ -479,6 +461,7 @@ fn others(host: &dyn Host) -> Fact<Vec<String>> {
     }
 }
 
+/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
 fn kubelet(host: &dyn Host) -> Fact<String> {
     host.read("/var/lib/kubelet/config.yaml").text().about("/var/lib/kubelet/config.yaml").map(|text| {
         let set = text.lines().find_map(|line| line.strip_prefix("cgroupDriver:"));
