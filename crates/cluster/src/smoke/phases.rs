@@ -11,10 +11,10 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bandwidth::{algorithm, bus, median, size};
 use super::judge;
-use super::outcome::{Ends, Expected, Measured, Outcome, Phase, Status, Verdict};
+use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict};
 use super::pairs;
+use super::progress::Progress;
 use super::rank::{Answer, Task};
-use super::tell::Tell;
 use crate::worker;
 use crate::worker::session::Session;
 
@@ -71,7 +71,7 @@ pub struct Options {
     /// Whether DeepSpeed trains too.
     pub deepspeed: bool,
     /// The transport that NCCL should use then.
-    pub transport: Option<super::transport::Wish>,
+    pub transport: Option<super::transport::ExpectedTransport>,
     /// A test's: rank and element of which a byte is turned.
     pub corrupt: Option<(usize, usize)>,
 }
@@ -88,33 +88,38 @@ pub enum When {
 }
 
 /// The ladder, and who stands on it.
-pub struct Ladder<'p> {
+pub struct PhaseRunner<'p> {
     places: &'p [Place],
     options: &'p Options,
-    tell: Tell<'p>,
+    progress: Progress<'p>,
     /// What came of it so far.
     pub outcome: Outcome,
 }
 
 /// Climbs. There must be at least two places.
-pub async fn climb(places: &[Place], options: &Options, tell: Tell<'_>) -> Outcome {
+pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
     let outcome = Outcome::new(places.iter().map(|place| place.node.clone()).collect());
-    let mut ladder = Ladder::new(places, options, tell, outcome);
-    if ladder.reach().await.is_ok() {
-        let _ = ladder.sums().await;
+    let mut runner = PhaseRunner::new(places, options, progress, outcome);
+    if runner.reach().await.is_ok() {
+        let _ = runner.sums().await;
     }
-    ladder.end().await
+    runner.end().await
 }
 
-impl<'p> Ladder<'p> {
+impl<'p> PhaseRunner<'p> {
     /// At the foot; what was tried before is in the outcome.
-    pub fn new(places: &'p [Place], options: &'p Options, tell: Tell<'p>, outcome: Outcome) -> Ladder<'p> {
-        Ladder { places, options, tell, outcome }
+    pub fn new(
+        places: &'p [Place],
+        options: &'p Options,
+        progress: Progress<'p>,
+        outcome: Outcome,
+    ) -> PhaseRunner<'p> {
+        PhaseRunner { places, options, progress, outcome }
     }
 
     /// From the rendezvous to the bandwidths, and the verdict.
-    pub async fn sums(&mut self) -> Result<(), Ends> {
-        let done = self.rungs().await;
+    pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
+        let done = self.phases().await;
         if done.is_ok() {
             judge::judge(&mut self.outcome);
         }
@@ -125,7 +130,7 @@ impl<'p> Ladder<'p> {
         done
     }
 
-    async fn rungs(&mut self) -> Result<(), Ends> {
+    async fn phases(&mut self) -> Result<(), PhaseFailed> {
         self.rendezvous().await?;
         self.correct().await?;
         self.path().await?;
@@ -135,7 +140,7 @@ impl<'p> Ladder<'p> {
     /// Which node or link it is.
     async fn pairs(&mut self) {
         let start = Instant::now();
-        self.tell.rung("pairs", "every pair of ranks alone");
+        self.progress.phase("pairs", "every pair of ranks alone");
         let pairs = pairs::tournament(self.places, self.options).await;
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
@@ -162,9 +167,9 @@ impl<'p> Ladder<'p> {
     }
 
     /// Every rank connects to every other.
-    pub async fn reach(&mut self) -> Result<(), Ends> {
+    pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
-        self.tell.rung("tcp", "every rank connects to every other");
+        self.progress.phase("tcp", "every rank connects to every other");
         let listening = join_all(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
@@ -182,7 +187,7 @@ impl<'p> Ladder<'p> {
         }
         if !failed.is_empty() {
             failed.splice(..0, gone(self.sessions()).await);
-            return self.outcome.rung("tcp", start, failed, "");
+            return self.outcome.finish_phase("tcp", start, failed, "");
         }
         let (places, world) = (self.places, self.places.len());
         let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
@@ -192,11 +197,11 @@ impl<'p> Ladder<'p> {
         });
         // A few at once: hundreds of connections that begin together take each other's time.
         let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
-        let mut tell = self.tell.counting(left);
+        let mut progress = self.progress.counting(left);
         let tried = futures_util::stream::iter(tried).buffer_unordered(AT_ONCE);
         let tried: Vec<_> =
-            tried.inspect(|(from, _, came)| tell(&places[*from].node, came.is_ok())).collect().await;
-        drop(tell);
+            tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await;
+        drop(progress);
         let mut failed = Vec::new();
         for (from, to, came) in tried {
             let (one, other) = (&self.places[from], &self.places[to]);
@@ -226,7 +231,7 @@ impl<'p> Ladder<'p> {
         .await;
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
         let says = format!("all {} pairs connect, the slowest in {slowest:.1} ms", world * (world - 1));
-        self.outcome.rung("tcp", start, failed, &says)
+        self.outcome.finish_phase("tcp", start, failed, &says)
     }
 
     fn sessions(&self) -> impl Iterator<Item = (&str, &Session)> {
@@ -234,9 +239,9 @@ impl<'p> Ladder<'p> {
     }
 
     /// The ring is closed.
-    async fn rendezvous(&mut self) -> Result<(), Ends> {
+    async fn rendezvous(&mut self) -> Result<(), PhaseFailed> {
         let (start, world) = (Instant::now(), self.places.len());
-        self.tell.rung("rendezvous", "the ranks meet");
+        self.progress.phase("rendezvous", "the ranks meet");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
@@ -248,7 +253,7 @@ impl<'p> Ladder<'p> {
                 other => Err(unlike(other)),
             })
             .collect();
-        let tell = self.tell;
+        let progress = self.progress;
         let joined = join_all(self.places.iter().enumerate().map(|(number, place)| {
             let (to, from) = ((number + 1) % world, (number + world - 1) % world);
             let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
@@ -264,7 +269,7 @@ impl<'p> Ladder<'p> {
             };
             async move {
                 let answer = ask(place, task, deadline).await;
-                tell.node(&place.node, matches!(answer, Ok(Answer::Joined { .. })));
+                progress.node(&place.node, matches!(answer, Ok(Answer::Joined { .. })));
                 answer
             }
         }))
@@ -284,17 +289,17 @@ impl<'p> Ladder<'p> {
             failed.retain(|row| seen.insert(row.clone()));
         }
         self.outcome.remarks.extend(remarks);
-        self.outcome.rung("rendezvous", start, failed, &format!("all {world} ranks met"))
+        self.outcome.finish_phase("rendezvous", start, failed, &format!("all {world} ranks met"))
     }
 
     /// Small all-reduces of awkward sizes, every element checked.
-    async fn correct(&mut self) -> Result<(), Ends> {
+    async fn correct(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("all-reduce", "every element of a sum is checked");
+        self.progress.phase("all-reduce", "every element of a sum is checked");
         for elements in CHECKED {
             self.reduce("all-reduce", start, *elements, 0, 0).await?;
         }
-        self.outcome.rung(
+        self.outcome.finish_phase(
             "all-reduce",
             start,
             Vec::new(),
@@ -303,9 +308,9 @@ impl<'p> Ladder<'p> {
     }
 
     /// What the path carries without any reducing: the limit that the ring is held against.
-    async fn path(&mut self) -> Result<(), Ends> {
+    async fn path(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("path", "what the path carries");
+        self.progress.phase("path", "what the path carries");
         let mut best = vec![0.0_f64; self.places.len()];
         let mut resent = vec![None; self.places.len()];
         let mut bytes = 1 << 20;
@@ -339,7 +344,7 @@ impl<'p> Ladder<'p> {
             from: "the raw rate of the same sockets, all ranks sending and receiving at once".into(),
             measured: true,
         });
-        self.outcome.rung(
+        self.outcome.finish_phase(
             "path",
             start,
             Vec::new(),
@@ -348,7 +353,7 @@ impl<'p> Ladder<'p> {
     }
 
     /// Links that differ, once more, each while the others rest: on busy processors the ways take each other's time.
-    async fn alone(&mut self, bytes: usize, start: Instant) -> Result<(), Ends> {
+    async fn alone(&mut self, bytes: usize, start: Instant) -> Result<(), PhaseFailed> {
         let world = self.places.len();
         let mut alone = vec![0.0_f64; world];
         for _ in 0..2 {
@@ -366,11 +371,11 @@ impl<'p> Ladder<'p> {
     }
 
     /// Bandwidth over size.
-    async fn sweep(&mut self) -> Result<(), Ends> {
+    async fn sweep(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         let mut last = (0_usize, 0.0);
         for bytes in &self.options.sizes {
-            self.tell.rung("bandwidth", &format!("bandwidth of {}", size(*bytes)));
+            self.progress.phase("bandwidth", &format!("bandwidth of {}", size(*bytes)));
             let world = self.places.len();
             let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
             let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
@@ -396,7 +401,7 @@ impl<'p> Ladder<'p> {
             Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
             None => "no size was asked for".into(),
         };
-        self.outcome.rung("bandwidth", start, Vec::new(), &says)
+        self.outcome.finish_phase("bandwidth", start, Vec::new(), &says)
     }
 
     /// One size on all ranks.
@@ -407,7 +412,7 @@ impl<'p> Ladder<'p> {
         elements: usize,
         warmup: usize,
         iterations: usize,
-    ) -> Result<Measured, Ends> {
+    ) -> Result<Measured, PhaseFailed> {
         let corrupt = self.options.corrupt;
         let task = |rank: usize| Task::AllReduce {
             elements,
@@ -434,7 +439,7 @@ impl<'p> Ladder<'p> {
         }
         if wrong > 0 {
             self.outcome.verdict = Verdict::Wrong;
-            self.outcome.rung(name, start, of_whom, "")?;
+            self.outcome.finish_phase(name, start, of_whom, "")?;
         }
         let (bytes, seconds, world) = (elements * size_of::<f32>(), median(&rounds), self.places.len());
         Ok(Measured {
@@ -446,7 +451,12 @@ impl<'p> Ladder<'p> {
         })
     }
 
-    async fn all(&mut self, task: Task, name: &'static str, start: Instant) -> Result<Vec<Answer>, Ends> {
+    async fn all(
+        &mut self,
+        task: Task,
+        name: &'static str,
+        start: Instant,
+    ) -> Result<Vec<Answer>, PhaseFailed> {
         self.each(|_| task.clone(), name, start).await
     }
 
@@ -456,7 +466,7 @@ impl<'p> Ladder<'p> {
         task: impl Fn(usize) -> Task,
         name: &'static str,
         start: Instant,
-    ) -> Result<Vec<Answer>, Ends> {
+    ) -> Result<Vec<Answer>, PhaseFailed> {
         // The ring ends by itself when it stands still; this is for a worker that is stopped altogether.
         let deadline = self.options.stall * 4 + Duration::from_secs(60);
         let mut running: FuturesUnordered<_> = self
@@ -492,7 +502,7 @@ impl<'p> Ladder<'p> {
                 last = Some(last.map_or(until, |last: tokio::time::Instant| last.min(until)));
             }
             told[rank] = true;
-            self.tell.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
+            self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => broken.push((rank, why.culprit, why.says)),
                 Ok(answer) => answers[rank] = Some(answer),
@@ -515,7 +525,7 @@ impl<'p> Ladder<'p> {
             (node, says)
         });
         let failed = failed.collect();
-        self.outcome.rung(name, start, failed, "").map(|()| Vec::new())
+        self.outcome.finish_phase(name, start, failed, "").map(|()| Vec::new())
     }
 
     /// `rank 2` with its node.

@@ -24,7 +24,7 @@ const LISTENING: Duration = Duration::from_secs(300);
 const SSH: Duration = Duration::from_secs(20);
 
 /// A container that was looked into.
-pub struct Inside<'w> {
+pub struct ContainerProbe<'w> {
     /// Its node.
     pub node: &'w Node,
     /// The node's engine.
@@ -96,8 +96,8 @@ pub async fn enter<'w>(
     node: &'w Node,
     engine: &'w Engine,
     bundle: &Bundle,
-) -> Result<Inside<'w>, String> {
-    worker_container::bring(engine, &node.name, bundle).await?;
+) -> Result<ContainerProbe<'w>, String> {
+    worker_container::deploy(engine, &node.name, bundle).await?;
     let session = worker_container::session(engine, &node.name, bundle).await?;
     let interfaces = probe::interfaces(&session).await.map_err(|failure| failure.says)?;
     let address = match plan.network.kind {
@@ -116,12 +116,12 @@ pub async fn enter<'w>(
         Err(failure) => return Err(failure.says),
     };
     let (interface, mtu) = (interface.name.clone(), interface.mtu);
-    Ok(Inside { node, engine, session: Arc::new(session), address, interface, mtu, interfaces, port })
+    Ok(ContainerProbe { node, engine, session: Arc::new(session), address, interface, mtu, interfaces, port })
 }
 
 /// Everything that one may try of another.
-pub async fn pair(plan: &ClusterPlan, inside: &[Inside<'_>], from: usize, to: usize) -> Tried {
-    let (one, other) = (&inside[from], &inside[to]);
+pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: usize, to: usize) -> Tried {
+    let (one, other) = (&containers[from], &containers[to]);
     let connects = async {
         match &plan.ssh {
             Some(ssh) => {
@@ -150,7 +150,7 @@ pub async fn pair(plan: &ClusterPlan, inside: &[Inside<'_>], from: usize, to: us
 }
 
 /// Whether the other's name gives its address.
-pub async fn resolves(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Unresolved> {
+pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Unresolved> {
     let unknown = |failure: Failure| Unresolved { says: failure.says, instead: Vec::new() };
     let found = probe::resolve(&one.session, &other.node.name).await.map_err(unknown)?;
     match found.contains(&other.address) {
@@ -163,7 +163,7 @@ pub async fn resolves(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Unreso
 }
 
 /// Whether somebody answered for the other's hardware address when it was last tried; `None` where that cannot be seen.
-pub async fn neighbour(one: &Inside<'_>, other: &Inside<'_>) -> Option<bool> {
+pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<bool> {
     let task = Task::Neighbour { address: other.address };
     match one.session.ask(task, probe::CONNECTING).await {
         Ok(Answer::Neighbour { hardware }) => Some(hardware.is_some()),
@@ -172,14 +172,14 @@ pub async fn neighbour(one: &Inside<'_>, other: &Inside<'_>) -> Option<bool> {
 }
 
 /// Whether a datagram gets from one container to the other, through the network that they share.
-pub async fn datagram(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Failure> {
+pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let address = other.address.to_string();
     let task = Task::SendUdp { address, port: other.port, size: 200, dont_fragment: false };
     one.session.ask(task, probe::CONNECTING).await.map(drop)
 }
 
 /// A connection to a listener of the other's worker, which must be the one that answers.
-pub async fn listened(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Failure> {
+pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let task = Task::ListenTcp { port: 0 };
     let (listener, port) = match other.session.start(task, probe::CONNECTING * 2).await? {
         (listener, Answer::Listening { port }) => (listener, port),
@@ -198,7 +198,7 @@ pub async fn listened(one: &Inside<'_>, other: &Inside<'_>) -> Result<(), Failur
 }
 
 /// The largest packet that arrives, in bytes; `None` where no datagram does.
-pub async fn packet(one: &Inside<'_>, other: &Inside<'_>) -> Option<u32> {
+pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<u32> {
     let largest = one.mtu.unwrap_or(1500);
     let task = Task::PathMtu { address: other.address.to_string(), port: other.port, largest };
     match one.session.ask(task, SIZING).await {
@@ -208,7 +208,7 @@ pub async fn packet(one: &Inside<'_>, other: &Inside<'_>) -> Option<u32> {
 }
 
 /// Whether ssh gets in without a question.
-pub async fn logs_in(one: &Inside<'_>, other: &str, user: &str) -> Result<(), String> {
+pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), String> {
     let argv =
         ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
@@ -229,7 +229,7 @@ fn said(stderr: &str) -> String {
 }
 
 /// What the entrypoint pinned NCCL to.
-pub async fn pinned(one: &Inside<'_>) -> Option<String> {
+pub async fn pinned(one: &ContainerProbe<'_>) -> Option<String> {
     let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH).await.ok()?;
     let line =
         ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;

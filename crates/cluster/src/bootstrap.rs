@@ -105,7 +105,7 @@ fn understood(line: &str) -> Option<Found> {
 }
 
 /// Copies envdoc there, and gives back how it is started. Half a copy is never taken for a whole one.
-pub async fn bring(
+pub async fn deploy_worker(
     connection: &Connection,
     parcel: &Parcel,
     architecture: &str,

@@ -1,4 +1,4 @@
-use super::settle;
+use super::validate;
 use crate::plan::{ClusterPlan, Gpus, Source};
 use crate::request::ClusterRequest;
 use diagnostic::error::Error;
@@ -9,7 +9,7 @@ const TWO: &str =
 fn plan(text: &str) -> Result<ClusterPlan, Error> {
     let mut request = ClusterRequest::parse("cluster.yaml", text)?;
     request.origin = Some("compose/two-node/cluster.yaml".into());
-    settle(&request)
+    validate(&request)
 }
 
 /// What is said about a request that is wrong, hints included.

@@ -23,12 +23,12 @@ const NOFILE: u64 = 1_048_576;
 const GIB: u64 = 1 << 30;
 
 /// Settles a request.
-pub fn settle(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
+pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
     let at = At(request.origin.clone().unwrap_or_else(|| "cluster.yaml".into()));
     let name = name(request, &at)?;
     let launcher = request.launcher.unwrap_or_default();
-    let mut nodes = nodes::settle(request, &at)?;
-    let network = network::settle(&request.network, &name, &nodes, &at.key("network"))?;
+    let mut nodes = nodes::validate(request, &at)?;
+    let network = network::validate(&request.network, &name, &nodes, &at.key("network"))?;
     let ssh = ssh(request, launcher, network.kind, &at.key("ssh"))?;
     let memlock = memlock(&request.limits, network.infiniband, &at.key("limits"))?;
     let mut warnings = Vec::new();
@@ -42,7 +42,7 @@ pub fn settle(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
     Ok(ClusterPlan {
         image: image(request, &name, &at)?,
         registry: request.registry.clone(),
-        mounts: storage::settle(&request.storage, &name, &at)?,
+        mounts: storage::validate(&request.storage, &name, &at)?,
         shm: shm(&request.limits, &nodes, &at.key("limits, shm"))?,
         memlock,
         nofile: nofile(&request.limits, &at.key("limits, nofile"))?,

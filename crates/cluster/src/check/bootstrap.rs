@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 
 use super::Options;
-use crate::bring::{self, Found, Parcel};
+use crate::bootstrap::{self, Found, Parcel};
 use crate::nodes::{self, Node, Place, Worker};
 use crate::plan;
 use diagnostic::error::{Error, Kind};
@@ -56,7 +56,7 @@ impl Packing {
 }
 
 /// Goes there. With `worker`, there is one at the end.
-pub(super) async fn arrive(
+pub(super) async fn reach_node(
     node: &plan::Node,
     packing: &Packing,
     options: Options,
@@ -72,7 +72,7 @@ pub(super) async fn arrive(
         node.took = started.elapsed();
         return (node, envdoc);
     }
-    let script = |address: &_| bring::script(address, &asking, worker);
+    let script = |address: &_| bootstrap::script(address, &asking, worker);
     let (road, talk) = match Road::connect_talking(&node.engine, script, opened).await {
         Ok((road, talk)) => (Ok(road), Some(talk)),
         Err(blocked) => (Err(blocked), None),
@@ -92,7 +92,7 @@ pub(super) async fn arrive(
 
 async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, String> {
     let Place::Here = node.place() else { return Err(node.closed().unwrap_or_default()) };
-    let command = bring::own()?;
+    let command = bootstrap::own()?;
     let worker = match worker {
         true => Some(node.worker(&command, options.limits.each).await),
         false => None,
@@ -109,7 +109,7 @@ async fn over_ssh(
     worker: bool,
 ) -> (Result<Envdoc, String>, Option<Talk>) {
     let limit = options.limits.each + options.look;
-    let answers = async { bring::answers(&mut talk, packing.digest().await?).await };
+    let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
     let said = || match node.place() {
         Place::There(connection) => connection.said().trim().to_owned(),

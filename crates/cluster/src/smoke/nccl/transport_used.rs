@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Opened;
-use super::rungs::logs;
+use super::phases::logs;
 use super::workers::Rank;
 use crate::smoke::bandwidth::size;
 use crate::smoke::judge::{expected_of_nccl, rate};
-use crate::smoke::ladder::Options;
 use crate::smoke::nccl_log;
-use crate::smoke::outcome::{Captured, Ends, Expected, Outcome, Verdict};
+use crate::smoke::outcome::{Captured, Expected, Outcome, PhaseFailed, Verdict};
+use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
 
 /// Orders of rings that are told.
@@ -22,7 +22,7 @@ pub async fn transport(
     opened: &[Opened],
     options: &Options,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let start = Instant::now();
     let logs = logs(ranks).await;
     let read = nccl_log::read(logs.iter().flat_map(|log| &log.lines).map(String::as_str));
@@ -51,10 +51,10 @@ pub async fn transport(
     }
     let failed = transport::unlike(&seen(ranks, opened, &logs), options.transport);
     if !failed.is_empty() {
-        return outcome.rung("transport", start, failed, "");
+        return outcome.finish_phase("transport", start, failed, "");
     }
     judge(ranks, opened, outcome);
-    outcome.rung("transport", start, Vec::new(), &says)
+    outcome.finish_phase("transport", start, Vec::new(), &says)
 }
 
 /// `2 rings, 0 1 3 2`: how many, and in which orders.

@@ -15,7 +15,7 @@ use docker::{container, image, network, swarm, volume};
 
 /// A node and what its engine has of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedState {
     /// Its name in the plan.
     pub name: String,
     /// Its address in the plan.
@@ -35,12 +35,15 @@ pub struct Seen {
 }
 
 /// Asks all of them.
-pub async fn look(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Result<Vec<Seen>, Vec<Problem>> {
+pub async fn look(
+    plan: &ClusterPlan,
+    nodes: &[(&Node, &Engine)],
+) -> Result<Vec<ObservedState>, Vec<Problem>> {
     let all = join_all(nodes.iter().map(|(node, engine)| one(plan, node, engine))).await;
-    let (mut seen, mut problems) = (Vec::new(), Vec::new());
+    let (mut observed, mut problems) = (Vec::new(), Vec::new());
     for (result, (node, _)) in all.into_iter().zip(nodes) {
         match result {
-            Ok(found) => seen.push(found),
+            Ok(found) => observed.push(found),
             Err(why) => problems.push(
                 Problem::of(
                     "connect",
@@ -51,11 +54,11 @@ pub async fn look(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Result<Vec<
             ),
         }
     }
-    if problems.is_empty() { Ok(seen) } else { Err(problems) }
+    if problems.is_empty() { Ok(observed) } else { Err(problems) }
 }
 
 /// Asks one.
-pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<Seen, String> {
+pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, String> {
     let machine = swarm::machine(engine).await?;
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let ahead = ahead.map(|time| time.as_second() - jiff::Timestamp::now().as_second());
@@ -65,7 +68,7 @@ pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<See
         volume::labels(engine, &plan.settings_volume),
         container::look(engine, &node.name),
     );
-    Ok(Seen {
+    Ok(ObservedState {
         name: node.name.clone(),
         address: node.address.clone(),
         machine,

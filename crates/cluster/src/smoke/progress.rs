@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 /// What is told while it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'s> {
+pub enum Event<'s> {
     /// A rung begins, or something else is done on it.
-    Rung {
+    Phase {
         /// Which.
         name: &'s str,
         /// What is done.
@@ -23,17 +23,17 @@ pub enum Step<'s> {
 
 /// Who is told.
 #[derive(Clone, Copy)]
-pub struct Tell<'t>(pub &'t dyn Fn(Step<'_>));
+pub struct Progress<'t>(pub &'t dyn Fn(Event<'_>));
 
-impl Tell<'_> {
+impl Progress<'_> {
     /// A rung begins, or something else is done on it.
-    pub fn rung(&self, name: &str, says: &str) {
-        (self.0)(Step::Rung { name, says });
+    pub fn phase(&self, name: &str, says: &str) {
+        (self.0)(Event::Phase { name, says });
     }
 
     /// A node is done with what is under way.
     pub fn node(&self, node: &str, held: bool) {
-        (self.0)(Step::Node { node, held });
+        (self.0)(Event::Node { node, held });
     }
 
     /// Counts what of each node is done: it is told when nothing is left, or does not hold.

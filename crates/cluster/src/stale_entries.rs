@@ -3,13 +3,13 @@
 
 use std::net::IpAddr;
 
-use super::inside::{Inside, Tried};
+use super::container_probe::{ContainerProbe, Tried};
 use super::problem::Problem;
 use crate::worker::{Failure, Why};
 
 /// What an engine does not have, or has wrong, of another one's container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost {
+pub enum StaleEntry {
     /// The name, while the other engine has its own container's: the addresses that it gives instead, where it gives any.
     Name(Vec<IpAddr>),
     /// Its hardware address: the engine answers for every container that it knows of, and did not for this one.
@@ -20,49 +20,53 @@ pub enum Lost {
 
 /// What the engine of `tried.from` lost of the container of `tried.to`, where what was tried shows that. `back` is the same the other way
 /// round; `datagram` says whether one gets from the one container to the other, where that was tried.
-pub fn lost(tried: &Tried, back: Option<&Tried>, datagram: Option<&Result<(), Failure>>) -> Option<Lost> {
+pub fn stale_entry(
+    tried: &Tried,
+    back: Option<&Tried>,
+    datagram: Option<&Result<(), Failure>>,
+) -> Option<StaleEntry> {
     let failed = |tried: &Tried| tried.connects.as_ref().err().map(|failure| failure.why);
     if tried.neighbour == Some(false) && failed(tried) == Some(Why::Unreachable) {
-        return Some(Lost::Hardware);
+        return Some(StaleEntry::Hardware);
     }
     let stands = back.is_some_and(|back| back.connects.is_ok());
     let nothing =
         datagram.is_some_and(|datagram| datagram.as_ref().is_err_and(|failure| failure.why == Why::TimedOut));
     if failed(tried) == Some(Why::TimedOut) && stands && nothing {
-        return Some(Lost::Machine);
+        return Some(StaleEntry::Machine);
     }
     match &tried.name {
         // Another address is what the container had before; without any, the other engine's own knowledge shows that names are told.
         Err(name) if !name.instead.is_empty() || back.is_some_and(|back| back.name.is_ok()) => {
-            Some(Lost::Name(name.instead.clone()))
+            Some(StaleEntry::Name(name.instead.clone()))
         }
         _ => None,
     }
 }
 
-impl Lost {
+impl StaleEntry {
     /// What it is in words, with what to do; `anew`: the other container was attached anew before.
     pub fn problem(
         &self,
         step: &str,
-        one: &Inside<'_>,
-        other: &Inside<'_>,
+        one: &ContainerProbe<'_>,
+        other: &ContainerProbe<'_>,
         tried: &Tried,
         anew: bool,
     ) -> Problem {
         let (a, b, address) = (&one.node.name, &other.node.name, other.address);
         let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.says.clone());
         let seen = match self {
-            Lost::Name(instead) if instead.is_empty() => {
+            StaleEntry::Name(instead) if instead.is_empty() => {
                 format!("its name is unknown there, while {b} knows {a} by name and 7946/tcp is open")
             }
-            Lost::Name(instead) => {
+            StaleEntry::Name(instead) => {
                 format!("its name gives {} there, which it is no longer ({address})", listed(instead))
             }
-            Lost::Hardware => format!(
+            StaleEntry::Hardware => format!(
                 "nobody answers there for the hardware address of {address} ({failure}), which an engine does for every container that it knows of"
             ),
-            Lost::Machine => format!(
+            StaleEntry::Machine => format!(
                 "nothing gets from {a} to {address} ({failure}), while a connection from {b} to {a} stands, for which the overlay's data (4789/udp) must pass both ways"
             ),
         };
@@ -89,7 +93,7 @@ fn listed(addresses: &[IpAddr]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inside::Unresolved;
+    use crate::container_probe::Unresolved;
 
     fn tried(connects: Option<Why>) -> Tried {
         let failure = |why| Failure { why, says: String::new() };
@@ -113,24 +117,24 @@ mod tests {
         let one = Tried { neighbour: Some(false), ..tried(Some(Why::Unreachable)) };
         // The answer of the one cannot leave either: the other way round fails too.
         let back = tried(Some(Why::TimedOut));
-        assert_eq!(lost(&one, Some(&back), Some(&nothing())), Some(Lost::Hardware));
-        assert_eq!(lost(&back, Some(&one), Some(&nothing())), None);
+        assert_eq!(stale_entry(&one, Some(&back), Some(&nothing())), Some(StaleEntry::Hardware));
+        assert_eq!(stale_entry(&back, Some(&one), Some(&nothing())), None);
         // Unreachable for another reason, or the table could not be read.
-        assert_eq!(lost(&tried(Some(Why::Unreachable)), None, None), None);
-        assert_eq!(lost(&Tried { neighbour: None, ..one }, None, None), None);
+        assert_eq!(stale_entry(&tried(Some(Why::Unreachable)), None, None), None);
+        assert_eq!(stale_entry(&Tried { neighbour: None, ..one }, None, None), None);
     }
 
     #[test]
     fn a_connection_the_other_way_round_shows_that_no_port_is_blocked() {
         let one = tried(Some(Why::TimedOut));
-        assert_eq!(lost(&one, Some(&tried(None)), Some(&nothing())), Some(Lost::Machine));
+        assert_eq!(stale_entry(&one, Some(&tried(None)), Some(&nothing())), Some(StaleEntry::Machine));
         // A datagram gets there: it is the listener, not the way.
-        assert_eq!(lost(&one, Some(&tried(None)), Some(&Ok(()))), None);
-        assert_eq!(lost(&one, Some(&tried(None)), None), None);
+        assert_eq!(stale_entry(&one, Some(&tried(None)), Some(&Ok(()))), None);
+        assert_eq!(stale_entry(&one, Some(&tried(None)), None), None);
         // 4789/udp blocked: neither way.
-        assert_eq!(lost(&one, Some(&tried(Some(Why::TimedOut))), Some(&nothing())), None);
+        assert_eq!(stale_entry(&one, Some(&tried(Some(Why::TimedOut))), Some(&nothing())), None);
         // Refused: somebody was reached.
-        assert_eq!(lost(&tried(Some(Why::Refused)), Some(&tried(None)), Some(&nothing())), None);
+        assert_eq!(stale_entry(&tried(Some(Why::Refused)), Some(&tried(None)), Some(&nothing())), None);
     }
 
     #[test]
@@ -139,10 +143,13 @@ mod tests {
             name: Err(Unresolved { says: String::new(), instead: instead.to_vec() }),
             ..tried(None)
         };
-        assert_eq!(lost(&unknown(&[]), Some(&tried(None)), None), Some(Lost::Name(Vec::new())));
+        assert_eq!(stale_entry(&unknown(&[]), Some(&tried(None)), None), Some(StaleEntry::Name(Vec::new())));
         // Neither knows the other: the gossip may be blocked.
-        assert_eq!(lost(&unknown(&[]), Some(&unknown(&[])), None), None);
+        assert_eq!(stale_entry(&unknown(&[]), Some(&unknown(&[])), None), None);
         let old: IpAddr = "10.0.1.6".parse().unwrap();
-        assert_eq!(lost(&unknown(&[old]), Some(&unknown(&[])), None), Some(Lost::Name(vec![old])));
+        assert_eq!(
+            stale_entry(&unknown(&[old]), Some(&unknown(&[])), None),
+            Some(StaleEntry::Name(vec![old]))
+        );
     }
 }

@@ -7,13 +7,13 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
-use super::carried;
+use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Opened, Task};
 use crate::smoke::bandwidth::{algorithm, bus, size};
-use crate::smoke::ladder::Options;
-use crate::smoke::outcome::{Captured, Ends, Measured, Nccl, NcclRank, Outcome, Verdict};
-use crate::smoke::tell::Tell;
+use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
+use crate::smoke::phases::Options;
+use crate::smoke::progress::Progress;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
 const OPENING: Duration = Duration::from_secs(40);
@@ -31,15 +31,15 @@ const ROUNDS: f64 = 0.2;
 const MEMORY: usize = 2;
 
 /// Climbs. `gpus`: how many on every node; all of them where it is not said.
-pub async fn climb(
+pub async fn run(
     site: &Site<'_>,
     gpus: Option<usize>,
     options: &Options,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let mut workers = Workers::default();
-    let done = rungs(site, gpus, options, tell, outcome, &mut workers).await;
+    let done = phases(site, gpus, options, progress, outcome, &mut workers).await;
     if done.is_err() {
         let captured = logs(&workers.ranks).await;
         outcome.captured.extend(captured.into_iter().filter(|one| !one.lines.is_empty()));
@@ -51,37 +51,37 @@ pub async fn climb(
     done
 }
 
-async fn rungs(
+async fn phases(
     site: &Site<'_>,
     gpus: Option<usize>,
     options: &Options,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
     workers: &mut Workers,
-) -> Result<(), Ends> {
-    tell.rung("devices", "libnccl and the GPUs");
-    let opened = devices(site, gpus, tell, outcome, workers).await?;
-    tell.rung("communicator", "NCCL connects the ranks");
-    communicator(&workers.ranks, options, tell, outcome).await?;
-    tell.rung("nccl-all-reduce", "every element of a sum of NCCL is checked");
+) -> Result<(), PhaseFailed> {
+    progress.phase("devices", "libnccl and the GPUs");
+    let opened = devices(site, gpus, progress, outcome, workers).await?;
+    progress.phase("communicator", "NCCL connects the ranks");
+    communicator(&workers.ranks, options, progress, outcome).await?;
+    progress.phase("nccl-all-reduce", "every element of a sum of NCCL is checked");
     let start = Instant::now();
     for elements in CHECKED {
-        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), tell, outcome).await?;
+        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), progress, outcome).await?;
     }
     let says = "every element on every GPU is the sum of all ranks";
-    outcome.rung("nccl-all-reduce", start, Vec::new(), says)?;
-    sweep(&workers.ranks, &opened, options, tell, outcome).await?;
-    carried::transport(&workers.ranks, &opened, options, outcome).await
+    outcome.finish_phase("nccl-all-reduce", start, Vec::new(), says)?;
+    sweep(&workers.ranks, &opened, options, progress, outcome).await?;
+    transport_used::transport(&workers.ranks, &opened, options, outcome).await
 }
 
 /// Every rank has its library and its GPU.
 async fn devices(
     site: &Site<'_>,
     gpus: Option<usize>,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
     workers: &mut Workers,
-) -> Result<Vec<Opened>, Ends> {
+) -> Result<Vec<Opened>, PhaseFailed> {
     let start = Instant::now();
     let (mut opened, mut failed) = (Vec::new(), Vec::new());
     for (node, name) in site.nodes().into_iter().enumerate() {
@@ -106,7 +106,7 @@ async fn devices(
             }
             device += 1;
         }
-        tell.node(&name, !failed.iter().any(|(node, _)| *node == name));
+        progress.node(&name, !failed.iter().any(|(node, _)| *node == name));
     }
     let ranks = workers.ranks.iter().zip(&opened).filter_map(|(rank, found)| {
         let (gpu, library) = (found.gpu.as_ref().ok()?.clone(), found.library.as_ref().ok()?.clone());
@@ -120,7 +120,7 @@ async fn devices(
         outcome.remarks.push(format!("the ranks have different versions of NCCL: {}", versions.join(", ")));
     }
     outcome.nccl = Some(Nccl { ranks, ..Nccl::default() });
-    outcome.rung("devices", start, failed, &says).map(|()| opened)
+    outcome.finish_phase("devices", start, failed, &says).map(|()| opened)
 }
 
 async fn one(
@@ -182,41 +182,41 @@ fn told(ranks: &[NcclRank]) -> String {
 async fn communicator(
     ranks: &[Rank],
     options: &Options,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let start = Instant::now();
     let deadline = options.deadline * JOINING;
     let Some(first) = ranks.first() else {
-        return outcome.rung("communicator", start, vec![("".into(), "there is no rank".into())], "");
+        return outcome.finish_phase("communicator", start, vec![("".into(), "there is no rank".into())], "");
     };
     let id = match first.ask(Task::UniqueId, deadline).await {
         Ok(Answer::Id { id }) => id,
         other => {
             let why = other.map_or_else(|why| why, |answer| format!("it answered {answer:?}"));
             let failed = vec![(first.node.clone(), format!("{}: {why}", first.name()))];
-            return outcome.rung("communicator", start, failed, "");
+            return outcome.finish_phase("communicator", start, failed, "");
         }
     };
     let world = ranks.len();
     let task = |number| Task::Join { id: id.clone(), number, world };
-    each(ranks, task, deadline, ("communicator", start, tell), outcome).await?;
-    outcome.rung("communicator", start, Vec::new(), &format!("all {world} ranks are connected"))
+    each(ranks, task, deadline, ("communicator", start, progress), outcome).await?;
+    outcome.finish_phase("communicator", start, Vec::new(), &format!("all {world} ranks are connected"))
 }
 
 async fn sweep(
     ranks: &[Rank],
     opened: &[Opened],
     options: &Options,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let start = Instant::now();
     let free = opened.iter().filter_map(|one| Some(one.gpu.as_ref().ok()?.free)).min().unwrap_or(0);
     let mut last = (0_usize, 0.0);
     let mut results: Vec<Measured> = Vec::new();
     for bytes in &options.sizes {
-        tell.rung("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
+        progress.phase("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
         if *bytes > free / MEMORY {
             let gib = free as f64 / f64::from(1 << 30);
             outcome
@@ -226,7 +226,7 @@ async fn sweep(
         }
         let rounds = rounds(last, *bytes, options.iterations);
         let counts = (bytes / size_of::<f32>(), rounds.min(5), rounds);
-        let measured = reduce(ranks, "nccl-bandwidth", start, counts, tell, outcome).await?;
+        let measured = reduce(ranks, "nccl-bandwidth", start, counts, progress, outcome).await?;
         let Some(measured) = measured else { continue };
         last = (*bytes, measured.seconds);
         results.push(measured);
@@ -241,7 +241,7 @@ async fn sweep(
     if let Some(nccl) = &mut outcome.nccl {
         nccl.results = results;
     }
-    outcome.rung("nccl-bandwidth", start, Vec::new(), &says)
+    outcome.finish_phase("nccl-bandwidth", start, Vec::new(), &says)
 }
 
 /// Rounds that count: as many as take [`ROUNDS`], told from the size before.
@@ -256,11 +256,11 @@ async fn reduce(
     name: &'static str,
     start: Instant,
     (elements, warmup, iterations): (usize, usize, usize),
-    tell: Tell<'_>,
+    progress: Progress<'_>,
     outcome: &mut Outcome,
-) -> Result<Option<Measured>, Ends> {
+) -> Result<Option<Measured>, PhaseFailed> {
     let task = |_| Task::AllReduce { elements, warmup, iterations };
-    let answers = each(ranks, task, SUMMING, (name, start, tell), outcome).await?;
+    let answers = each(ranks, task, SUMMING, (name, start, progress), outcome).await?;
     let (mut slowest, mut wrong, mut of_whom) = (None::<f64>, 0, Vec::new());
     for (rank, answer) in ranks.iter().zip(answers) {
         let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
@@ -275,7 +275,7 @@ async fn reduce(
     }
     if wrong > 0 {
         outcome.verdict = Verdict::Wrong;
-        outcome.rung(name, start, of_whom, "")?;
+        outcome.finish_phase(name, start, of_whom, "")?;
     }
     Ok(slowest.map(|seconds| measured(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
 }
@@ -291,14 +291,14 @@ async fn each(
     ranks: &[Rank],
     task: impl Fn(usize) -> Task,
     deadline: Duration,
-    (name, start, tell): (&'static str, Instant, Tell<'_>),
+    (name, start, progress): (&'static str, Instant, Progress<'_>),
     outcome: &mut Outcome,
-) -> Result<Vec<Answer>, Ends> {
+) -> Result<Vec<Answer>, PhaseFailed> {
     let mut left: BTreeMap<String, usize> = BTreeMap::new();
     for rank in ranks {
         *left.entry(rank.node.clone()).or_default() += 1;
     }
-    let mut tell = tell.counting(left);
+    let mut progress = progress.counting(left);
     let asked = ranks.iter().enumerate().map(|(number, rank)| {
         let asked = rank.ask(task(number), deadline);
         async move { (number, asked.await) }
@@ -312,7 +312,7 @@ async fn each(
             Some(until) => tokio::time::timeout_at(until, running.next()).await.ok().flatten(),
         };
         if let Some((number, came)) = &next {
-            tell(&ranks[*number].node, came.is_ok());
+            progress(&ranks[*number].node, came.is_ok());
         }
         match next {
             Some((number, Ok(answer))) => answers[number] = Some(answer),
@@ -326,7 +326,7 @@ async fn each(
     drop(running);
     match failed.is_empty() {
         true => Ok(answers.into_iter().flatten().collect()),
-        false => outcome.rung(name, start, failed, "").map(|()| Vec::new()),
+        false => outcome.finish_phase(name, start, failed, "").map(|()| Vec::new()),
     }
 }
 
