@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::running::{interrupted, runtime};
 use ::cluster::smoke::local::Local;
-use ::cluster::smoke::nccl::phases;
+use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
 use ::cluster::smoke::outcome::{Outcome, Verdict};
 use ::cluster::smoke::phases::{self, Options, When};
@@ -239,7 +239,7 @@ impl Args {
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
         let progress = self.progress_handler(&live);
-        let running = phases::run(&Site::Local, Some(gpus), options, Progress(&progress), &mut outcome);
+        let running = nccl_phases::run(&Site::Local, Some(gpus), options, Progress(&progress), &mut outcome);
         let finished = runtime.block_on(until_interrupted(running));
         live.end();
         runtime.shutdown_background();
