@@ -89,7 +89,7 @@ fn checks() {
 #[test]
 fn lints() {
     let mut text = String::from(
-        "# Rules of lint\n\n<!-- Generated from src/lint by tests/generated.rs; edit there. -->\n\n\
+        "# Rules of lint\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
          What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
          `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
     );
