@@ -181,7 +181,7 @@ impl Site<'_> {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
             let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
             let unanswered = format!("its engine did not answer within {:.0} s", deadline.as_secs_f64());
-            let found = found.unwrap_or(Err(unanswered)).map_err(|why| (why, Vec::new()))?;
+            let found = found.map_or(Err(unanswered), |found| found.map_err(String::from)).map_err(|why| (why, Vec::new()))?;
             let up = || vec!["`envdoc cluster up` makes and starts what is missing".to_owned()];
             match found {
                 None => Err(("it has no container of this cluster".to_owned(), up())),

@@ -61,7 +61,7 @@ pub async fn train(
     for one in inside {
         let brought = container::fill(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(BRINGING, brought).await;
-        if let Err(why) = brought.unwrap_or_else(|_| Err("its engine does not answer".into())) {
+        if let Err(why) = brought.map_or_else(|_| Err("its engine does not answer".into()), |brought| brought.map_err(String::from)) {
             return fail(outcome, &one.node.name, format!("the script cannot be brought into it: {why}"));
         }
     }
