@@ -161,8 +161,8 @@ fn ask(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
         host::Reading::Failed(why) => return Err(failed(format!("failed: {why}"))),
         host::Reading::Text(_) => return Err(failed("returned no answer".into())),
     };
-    let answer: Answer = serde_json::from_str(&text)
-        .map_err(|error| failed(format!("returned invalid JSON: {error}")))?;
+    let answer: Answer =
+        serde_json::from_str(&text).map_err(|error| failed(format!("returned invalid JSON: {error}")))?;
     Ok(Some(Login::new(&answer.username, &answer.secret)))
 }
 
@@ -193,7 +193,13 @@ mod tests {
     #[test]
     fn a_helper_that_is_not_there_is_an_error_and_no_missing_login() {
         let logins = Logins::parse(r#"{"credHelpers":{"r.example.org":"no-such-helper-7"}}"#).unwrap();
-        assert!(logins.of("r.example.org").unwrap_err().to_string().contains("docker-credential-no-such-helper-7"));
+        assert!(
+            logins
+                .of("r.example.org")
+                .unwrap_err()
+                .to_string()
+                .contains("docker-credential-no-such-helper-7")
+        );
         assert_eq!(logins.of("other.example.org"), Ok(None));
     }
 }

@@ -128,9 +128,8 @@ fn unreachable(endpoint: &str, why: &EngineError) -> Error {
         (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
             error.hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`")
         }
-        (_, Cause::TlsRequired) => error.hint(
-            "it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem",
-        ),
+        (_, Cause::TlsRequired) => error
+            .hint("it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem"),
         _ => error.hint("`envdoc check --only docker` says what is wrong with it"),
     }
 }

@@ -155,10 +155,7 @@ const CAUSES: &[(&[&str], Cause)] = &[
     (&["x509", "certificate has expired or is not yet valid"], Cause::Certificate),
     (&["overlap"], Cause::SubnetOverlap),
     (&["no space left on device", "disk quota exceeded"], Cause::DiskFull),
-    (
-        &["could not select device driver", "nvidia-container-cli", "unresolvable cdi devices"],
-        Cause::NoGpu,
-    ),
+    (&["could not select device driver", "nvidia-container-cli", "unresolvable cdi devices"], Cause::NoGpu),
     (&["error while mounting volume", "failed to mount local volume"], Cause::VolumeNotMounted),
     (
         &["attaching to network failed", "could not attach to network", "could not find network"],
@@ -338,10 +335,8 @@ fn of_connection(error: &(dyn std::error::Error + 'static)) -> Error {
         if let Some(error) = one.downcast_ref::<hyper::Error>() {
             closed |= error.is_incomplete_message() || error.is_canceled() || error.is_closed();
         }
-        certificate |= matches!(
-            one.downcast_ref::<rustls::Error>(),
-            Some(rustls::Error::InvalidCertificate(_))
-        );
+        certificate |=
+            matches!(one.downcast_ref::<rustls::Error>(), Some(rustls::Error::InvalidCertificate(_)));
         next = one.source();
     }
     let message = innermost.to_string();
@@ -373,14 +368,23 @@ mod tests {
         let cases = [
             ("No such container: x", Cause::NoSuchContainer),
             ("No such image: team/network:not found", Cause::NoSuchImage),
-            ("Conflict. The container name \"/x\" is already in use by container \"9e0b\". You have to remove it", Cause::NameInUse),
+            (
+                "Conflict. The container name \"/x\" is already in use by container \"9e0b\". You have to remove it",
+                Cause::NameInUse,
+            ),
             ("Bind for 0.0.0.0:2222 failed: port is already allocated", Cause::PortInUse),
             ("This node is already part of a swarm. Use \"docker swarm leave\"", Cause::AlreadyInSwarm),
             ("This node is not part of a swarm", Cause::NotInSwarm),
             ("This node is not a swarm manager. Use \"docker swarm init\"", Cause::NotAManager),
-            ("error setting rlimit type 8: operation not permitted: unknown", Cause::LimitDenied { rlimit: 8 }),
+            (
+                "error setting rlimit type 8: operation not permitted: unknown",
+                Cause::LimitDenied { rlimit: 8 },
+            ),
             ("error setting rlimits for ready process", Cause::Unknown),
-            ("invalid mount config for type \"bind\": bind source path does not exist: /data/a", Cause::BindSourceMissing { path: "/data/a".into() }),
+            (
+                "invalid mount config for type \"bind\": bind source path does not exist: /data/a",
+                Cause::BindSourceMissing { path: "/data/a".into() },
+            ),
             ("could not select device driver \"nvidia\" with capabilities: [[gpu]]", Cause::NoGpu),
             ("exec: \"nvidia-container-cli\": executable file not found in $PATH", Cause::NoGpu),
             ("exec: \"/bin/sh\": stat /bin/sh: no such file or directory", Cause::ProgramNotFound),

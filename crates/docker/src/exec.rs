@@ -75,12 +75,7 @@ pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration)
 }
 
 /// [`run`], with everything that a command may have.
-pub async fn whole(
-    engine: &Engine,
-    name: &str,
-    command: &Command,
-    deadline: Duration,
-) -> Result<Ran, Error> {
+pub async fn whole(engine: &Engine, name: &str, command: &Command, deadline: Duration) -> Result<Ran, Error> {
     let whole = async {
         let mut running = start(engine, name, command).await?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -88,7 +83,10 @@ pub async fn whole(
             let printed = printed?;
             if printed.error { &mut stderr } else { &mut stdout }.extend_from_slice(&printed.bytes);
         }
-        let status = running.status(engine).await?.ok_or_else(|| Error::other("the command closed its output but is still running"))?;
+        let status = running
+            .status(engine)
+            .await?
+            .ok_or_else(|| Error::other("the command closed its output but is still running"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
     };

@@ -104,8 +104,7 @@ async fn hand_over<S>(
 where
     S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(stream).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
     tokio::spawn(connection.with_upgrades());
     let mut request = hyper::Request::post(path)
         .header("Host", "localhost")

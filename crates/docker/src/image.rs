@@ -120,7 +120,10 @@ pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), Er
 /// Whether an image can be given this name; says what is wrong with it.
 pub fn check_name(name: &str) -> Result<(), Error> {
     if name.contains('@') {
-        return Err(Error::Invalid { text: name.to_owned(), expected: "a tag: registry/name:tag without a digest" });
+        return Err(Error::Invalid {
+            text: name.to_owned(),
+            expected: "a tag: registry/name:tag without a digest",
+        });
     }
     Reference::parse(name).map(drop)
 }

@@ -16,9 +16,9 @@ use bollard::query_parameters::{
 use facts::live::{Answer, Failure, NotTried};
 
 use super::docker;
-use crate::error::{Cause, Error};
 use super::road::Road;
 use super::run::{self, Ran};
+use crate::error::{Cause, Error};
 
 /// What is asked of the engine.
 #[derive(Debug, Clone)]
@@ -50,7 +50,9 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
     runtime.block_on(async {
         let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
         let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
-        let docker = docker::open(road.local(), request.step).await.map_err(|error| NotTried::Because(error.to_string()))?;
+        let docker = docker::open(road.local(), request.step)
+            .await
+            .map_err(|error| NotTried::Because(error.to_string()))?;
         let images = match &request.image {
             Some(image) => vec![image.clone()],
             None => smallest_images(&docker, request.step).await?,
@@ -205,6 +207,9 @@ async fn listen(docker: &Docker, name: &str) -> Result<String, Error> {
     let Ran { status, stdout, stderr } = run::ended(docker, name, usize::MAX).await?;
     match status {
         0 => Ok(stdout),
-        _ => Err(Error::other(format!("envdoc exited with status {status} in the container: {}", stderr.trim()))),
+        _ => Err(Error::other(format!(
+            "envdoc exited with status {status} in the container: {}",
+            stderr.trim()
+        ))),
     }
 }

@@ -86,13 +86,19 @@ impl Client {
             .user_agent(concat!("envdoc/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(10));
         if let Some(pem) = certificates {
-            let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes())
-                .map_err(|error| Error::Certificate(format!("the certificates cannot be read: {}", Error::from(error))))?;
+            let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| {
+                Error::Certificate(format!("the certificates cannot be read: {}", Error::from(error)))
+            })?;
             builder = builder.tls_certs_merge(certificates);
         }
         let http = builder.build()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Client { http, runtime: runtime?, deadline, limit: deadline.saturating_duration_since(Instant::now()) })
+        Ok(Client {
+            http,
+            runtime: runtime?,
+            deadline,
+            limit: deadline.saturating_duration_since(Instant::now()),
+        })
     }
 
     /// Asks once. An answer with any status is an answer; an error is the reason why there was none.
@@ -117,13 +123,7 @@ impl Client {
     }
 
     /// Sends a body once, with a method of its own.
-    fn send(
-        &self,
-        method: reqwest::Method,
-        kind: &str,
-        body: &[u8],
-        get: &Get<'_>,
-    ) -> Result<Answer, Error> {
+    fn send(&self, method: reqwest::Method, kind: &str, body: &[u8], get: &Get<'_>) -> Result<Answer, Error> {
         let mut request = self.http.request(method, get.url).header(CONTENT_TYPE, kind).body(body.to_vec());
         if let Some(authorization) = get.authorization {
             request = request.header(AUTHORIZATION, authorization);
@@ -152,8 +152,8 @@ impl Client {
                 #[serde(default)]
                 tags: Option<Vec<String>>,
             }
-            let page: Page =
-                serde_json::from_slice(&answer.body).map_err(|error| malformed("invalid list of tags", error))?;
+            let page: Page = serde_json::from_slice(&answer.body)
+                .map_err(|error| malformed("invalid list of tags", error))?;
             tags.extend(page.tags.unwrap_or_default());
             match next_page(&answer) {
                 Some(page) => next = page,
@@ -166,7 +166,8 @@ impl Client {
     /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
     /// 401 is an answer.
     pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, Error> {
-        let url = join(&access.registry, path).ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
+        let url = join(&access.registry, path)
+            .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         // A login is for the registry alone, wherever its pages lead.
         if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
             return Err(Error::OtherHost { url: shown(&url) });
@@ -178,7 +179,8 @@ impl Client {
 
     /// Puts something into a registry, a manifest; as [`Client::ask`] otherwise.
     pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, Error> {
-        let url = join(&access.registry, path).ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
+        let url = join(&access.registry, path)
+            .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         self.let_in(access, &|authorization| {
             let get = Get { url: &url, accept: "*/*", range: None, authorization, most: 1 << 20 };
             self.send(reqwest::Method::PUT, kind, body, &get)
@@ -236,12 +238,12 @@ impl Client {
         if let (401 | 403, Some(login)) = (answer.status, login) {
             return Err(refused(login));
         }
-        let token: serde_json::Value =
-            serde_json::from_slice(&answer.body).map_err(|error| malformed("the registry returned no token", error))?;
+        let token: serde_json::Value = serde_json::from_slice(&answer.body)
+            .map_err(|error| malformed("the registry returned no token", error))?;
         let token = token["token"].as_str().or_else(|| token["access_token"].as_str());
-        token
-            .map(|token| format!("Bearer {token}"))
-            .ok_or_else(|| malformed("the registry returned no token", format!("HTTP status {}", answer.status)))
+        token.map(|token| format!("Bearer {token}")).ok_or_else(|| {
+            malformed("the registry returned no token", format!("HTTP status {}", answer.status))
+        })
     }
 }
 

@@ -59,7 +59,9 @@ pub enum NotRan {
 pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
     let ran = match tokio::time::timeout(run.deadline, attempt(engine, name, run)).await {
         Ok(ran) => ran,
-        Err(_) => Err(NotRan::Container(Error::TimedOut { what: Waited::ContainerExit, after: run.deadline })),
+        Err(_) => {
+            Err(NotRan::Container(Error::TimedOut { what: Waited::ContainerExit, after: run.deadline }))
+        }
     };
     match (remove(engine, name).await, ran) {
         (Err(left), Ok(_)) => Err(NotRan::Engine(left)),
@@ -119,7 +121,11 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
         Some(Ok(end)) => end.status_code,
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => code,
         Some(Err(error)) => return Err(error.into()),
-        None => return Err(Error::ConnectionClosed("the engine closed the connection while waiting for the exit".into())),
+        None => {
+            return Err(Error::ConnectionClosed(
+                "the engine closed the connection while waiting for the exit".into(),
+            ));
+        }
     };
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
     let mut logs = std::pin::pin!(docker.logs(name, Some(options)));

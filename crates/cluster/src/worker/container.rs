@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use docker::{Cause, container};
 use docker::docker::Engine;
 use docker::exec::{Command, run, start};
+use docker::{Cause, container};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 

@@ -187,7 +187,9 @@ pub async fn build(
     // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
     let credentials = match buildkit {
         true => None,
-        false => Some(credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?),
+        false => {
+            Some(credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?)
+        }
     };
     let (stream, sent) = build.context.clone().stream();
     let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));

@@ -32,7 +32,9 @@ impl SshAddress {
             None => (None, place),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            return Err(Error::other("the endpoint contains a password, which other users can see; use an SSH key"));
+            return Err(Error::other(
+                "the endpoint contains a password, which other users can see; use an SSH key",
+            ));
         }
         let (host, port) = match place.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
             Some((host, "")) => (host, None),
@@ -42,9 +44,8 @@ impl SshAddress {
                 None => (place, None),
             },
         };
-        let port = port.map(|port| {
-            port.parse().ok().filter(|&port| port != 0).ok_or_else(|| invalid(port, "a port"))
-        });
+        let port = port
+            .map(|port| port.parse().ok().filter(|&port| port != 0).ok_or_else(|| invalid(port, "a port")));
         let bracketed = place.starts_with('[');
         let of_host = |byte: u8| {
             byte.is_ascii_alphanumeric() || b"._-".contains(&byte) || (bracketed && b":%".contains(&byte))
