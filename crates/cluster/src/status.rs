@@ -4,10 +4,10 @@ use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
-use super::seen::{self, Seen};
 use docker::docker::Engine;
 use docker::swarm::{self, Member, State};
 
@@ -39,9 +39,9 @@ pub struct NodeStatus {
 
 /// Asks all nodes that can be reached.
 pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
-    let seen = join_all(nodes.iter().map(|(node, engine)| async move {
+    let observed = join_all(nodes.iter().map(|(node, engine)| async move {
         match engine {
-            Ok(engine) => seen::one(plan, node, engine).await,
+            Ok(engine) => observed_state::one(plan, node, engine).await,
             Err(problem) => Err(problem.says.clone()),
         }
     }))
@@ -52,19 +52,21 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
         }
         _ => None,
     };
-    let reference = seen.iter().flatten().find_map(|seen| seen.image.clone());
+    let reference = observed.iter().flatten().find_map(|observed| observed.image.clone());
     nodes
         .iter()
-        .zip(seen)
-        .map(|((node, engine), seen)| match seen {
-            Ok(seen) => {
-                let mut row = of(plan, &seen, members.as_deref());
+        .zip(observed)
+        .map(|((node, engine), observed)| match observed {
+            Ok(observed) => {
+                let mut row = of(plan, &observed, members.as_deref());
                 row.engine = engine.ok().map(|engine| engine.name.clone());
-                if let (Some(image), Some(reference)) = (&seen.image, &reference)
+                if let (Some(image), Some(reference)) = (&observed.image, &reference)
                     && !image.same(reference)
                 {
-                    row.differs
-                        .push(format!("its image {} is not that of the other nodes", plan.image_name()));
+                    row.differs.push(format!(
+                        "its image {} differs from that of the other nodes",
+                        plan.image_name()
+                    ));
                 }
                 row
             }
@@ -79,59 +81,59 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
 }
 
 /// One node, as it was seen.
-fn of(plan: &ClusterPlan, seen: &Seen, members: Option<&[Member]>) -> NodeStatus {
-    let mut row = NodeStatus { node: seen.name.clone(), ..NodeStatus::default() };
+fn of(plan: &ClusterPlan, observed: &ObservedState, members: Option<&[Member]>) -> NodeStatus {
+    let mut row = NodeStatus { node: observed.name.clone(), ..NodeStatus::default() };
     if plan.network.kind == NetworkKind::Overlay {
-        row.swarm = Some(in_swarm(seen, members, &mut row.differs));
+        row.swarm = Some(in_swarm(observed, members, &mut row.differs));
     }
-    in_network(plan, seen, &mut row);
-    match &seen.image {
+    in_network(plan, observed, &mut row);
+    match &observed.image {
         Some(image) => row.image = Some(image.id.clone()),
-        None => row.differs.push(format!("it does not have the image {}", plan.image_name())),
+        None => row.differs.push(format!("image {} is missing", plan.image_name())),
     }
-    match seen.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
+    match observed.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
         Some(true) => {}
         Some(false) => {
-            row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume))
+            row.differs.push(format!("volume {} does not belong to this cluster", plan.settings_volume))
         }
-        None => row.differs.push("it does not have the settings".into()),
+        None => row.differs.push("the settings volume is missing".into()),
     }
-    in_container(plan, seen, &mut row);
+    in_container(plan, observed, &mut row);
     row
 }
 
-fn in_swarm(seen: &Seen, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
-    let swarm = &seen.machine.swarm;
+fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
+    let swarm = &observed.machine.swarm;
     match swarm.state {
         State::Inactive => {
-            differs.push("it is in no swarm".into());
+            differs.push("not in a swarm".into());
             "none".into()
         }
         State::Pending => {
-            differs.push("it has not finished joining the swarm".into());
+            differs.push("still joining the swarm".into());
             "joining".into()
         }
         State::Locked => {
-            differs.push("its swarm is locked: docker swarm unlock".into());
+            differs.push("the swarm is locked; unlock it: `docker swarm unlock`".into());
             "locked".into()
         }
         State::Error => {
-            differs.push(format!("its swarm is not well: {}", swarm.error));
+            differs.push(format!("the swarm reports an error: {}", swarm.error));
             "error".into()
         }
         State::Active => match members {
             None => {
-                differs.push("the first node does not tell of the swarm".into());
+                differs.push("the first node reports no swarm members".into());
                 "active".into()
             }
             Some(members) => match members.iter().find(|member| member.id == swarm.node) {
                 Some(member) if member.ready => "ready".into(),
                 Some(member) => {
-                    differs.push(format!("the manager does not hear from it: {}", member.says));
+                    differs.push(format!("the manager has no contact with this node: {}", member.says));
                     "down".into()
                 }
                 None => {
-                    differs.push(format!("it is in another swarm ({})", swarm.managers.join(", ")));
+                    differs.push(format!("member of a different swarm ({})", swarm.managers.join(", ")));
                     "another".into()
                 }
             },
@@ -139,26 +141,26 @@ fn in_swarm(seen: &Seen, members: Option<&[Member]>, differs: &mut Vec<String>) 
     }
 }
 
-fn in_network(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
-    match &seen.network {
+fn in_network(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
+    match &observed.network {
         Some(network) => row.network = Some(network.name.clone()),
         // A worker shows an overlay only as long as a container uses it.
-        None if seen.container.as_ref().is_some_and(|container| container.running) => {
-            row.differs.push(format!("it does not have the network {}", plan.network.name));
+        None if observed.container.as_ref().is_some_and(|container| container.running) => {
+            row.differs.push(format!("network {} is missing", plan.network.name));
         }
         None => {}
     }
 }
 
-fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
-    let Some(container) = &seen.container else {
+fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
+    let Some(container) = &observed.container else {
         row.container = Some("none".into());
-        row.differs.push(format!("there is no container {}", seen.name));
+        row.differs.push(format!("container {} is missing", observed.name));
         return;
     };
     if container.labels.get(LABEL) != Some(&plan.name) {
         row.container = Some("foreign".into());
-        row.differs.push(format!("there is a container {} that is not of this cluster", seen.name));
+        row.differs.push(format!("container {} does not belong to this cluster", observed.name));
         return;
     }
     row.health.clone_from(&container.health);
@@ -166,25 +168,28 @@ fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
         row.container = Some(container.status.clone());
         row.since = Some(container.since.clone());
         if container.health.as_deref() == Some("starting") {
-            row.differs.push("its health check has not passed yet since it was started".into());
+            row.differs.push("the health check has not passed yet since the container started".into());
         }
         if container.health.as_deref() == Some("unhealthy") {
-            row.differs.push(format!("its health check fails: {}", container.health_says));
+            row.differs.push(format!("the health check fails: {}", container.health_says));
         }
     } else {
         let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));
         row.container = Some(format!("{}{exit}", container.status));
-        let memory = if container.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
+        let memory = if container.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
         let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
-        row.differs.push(format!("its container does not run{memory}{error}: `envdoc cluster up` starts it"));
-    }
-    if seen.image.as_ref().is_some_and(|image| image.id != container.image) {
         row.differs.push(format!(
-            "its container was made from an older {}: `envdoc cluster up` makes it anew",
+            "the container is not running{memory}{error}; start it: `envdoc cluster \
+            up`"
+        ));
+    }
+    if observed.image.as_ref().is_some_and(|image| image.id != container.image) {
+        row.differs.push(format!(
+            "the container uses an older {}; recreate it: `envdoc cluster up`",
             plan.image_name()
         ));
     }
     if container.restarts > 0 {
-        row.differs.push(format!("its container was started again {} times", container.restarts));
+        row.differs.push(format!("the container restarted {} times", container.restarts));
     }
 }

@@ -1,4 +1,4 @@
-//! The steps `settings` and `container`: on every node what the plan says, made anew only where it differs.
+//! The steps `settings` and `container`: every node as planned, recreated only where it differs.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 use super::diagnosis;
 use super::{Work, on_all};
 use crate::container::{self, Container};
+use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::Problem;
 use crate::render::{SettingsFile, settings};
 use crate::report::progress::Outcome;
-use crate::seen::{self, Seen};
 use crate::worker::digest::hex;
 use docker::docker::Engine;
 use docker::{container as engine_container, volume};
@@ -39,7 +39,7 @@ pub(super) enum Action {
 /// Decides; what is not of this cluster is refused.
 pub(super) fn decide(
     work: &Work<'_>,
-    seen: &Seen,
+    observed: &ObservedState,
     wanted: &Container,
     digest: &str,
 ) -> Result<Action, Problem> {
@@ -47,29 +47,32 @@ pub(super) fn decide(
     let foreign = |what: &str| {
         Problem::of(
             STEP,
-            &seen.name,
-            format!("there is a {what} on {} already that is not of this cluster", seen.name),
+            &observed.name,
+            format!("a {what} already exists on {} and does not belong to this cluster", observed.name),
         )
     };
-    if let Some(volume) = &seen.volume
+    if let Some(volume) = &observed.volume
         && !ours(volume)
     {
         return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
-            "give the cluster another name, or remove the volume where nobody needs it: docker volume rm",
+            "Rename the cluster, or remove the volume if it is no longer needed: `docker volume rm NAME`",
         ));
     }
     // Without keys (a dry run) it is unknown what would be in it.
-    let same_settings = seen.volume.as_ref().is_some_and(|labels| {
+    let same_settings = observed.volume.as_ref().is_some_and(|labels| {
         labels.get(SETTINGS_LABEL).is_some_and(|label| label == digest || digest.is_empty())
     });
-    let Some(found) = &seen.container else {
+    let Some(found) = &observed.container else {
         return Ok(Action::Make { replaces: false, settings: !same_settings });
     };
     if !ours(&found.labels) {
-        return Err(foreign(&format!("container {}", seen.name))
-            .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", seen.name)));
+        return Err(foreign(&format!("container {}", observed.name)).fix(format!(
+            "Rename the node in cluster.yaml, or remove the container if it is no longer \
+                needed: `docker rm {}`",
+            observed.name
+        )));
     }
-    let same_image = seen.image.as_ref().is_none_or(|image| image.id == found.image);
+    let same_image = observed.image.as_ref().is_none_or(|image| image.id == found.image);
     let same = found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL) && same_image && same_settings;
     Ok(match (same, found.running) {
         (true, true) => Action::Keep,
@@ -98,26 +101,27 @@ pub(super) async fn made(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 
 pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
     let failed = |problem: Problem| {
-        work.done(STEP, &node.name, "does not run", Outcome::Failed);
+        work.done(STEP, &node.name, "not running", Outcome::Failed);
         problem
     };
-    let seen =
-        seen::one(work.plan, node, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+    let observed = observed_state::one(work.plan, node, engine)
+        .await
+        .map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
     let wanted = container::of(work.plan, node);
     let (files, digest) = files(work, node).map_err(failed)?;
-    match decide(work, &seen, &wanted, &digest).map_err(failed)? {
+    match decide(work, &observed, &wanted, &digest).map_err(failed)? {
         Action::Keep => {
-            work.done(STEP, &node.name, "runs, as cluster.yaml says", Outcome::Unchanged);
+            work.done(STEP, &node.name, "running, matches cluster.yaml", Outcome::Unchanged);
             return Ok(());
         }
         Action::Start => {
             work.progress.doing(STEP, &node.name, "starting");
             if engine_container::start(engine, &node.name).await.is_ok() {
-                work.done(STEP, &node.name, "was stopped, and is started again", Outcome::Changed);
+                work.done(STEP, &node.name, "was stopped; started again", Outcome::Changed);
                 return Ok(());
             }
             // What an engine that died has left of it may keep it from starting; a new one is not kept.
-            work.progress.doing(STEP, &node.name, "it does not start: making it anew");
+            work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
                 engine_container::make(engine, &wanted).await
@@ -126,13 +130,13 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         }
         Action::Make { replaces, settings } => {
             if replaces {
-                work.progress.doing(STEP, &node.name, "removing the one that differs");
+                work.progress.doing(STEP, &node.name, "removing the outdated container");
                 let removed = engine_container::remove(engine, &node.name).await;
                 removed.map_err(|why| {
                     failed(Problem::of(
                         STEP,
                         &node.name,
-                        format!("the container that differs cannot be removed: {why}"),
+                        format!("cannot remove the outdated container: {why}"),
                     ))
                 })?;
             }
@@ -155,7 +159,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         };
         return Err(failed(problem));
     }
-    work.done(STEP, &node.name, format!("made of {} and started", wanted.image), Outcome::Changed);
+    work.done(STEP, &node.name, format!("created from {} and started", wanted.image), Outcome::Changed);
     Ok(())
 }
 
@@ -192,7 +196,7 @@ async fn write(
     work.done(
         "settings",
         &node.name,
-        format!("{} files in the volume {name}", files.len()),
+        format!("wrote {} files to the volume {name}", files.len()),
         Outcome::Changed,
     );
     Ok(())
@@ -200,7 +204,7 @@ async fn write(
 
 fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
     let mut tar = tar::Builder::new(Vec::new());
-    let failed = |error: std::io::Error| format!("the settings cannot be packed: {error}");
+    let failed = |error: std::io::Error| format!("cannot archive the settings: {error}");
     let header = |mode: u32, kind: tar::EntryType, size: usize| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);

@@ -4,10 +4,10 @@ use futures_util::future::join_all;
 
 use super::{Work, build, on_all};
 use crate::image::{self, Decision};
+use crate::observed_state::ObservedState;
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
-use crate::seen::Seen;
 use diagnostic::units::short_size;
 use docker::docker::Engine;
 use docker::image::Identity;
@@ -18,24 +18,28 @@ const STEP: &str = "image";
 const SHORT: usize = 19;
 
 /// Brings it to those that lack it.
-pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
-    let decision = image::decide(work.plan, seen, current);
+pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    let decision = image::decide(work.plan, observed, current);
     if decision == Decision::Build {
         build::build(work).await?;
-        let seen = work.look().await?;
-        return brought(work, &seen, image::decide(work.plan, &seen, true)).await;
+        let observed = work.look().await?;
+        return brought(work, &observed, image::decide(work.plan, &observed, true)).await;
     }
-    brought(work, seen, decision).await
+    brought(work, observed, decision).await
 }
 
-async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(), Vec<Problem>> {
+async fn brought(
+    work: &Work<'_>,
+    observed: &[ObservedState],
+    decision: Decision,
+) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
     match decision {
-        Decision::Same(image) => fits(&image, seen).map(|()| unchanged(work, &image)),
+        Decision::Same(image) => fits(&image, observed).map(|()| unchanged(work, &image)),
         Decision::Build => Err(vec![Problem::new(
             STEP,
-            format!("the image {name} was built, and the first node does not have it"),
+            format!("the image {name} was built, but the first node does not have it"),
         )]),
         Decision::Pull => {
             on_all(work.nodes.iter().copied(), |node, engine| pull_on(work, node, engine)).await?;
@@ -46,7 +50,7 @@ async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(
             let whole = found(source, name)
                 .await
                 .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
-            fits(&whole, seen)?;
+            fits(&whole, observed)?;
             if registry {
                 pushed(work, from).await;
                 to = without_pulled(work, &whole, to).await;
@@ -57,8 +61,8 @@ async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(
     }
 }
 
-fn fits(image: &Identity, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let misfits = image::misfits(image, seen);
+fn fits(image: &Identity, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let misfits = image::misfits(image, observed);
     if !misfits.is_empty() {
         return Err(misfits);
     }
@@ -81,7 +85,12 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 async fn found(engine: &Engine, name: &str) -> Result<Identity, String> {
-    docker::image::find(engine, name).await?.ok_or_else(|| format!("the image {name} went away meanwhile"))
+    docker::image::find(engine, name).await?.ok_or_else(|| {
+        format!(
+            "the image {name} was removed during \
+        `up`"
+        )
+    })
 }
 
 async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
@@ -101,22 +110,20 @@ async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
 }
 
 fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
-    let problem = Problem::of(
-        STEP,
-        &node.name,
-        format!("no node has the image {name}, and it cannot be pulled: {why}"),
-    );
+    let problem =
+        Problem::of(STEP, &node.name, format!("no node has the image {name}, and pulling it failed: {why}"));
     if full(why) {
         return no_space(node, name, why);
     }
     problem
         .fix(format!(
-            "build it or load it on one node (envdoc build --tag {name}): the others get it from there"
+            "Build or load it on one node; the others copy it from there: `envdoc build --tag {name}`"
         ))
-        .fix("a registry that wants a login: docker login, on this machine")
+        .fix("If the registry requires a login, log in on this machine: `docker login`")
 }
 
-/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to engine, and it is said.
+/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to
+/// engine, and it is said.
 async fn pushed(work: &Work<'_>, from: usize) {
     let Some(registry) = &work.plan.registry else { return };
     let (node, engine) = work.nodes[from];
@@ -127,8 +134,11 @@ async fn pushed(work: &Work<'_>, from: usize) {
             work.done(STEP, &node.name, format!("pushed {name} ({})", short(&digest)), Outcome::Changed);
         }
         Err(why) => {
-            work.done(STEP, &node.name, format!("{registry} did not take {name}"), Outcome::Failed);
-            work.note(format!("{registry} did not take {name} ({why}): it goes from engine to engine"));
+            work.done(STEP, &node.name, format!("{registry} rejected the push of {name}"), Outcome::Failed);
+            work.note(format!(
+                "{registry} rejected the push of {name} ({why}); copying it directly \
+                between the engines"
+            ));
         }
     }
 }
@@ -137,7 +147,7 @@ async fn pushed(work: &Work<'_>, from: usize) {
 async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Vec<usize> {
     let tried = to.iter().map(|place| async {
         let (node, engine) = work.nodes[*place];
-        work.progress.doing(STEP, &node.name, "asking the registry");
+        work.progress.doing(STEP, &node.name, "pulling from the registry");
         let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
         let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
         let same = docker::image::find(engine, work.plan.image_name()).await.ok().flatten();
@@ -159,14 +169,18 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     let (source, engine) = work.nodes[from];
     let targets: Vec<_> = to.iter().map(|place| work.nodes[*place]).collect();
     for (node, _) in &targets {
-        work.progress.doing(STEP, &node.name, &format!("from {} ({})", source.name, short_size(whole.bytes)));
+        work.progress.doing(
+            STEP,
+            &node.name,
+            &format!("copying from {} ({})", source.name, short_size(whole.bytes)),
+        );
     }
     let started = std::time::Instant::now();
     let engines: Vec<_> = targets.iter().map(|(_, engine)| *engine).collect();
     let name = work.plan.image_name();
     let results = transfer::stream(engine, name, &engines, |bytes| {
         for (node, _) in &targets {
-            work.progress.far(STEP, &node.name, &format!("from {}:", source.name), bytes, whole.bytes);
+            work.progress.far(STEP, &node.name, &format!("copied from {}:", source.name), bytes, whole.bytes);
         }
     })
     .await;
@@ -175,19 +189,20 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     for (result, (node, _)) in results.into_iter().zip(&targets) {
         match result {
             Ok(()) => {
-                let says = format!("{name} came from {} ({}, {took})", source.name, short_size(whole.bytes));
+                let says =
+                    format!("copied {name} from {} ({}, {took})", source.name, short_size(whole.bytes));
                 work.done(STEP, &node.name, says, Outcome::Changed);
             }
             Err(why) => {
-                work.done(STEP, &node.name, "did not get the image", Outcome::Failed);
+                work.done(STEP, &node.name, "image not copied", Outcome::Failed);
                 problems.push(match full(&why) {
                     true => no_space(node, name, &why),
                     false => Problem::of(
                         STEP,
                         &node.name,
-                        format!("{} did not get the image {name} from {}: {why}", node.name, source.name),
+                        format!("{} could not copy the image {name} from {}: {why}", node.name, source.name),
                     )
-                    .fix("`envdoc cluster up` again goes on from here"),
+                    .fix("Resume: `envdoc cluster up`"),
                 });
             }
         }
@@ -201,24 +216,35 @@ fn full(why: &str) -> bool {
 
 fn no_space(node: &Node, name: &str, why: &str) -> Problem {
     Problem::of(STEP, &node.name, format!("the disk of {} is full: {name} does not fit ({why})", node.name))
-        .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses")
-        .fix("or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
+        .fix(
+            "Show what uses the space, then remove unused images: `docker system df; docker system prune \
+            -a`",
+        )
+        .fix("Or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
 }
 
 /// At last every node must have the same.
 async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    match image::decide(work.plan, &seen, true) {
-        Decision::Same(image) => fits(&image, &seen),
+    let observed = work.look().await?;
+    match image::decide(work.plan, &observed, true) {
+        Decision::Same(image) => fits(&image, &observed),
         _ => {
-            let ids: Vec<_> = seen
+            let ids: Vec<_> = observed
                 .iter()
                 .map(|node| {
                     format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id)))
                 })
                 .collect();
-            Err(vec![Problem::new(STEP, format!("{} is not the same everywhere: {}", work.plan.image_name(), ids.join(", ")))
-                .fix("name it by digest in cluster.yaml (name@sha256:…), so that a registry cannot give two nodes different ones")])
+            Err(vec![
+                Problem::new(
+                    STEP,
+                    format!("{} differs between nodes: {}", work.plan.image_name(), ids.join(", ")),
+                )
+                .fix(
+                    "Pin the image by digest in cluster.yaml so that all nodes pull the same one: \
+                    `image: NAME@sha256:…`",
+                ),
+            ])
         }
     }
 }

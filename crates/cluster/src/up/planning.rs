@@ -5,51 +5,51 @@ use super::{Work, build, connected, containers, images, refused};
 use crate::container;
 use crate::image::{self, Decision as OfImage};
 use crate::network::{self, Decision as OfNetwork};
+use crate::observed_state::ObservedState;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
-use crate::seen::Seen;
 use crate::swarm::{self, Action};
 use diagnostic::units::short_size;
 
 /// Puts the steps into [`Work::steps`]; nothing is changed.
 pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    connected(work, &seen)?;
-    refused(work, &seen).await?;
-    of_image(work, &seen)?;
+    let observed = work.look().await?;
+    connected(work, &observed)?;
+    refused(work, &observed).await?;
+    of_image(work, &observed)?;
     if work.plan.network.kind == NetworkKind::Overlay {
-        of_swarm(work, &seen).await?;
+        of_swarm(work, &observed).await?;
     }
-    of_network(work, &seen)?;
-    of_containers(work, &seen)
+    of_network(work, &observed)?;
+    of_containers(work, &observed)
 }
 
-fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
-    for ((node, _), seen) in work.nodes.iter().zip(seen) {
+    for ((node, _), observed) in work.nodes.iter().zip(observed) {
         let wanted = container::of(work.plan, node);
-        match containers::decide(work, seen, &wanted, "") {
+        match containers::decide(work, observed, &wanted, "") {
             Err(problem) => problems.push(problem),
             Ok(OfContainer::Keep) => {
-                work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged)
+                work.keep("container", &node.name, "running, matches cluster.yaml", Outcome::Unchanged)
             }
             Ok(OfContainer::Start) => {
-                work.keep("container", &node.name, "start the one that is there", Outcome::Planned)
+                work.keep("container", &node.name, "start the stopped container", Outcome::Planned)
             }
             Ok(OfContainer::Make { replaces, settings }) => {
                 if settings {
                     let says = format!(
-                        "write the settings (keys, hostfile, …) into the volume {}",
+                        "write the settings (keys, hostfile, …) to the volume {}",
                         work.plan.settings_volume
                     );
                     work.keep("settings", &node.name, says, Outcome::Planned);
                 }
-                let instead = if replaces { "remove the container that differs, and " } else { "" };
+                let instead = if replaces { "remove the outdated container and " } else { "" };
                 work.keep(
                     "container",
                     &node.name,
-                    format!("{instead}make one of {} and start it", wanted.image),
+                    format!("{instead}create one from {} and start it", wanted.image),
                     Outcome::Planned,
                 );
             }
@@ -58,16 +58,16 @@ fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     work.keep(
         "verify",
         &work.plan.name,
-        "try names, TCP, packet sizes and ssh between all containers",
+        "test names, TCP, packet sizes and ssh between all containers",
         Outcome::Unchanged,
     );
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
-    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
-    match image::decide(work.plan, seen, current) {
+    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    match image::decide(work.plan, observed, current) {
         OfImage::Same(image) => {
             let says = format!("{name} is the same on every node: {}", images::short(&image.id));
             work.keep("image", &work.plan.name, says, Outcome::Unchanged);
@@ -76,7 +76,7 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
             let first = work.nodes.first().map_or("", |(node, _)| node.name.as_str());
             work.keep("image", first, format!("build {name}"), Outcome::Planned);
             for (node, _) in work.nodes.iter().skip(1) {
-                work.keep("image", &node.name, format!("get {name} from {first}"), Outcome::Planned);
+                work.keep("image", &node.name, format!("copy {name} from {first}"), Outcome::Planned);
             }
         }
         OfImage::Pull => {
@@ -85,7 +85,7 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
             }
         }
         OfImage::Send { from, to, registry } => {
-            let source = &seen[from];
+            let source = &observed[from];
             let bytes = source
                 .image
                 .as_ref()
@@ -93,37 +93,39 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
             if let Some(registry) = &work.plan.registry {
                 work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
             }
-            let first = if registry { "pull it, else " } else { "" };
+            let first = if registry { "pull it, or " } else { "" };
             for place in to {
-                let says = match &seen[place].image {
-                    None => format!("{first}get {name} from {}{bytes}", source.name),
+                let says = match &observed[place].image {
+                    None => format!("{first}copy {name} from {}{bytes}", source.name),
                     Some(other) => format!(
-                        "{first}get {name} from {}{bytes}; what has this name there ({}) loses it",
+                        "{first}copy {name} from {}{bytes}; replaces the image that has this name ({})",
                         source.name,
                         images::short(&other.id)
                     ),
                 };
-                work.keep("image", &seen[place].name, says, Outcome::Planned);
+                work.keep("image", &observed[place].name, says, Outcome::Planned);
             }
         }
     }
     Ok(())
 }
 
-async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let decision = swarm::decide(seen, &work.members(seen).await?)?;
+async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let decision = swarm::decide(observed, &work.members(observed).await?)?;
     for note in decision.notes {
         work.note(note);
     }
-    let first = seen.first().map_or("", |first| first.name.as_str());
-    for (node, action) in seen.iter().zip(decision.actions) {
+    let first = observed.first().map_or("", |first| first.name.as_str());
+    for (node, action) in observed.iter().zip(decision.actions) {
         let (says, outcome) = match action {
             Action::None => ("in the swarm".to_owned(), Outcome::Unchanged),
             Action::Init => (format!("start a swarm, manager at {}:2377", node.address), Outcome::Planned),
             Action::Join => (format!("join the swarm of {first}"), Outcome::Planned),
-            Action::Wait => (format!("wait until it has joined the swarm of {first}"), Outcome::Planned),
+            Action::Wait => {
+                (format!("wait until the node has joined the swarm of {first}"), Outcome::Planned)
+            }
             Action::Again => {
-                (format!("clear a failed attempt, and join the swarm of {first}"), Outcome::Planned)
+                (format!("clear the failed join and join the swarm of {first}"), Outcome::Planned)
             }
         };
         work.keep("swarm", &node.name, says, outcome);
@@ -131,19 +133,20 @@ async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-fn of_network(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let network = &work.plan.network;
-    let says = match network::decide(work.plan, seen).map_err(|problem| vec![problem])? {
+    let says = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
         OfNetwork::None => return Ok(()),
         OfNetwork::Keep { .. } => {
-            work.keep("network", &work.plan.name, format!("{} is there", network.name), Outcome::Unchanged);
+            work.keep("network", &work.plan.name, format!("{} exists", network.name), Outcome::Unchanged);
             return Ok(());
         }
         OfNetwork::Make => {
-            let mtu = network.mtu.map_or("the machines' smallest less 50".to_owned(), |mtu| mtu.to_string());
-            let subnet = network.subnet.as_deref().unwrap_or("of the engine's choice");
+            let mtu =
+                network.mtu.map_or("the smallest of the machines minus 50".to_owned(), |mtu| mtu.to_string());
+            let subnet = network.subnet.as_deref().unwrap_or("chosen by Docker");
             let encrypted = if network.encrypted { ", encrypted" } else { "" };
-            format!("make the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
+            format!("create the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
         }
     };
     work.keep("network", &work.plan.name, says, Outcome::Planned);

@@ -1,5 +1,6 @@
-//! Which libnccl the image's torch would load: what torch's own libraries ask for, in the order in which the loader looks (ld.so(8): LD_PRELOAD,
-//! DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, the system's folders). Without torch, the package that torch's wheels bring, then the system's.
+//! Which libnccl the image's torch would load: what torch's own libraries ask for, in the order in which the
+//! loader looks (ld.so(8): LD_PRELOAD, DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, the system's folders). Without
+//! torch, the package that torch's wheels bring, then the system's.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +18,7 @@ const PYTHON: Duration = Duration::from_secs(10);
 
 /// What there is to choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct Candidates {
     /// Files of `LD_PRELOAD` that are a libnccl.
     pub preloaded: Vec<PathBuf>,
     /// Folders of `LD_LIBRARY_PATH`.
@@ -28,7 +29,7 @@ pub struct Seen {
 
 impl Default for Choice {
     fn default() -> Choice {
-        Choice { path: NAME.into(), from: "the system's".into(), remarks: Vec::new() }
+        Choice { path: NAME.into(), from: "system library".into(), remarks: Vec::new() }
     }
 }
 
@@ -39,26 +40,26 @@ pub struct Choice {
     pub path: PathBuf,
     /// Why this one.
     pub from: String,
-    /// What is to be known beside it.
+    /// Remarks on the choice.
     pub remarks: Vec<String>,
 }
 
 /// Chooses. `is_file` and `dynamic` look at the file system.
 pub fn choose(
-    seen: &Seen,
+    candidates: &Candidates,
     is_file: &dyn Fn(&Path) -> bool,
     dynamic: &dyn Fn(&Path) -> Result<Dynamic, String>,
 ) -> Choice {
     let mut remarks = Vec::new();
     let within =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.join(NAME)).find(|path| is_file(path));
-    if let Some(path) = seen.preloaded.first() {
-        return Choice { path: path.clone(), from: "LD_PRELOAD names it".into(), remarks };
+    if let Some(path) = candidates.preloaded.first() {
+        return Choice { path: path.clone(), from: "set in LD_PRELOAD".into(), remarks };
     }
-    let sites = match &seen.python {
+    let sites = match &candidates.python {
         Ok(sites) => sites.clone(),
         Err(why) => {
-            remarks.push(format!("no Python was asked where torch is: {why}"));
+            remarks.push(format!("could not ask Python where torch is: {why}"));
             Vec::new()
         }
     };
@@ -72,36 +73,30 @@ pub fn choose(
                 };
                 // A RUNPATH has the loader pass over the RPATH.
                 let first = if found.runpath.is_empty() { own(&found.rpath) } else { Vec::new() };
-                let asks = format!("{} asks for it", torch.display());
+                let asks = format!("needed by {}", torch.display());
                 if let Some(path) = within(&first) {
                     return Choice { path: plain(&path), from: asks, remarks };
                 }
-                if let Some(path) = within(&seen.library_path) {
-                    let from = format!("{asks}, and LD_LIBRARY_PATH has it");
+                if let Some(path) = within(&candidates.library_path) {
+                    let from = format!("{asks}, found in LD_LIBRARY_PATH");
                     return Choice { path, from, remarks };
                 }
                 if let Some(path) = within(&own(&found.runpath)) {
                     return Choice { path: plain(&path), from: asks, remarks };
                 }
-                return Choice {
-                    from: format!("{asks}, and the system has it"),
-                    remarks,
-                    ..Choice::default()
-                };
+                return Choice { from: format!("{asks}, system library"), remarks, ..Choice::default() };
             }
-            Ok(_) => remarks.push(format!(
-                "{} has an NCCL built in, which nobody else can call: another one is tried here",
-                torch.display()
-            )),
-            Err(why) => remarks.push(format!("{} could not be read: {why}", torch.display())),
+            Ok(_) => remarks
+                .push(format!("{} links NCCL statically, so another NCCL is tested here", torch.display())),
+            Err(why) => remarks.push(format!("cannot read {}: {why}", torch.display())),
         }
     }
     let packages: Vec<PathBuf> = sites.iter().map(|site| site.join(PACKAGE)).collect();
     if let Some(path) = within(&packages) {
-        return Choice { path, from: "the package nvidia-nccl in Python's site-packages".into(), remarks };
+        return Choice { path, from: "package nvidia-nccl in Python's site-packages".into(), remarks };
     }
-    if let Some(path) = within(&seen.library_path) {
-        return Choice { path, from: "LD_LIBRARY_PATH has it".into(), remarks };
+    if let Some(path) = within(&candidates.library_path) {
+        return Choice { path, from: "found in LD_LIBRARY_PATH".into(), remarks };
     }
     Choice { remarks, ..Choice::default() }
 }
@@ -130,7 +125,7 @@ pub async fn here() -> Choice {
     let is_nccl = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libnccl.so"))
     };
-    let seen = Seen {
+    let candidates = Candidates {
         preloaded: preloaded.filter(is_nccl).collect(),
         library_path: folders(&words("LD_LIBRARY_PATH")),
         python: python().await,
@@ -139,12 +134,12 @@ pub async fn here() -> Choice {
         let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         elf::dynamic(&mut file)
     };
-    choose(&seen, &|path| path.is_file(), &read)
+    choose(&candidates, &|path| path.is_file(), &read)
 }
 
 /// The folders that Python looks for modules in.
 async fn python() -> Result<Vec<PathBuf>, String> {
-    let mut last = "there is none on PATH".to_owned();
+    let mut last = "no Python on PATH".to_owned();
     for name in ["python", "python3"] {
         let asked = tokio::process::Command::new(name)
             .args(["-c", "import sys; print('\\n'.join(sys.path))"])
@@ -158,12 +153,11 @@ async fn python() -> Result<Vec<PathBuf>, String> {
             }
             Ok(Ok(ran)) => {
                 let says = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-                last =
-                    format!("{name} ended with {}: {}", ran.status, says.lines().last().unwrap_or_default());
+                last = format!("{name} failed ({}): {}", ran.status, says.lines().last().unwrap_or_default());
             }
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
             Ok(Err(error)) => last = format!("{name}: {error}"),
-            Err(_) => last = format!("{name} said nothing within {} s", PYTHON.as_secs()),
+            Err(_) => last = format!("{name} did not answer within {} s", PYTHON.as_secs()),
         }
     }
     Err(last)
@@ -175,13 +169,13 @@ mod tests {
 
     const SITE: &str = "/usr/lib/python3/site-packages";
 
-    fn chosen(files: &[&str], seen: &Seen, torch: Dynamic) -> Choice {
+    fn chosen(files: &[&str], candidates: &Candidates, torch: Dynamic) -> Choice {
         let is_file = |path: &Path| files.iter().any(|file| Path::new(file) == plain(path));
-        choose(seen, &is_file, &|_| Ok(torch.clone()))
+        choose(candidates, &is_file, &|_| Ok(torch.clone()))
     }
 
-    fn seen() -> Seen {
-        Seen {
+    fn candidates() -> Candidates {
+        Candidates {
             preloaded: Vec::new(),
             library_path: vec!["/opt/nccl/lib".into()],
             python: Ok(vec!["/usr/lib/python3".into(), SITE.into()]),
@@ -209,16 +203,16 @@ mod tests {
     fn torchs_own_among_several() {
         let (own, torch) = (of("~/nvidia/nccl/lib/libnccl.so.2"), of("~/torch/lib/libtorch_cuda.so"));
         let all = [own.as_str(), torch.as_str(), "/opt/nccl/lib/libnccl.so.2"];
-        let choice = chosen(&all, &seen(), wheel());
+        let choice = chosen(&all, &candidates(), wheel());
         assert_eq!(choice.path, PathBuf::from(&own));
-        assert_eq!(choice.from, format!("{torch} asks for it"));
+        assert_eq!(choice.from, format!("needed by {torch}"));
         // A RUNPATH comes after LD_LIBRARY_PATH.
         let runpath = Dynamic { rpath: Vec::new(), runpath: wheel().rpath, ..wheel() };
-        let choice = chosen(&all, &seen(), runpath.clone());
+        let choice = chosen(&all, &candidates(), runpath.clone());
         assert_eq!(choice.path, PathBuf::from("/opt/nccl/lib/libnccl.so.2"));
         assert!(choice.from.contains("LD_LIBRARY_PATH"));
-        assert_eq!(chosen(&all[..2], &seen(), runpath).path, PathBuf::from(&own));
-        let preloaded = Seen { preloaded: vec!["/x/libnccl.so.2.18".into()], ..seen() };
+        assert_eq!(chosen(&all[..2], &candidates(), runpath).path, PathBuf::from(&own));
+        let preloaded = Candidates { preloaded: vec!["/x/libnccl.so.2.18".into()], ..candidates() };
         assert_eq!(chosen(&all, &preloaded, wheel()).path, PathBuf::from("/x/libnccl.so.2.18"));
     }
 
@@ -226,27 +220,27 @@ mod tests {
     fn a_torch_that_was_built_against_the_systems() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
         let plain = Dynamic { needed: vec![NAME.into()], ..Dynamic::default() };
-        let choice = chosen(&[&torch], &seen(), plain);
+        let choice = chosen(&[&torch], &candidates(), plain);
         assert_eq!(choice.path, PathBuf::from(NAME));
-        assert!(choice.from.ends_with("the system has it"));
+        assert!(choice.from.ends_with("system library"));
     }
 
     #[test]
     fn nccl_inside_torch_is_said() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
-        let choice = chosen(&[&torch], &seen(), Dynamic::default());
+        let choice = chosen(&[&torch], &candidates(), Dynamic::default());
         assert_eq!(choice.path, PathBuf::from(NAME));
-        assert!(choice.remarks[0].contains("built in"), "{choice:?}");
+        assert!(choice.remarks[0].contains("links NCCL statically"), "{choice:?}");
     }
 
     #[test]
     fn without_torch_the_package_then_the_path_then_the_system() {
         let package = of("~/nvidia/nccl/lib/libnccl.so.2");
         let both = [package.as_str(), "/opt/nccl/lib/libnccl.so.2"];
-        assert_eq!(chosen(&both, &seen(), wheel()).path, PathBuf::from(&package));
-        assert_eq!(chosen(&both[1..], &seen(), wheel()).from, "LD_LIBRARY_PATH has it");
-        assert_eq!(chosen(&[], &seen(), wheel()).from, "the system's");
-        let no_python = Seen { python: Err("there is none on PATH".into()), ..seen() };
-        assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("none on PATH"));
+        assert_eq!(chosen(&both, &candidates(), wheel()).path, PathBuf::from(&package));
+        assert_eq!(chosen(&both[1..], &candidates(), wheel()).from, "found in LD_LIBRARY_PATH");
+        assert_eq!(chosen(&[], &candidates(), wheel()).from, "system library");
+        let no_python = Candidates { python: Err("no Python on PATH".into()), ..candidates() };
+        assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("no Python on PATH"));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 
 use super::{Answer, Ground, Task};
-use crate::inside::Inside;
+use crate::container_probe::ContainerProbe;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
@@ -27,7 +27,7 @@ pub enum Site<'s> {
     /// In containers that run already.
     Cluster {
         /// The containers.
-        inside: &'s [Inside<'s>],
+        containers: &'s [ContainerProbe<'s>],
         /// What was brought into them.
         bundle: &'s Bundle,
     },
@@ -48,10 +48,9 @@ impl Rank {
         match self.session.ask(worker::Task::Nccl(task), deadline).await {
             Ok(worker::Answer::Nccl(Answer::Broken { says })) => Err(says),
             Ok(worker::Answer::Nccl(answer)) => Ok(answer),
-            Ok(other) => Err(format!("it answered {other:?}")),
+            Ok(other) => Err(format!("unexpected answer: {other:?}")),
             Err(failure) if failure.why == Why::Gone => {
-                Err("the rank's process has ended: libnccl or the driver's library crashed, or it was killed"
-                    .into())
+                Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
             }
             Err(failure) => Err(failure.says),
         }
@@ -76,7 +75,7 @@ impl Site<'_> {
     pub fn nodes(&self) -> Vec<String> {
         match self {
             Site::Local => vec!["this machine".into()],
-            Site::Cluster { inside, .. } => inside.iter().map(|one| one.node.name.clone()).collect(),
+            Site::Cluster { containers, .. } => containers.iter().map(|one| one.node.name.clone()).collect(),
         }
     }
 
@@ -84,8 +83,8 @@ impl Site<'_> {
     pub fn environment(&self, node: usize) -> BTreeMap<String, String> {
         match self {
             Site::Local => BTreeMap::new(),
-            Site::Cluster { inside, .. } => {
-                let interface = inside.get(node).map(|one| one.interface.clone());
+            Site::Cluster { containers, .. } => {
+                let interface = containers.get(node).map(|one| one.interface.clone());
                 interface
                     .map(|interface| ("NCCL_SOCKET_IFNAME".to_owned(), format!("={interface}")))
                     .into_iter()
@@ -103,8 +102,8 @@ impl Site<'_> {
                 workers.children.push(child);
                 session
             }
-            Site::Cluster { inside, bundle } => {
-                let one = inside.get(node).ok_or("there is no such node")?;
+            Site::Cluster { containers, bundle } => {
+                let one = containers.get(node).ok_or("no such node")?;
                 let argv = command(bundle, &ground(one).await?);
                 worker_container::worker(one.engine, &one.node.name, argv).await?
             }
@@ -126,10 +125,10 @@ impl Workers {
 }
 
 /// What decides how a rank is to be started in a container.
-pub async fn ground(one: &Inside<'_>) -> Result<Ground, String> {
+pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
     match one.session.ask(worker::Task::Nccl(Task::Look), LOOKING).await {
         Ok(worker::Answer::Nccl(Answer::Ground(ground))) => Ok(ground),
-        Ok(other) => Err(format!("it answered {other:?}")),
+        Ok(other) => Err(format!("unexpected answer: {other:?}")),
         Err(failure) => Err(failure.says),
     }
 }
@@ -145,13 +144,13 @@ async fn local() -> Result<(Session, Child), String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("it has no pipes".into());
+        return Err("the process has no stdin or stdout".into());
     };
     Ok((Session::open(stdout, stdin, STARTING).await?, child))
 }
 
-/// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for the older one lacks what the
-/// other's libraries need.
+/// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for
+/// the older one lacks what the other's libraries need.
 fn command(bundle: &Bundle, ground: &Ground) -> Vec<String> {
     let silence = worker_container::SILENCE.as_secs().to_string();
     let arguments = ["worker", "--silence", &silence];

@@ -1,0 +1,228 @@
+//! Programs in several containers at once: their output line by line, how each ended, and none left behind.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
+
+use docker::docker::Engine;
+use docker::exec::{self, Command};
+
+/// The variable by which what was started is found again in a container: children have it from their parents.
+const MARK: &str = "ENVDOC_JOB";
+/// What the others get to end by themselves when one has failed.
+const GRACE: Duration = Duration::from_secs(10);
+/// The longest that ending what is left may take on one node.
+const ENDING: Duration = Duration::from_secs(20);
+/// Sends a signal to every process whose environment has the mark, and prints how many there were. It spares
+/// itself and its parents.
+const SWEEP: &str = r#"
+count=0
+for entry in /proc/[0-9]*; do
+    pid=${entry#/proc/}
+    [ "$pid" = "$$" ] && continue
+    if tr '\0' '\n' <"$entry/environ" 2>/dev/null | grep -qx "ENVDOC_JOB=$1"; then
+        case $(cut -d' ' -f3 "$entry/stat" 2>/dev/null) in Z) continue ;; esac
+        count=$((count + 1))
+        [ "$2" = 0 ] || kill -"$2" "$pid" 2>/dev/null
+    fi
+done
+echo "$count"
+"#;
+
+/// One program on one node.
+pub struct Job<'a> {
+    /// The node's name.
+    pub node: String,
+    /// The container.
+    pub container: String,
+    /// Its engine.
+    pub engine: &'a Engine,
+    /// The program.
+    pub command: Command,
+}
+
+/// How one ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The node's name.
+    pub node: String,
+    /// Its exit status, or why nobody knows it.
+    pub status: Result<i64, String>,
+    /// Seconds from the start.
+    pub seconds: f64,
+    /// Whether it was stopped because another one had failed.
+    pub stopped: bool,
+}
+
+/// A name for what is started together, which nothing else has.
+pub fn mark() -> String {
+    let now = jiff::Timestamp::now().as_nanosecond();
+    format!("{now:x}-{:x}", std::process::id())
+}
+
+/// Runs all jobs; the results are in the order in which they end. `line` is called for each line: node,
+/// whether standard error, the line. With `together`, the first that fails has the others stopped after a
+/// while, in all these containers; so does the alarm, for a launcher that waits for the others instead of
+/// ending.
+pub async fn run(
+    jobs: Vec<Job<'_>>,
+    everywhere: &[(String, &Engine)],
+    mark: &str,
+    together: bool,
+    alarm: &Notify,
+    line: &dyn Fn(&str, bool, &str),
+) -> Vec<Ended> {
+    let started = Instant::now();
+    let mut running: FuturesUnordered<_> =
+        jobs.into_iter().map(|job| one(job, mark, started, line)).collect();
+    let mut ended: Vec<Ended> = Vec::new();
+    let mut stop_at: Option<Instant> = None;
+    let mut stopping = false;
+    loop {
+        let next = match stop_at {
+            Some(at) if !stopping => tokio::time::timeout_at(at.into(), running.next()).await,
+            None if together => tokio::select! {
+                next = running.next() => Ok(next),
+                () = alarm.notified() => {
+                    stop_at = Some(Instant::now() + GRACE);
+                    continue;
+                }
+            },
+            _ => Ok(running.next().await),
+        };
+        match next {
+            Ok(Some(mut end)) => {
+                end.stopped = stopping && end.status != Ok(0);
+                if together && end.status != Ok(0) && stop_at.is_none() {
+                    stop_at = Some(Instant::now() + GRACE);
+                }
+                ended.push(end);
+            }
+            Ok(None) => return ended,
+            Err(_) => {
+                stopping = true;
+                let containers = everywhere.iter().map(|(name, engine)| (name.as_str(), *engine));
+                end_all(containers, mark).await;
+            }
+        }
+    }
+}
+
+async fn one(job: Job<'_>, mark: &str, started: Instant, line: &dyn Fn(&str, bool, &str)) -> Ended {
+    let status = streamed(&job, mark, line).await;
+    Ended { node: job.node, status, seconds: started.elapsed().as_secs_f64(), stopped: false }
+}
+
+async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) -> Result<i64, String> {
+    let mut command = job.command.clone();
+    command.environment.push(format!("{MARK}={mark}"));
+    let mut running = exec::start(job.engine, &job.container, &command).await?;
+    let mut lines = [Lines::default(), Lines::default()];
+    while let Some(printed) = running.output.next().await {
+        let printed = printed.map_err(|why| format!("lost the connection to its output: {why}"))?;
+        for text in lines[usize::from(printed.error)].add(&printed.bytes) {
+            line(&job.node, printed.error, &text);
+        }
+    }
+    for (place, lines) in lines.iter_mut().enumerate() {
+        if let Some(text) = lines.rest() {
+            line(&job.node, place == 1, &text);
+        }
+    }
+    let status = running.status(job.engine).await;
+    status
+        .map_err(|why| format!("the Docker engine stopped responding: {why}"))?
+        .ok_or_else(|| "its output ended but the process still runs".into())
+}
+
+/// Bytes as lines.
+#[derive(Default)]
+pub struct Lines(Vec<u8>);
+
+impl Lines {
+    /// The lines that are whole now. A line that is drawn over (`\r`) is kept as it was last.
+    pub fn add(&mut self, bytes: &[u8]) -> Vec<String> {
+        self.0.extend_from_slice(bytes);
+        let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let rest = self.0.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.0, rest);
+        String::from_utf8_lossy(&whole[..end]).split('\n').map(shown).collect()
+    }
+
+    /// What has no end yet.
+    pub fn rest(&mut self) -> Option<String> {
+        let rest = std::mem::take(&mut self.0);
+        (!rest.is_empty()).then(|| shown(&String::from_utf8_lossy(&rest)))
+    }
+}
+
+fn shown(line: &str) -> String {
+    let line = line.trim_end_matches('\r');
+    line.rsplit('\r').next().unwrap_or(line).to_owned()
+}
+
+/// Ends everything with the mark in these containers: politely, then for good. For each container how many
+/// are left, or why nobody knows.
+pub async fn end_all<'a>(
+    containers: impl Iterator<Item = (&'a str, &'a Engine)>,
+    mark: &str,
+) -> Vec<(String, Result<u32, String>)> {
+    join_all(
+        containers.map(|(name, engine)| async move { (name.to_owned(), end_one(engine, name, mark).await) }),
+    )
+    .await
+}
+
+async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String> {
+    if sweep(engine, name, mark, "TERM").await? > 0 {
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            if sweep(engine, name, mark, "0").await? == 0 {
+                return Ok(0);
+            }
+        }
+        sweep(engine, name, mark, "KILL").await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    sweep(engine, name, mark, "0").await
+}
+
+async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, String> {
+    let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], ENDING).await?;
+    ran.stdout.trim().parse().map_err(|_| format!("could not list its processes: {}", ran.stderr.trim()))
+}
+
+/// The exit code for all: the largest.
+pub fn exit_code(ended: &[Ended]) -> u8 {
+    let code = |end: &Ended| match &end.status {
+        Ok(status) => u8::try_from(*status).unwrap_or(u8::MAX),
+        Err(_) => u8::MAX,
+    };
+    ended.iter().map(code).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_whatever_the_pieces() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.add(b"one\ntw"), ["one"]);
+        assert_eq!(lines.add(b"o\r\n10%\r20%\r\nth"), ["two", "20%"]);
+        assert_eq!(lines.add("ré".as_bytes()), Vec::<String>::new());
+        assert_eq!(lines.rest().as_deref(), Some("thré"));
+        assert_eq!(lines.rest(), None);
+    }
+
+    #[test]
+    fn the_largest_exit_code_counts() {
+        let end = |status| Ended { node: "n".into(), status, seconds: 0.0, stopped: false };
+        assert_eq!(exit_code(&[end(Ok(0)), end(Ok(3))]), 3);
+        assert_eq!(exit_code(&[end(Ok(0)), end(Err("gone".into()))]), 255);
+        assert_eq!(exit_code(&[]), 0);
+    }
+}

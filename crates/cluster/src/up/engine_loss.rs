@@ -1,0 +1,83 @@
+//! Whether an engine went away while `up` worked: then that is the cause, and what failed for it is not told
+//! as if it were one.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+
+use super::Work;
+use crate::problem::Problem;
+
+/// The longest that an engine may take to say that it is there.
+const ANSWERING: Duration = Duration::from_secs(10);
+/// What is read from a connection whose other end was closed in the middle.
+const TORN: [&str; 5] = [
+    "Connection reset by peer",
+    "connection closed before message completed",
+    "Broken pipe",
+    "operation was canceled",
+    "unexpected end of file",
+];
+
+/// The problems of engines that do not answer any more first, in place of what failed on their nodes for it.
+pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Problem> {
+    let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
+    let asked = work.nodes.iter().map(|(node, engine)| async move {
+        let silent = engine.answers(Instant::now() + ANSWERING).await.err();
+        silent.map(|why| (node.name.as_str(), why))
+    });
+    let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();
+    let mut told: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
+    for problem in problems {
+        let of_silent =
+            problem.node.as_deref().is_some_and(|node| silent.iter().any(|(silent, _)| *silent == node));
+        if !of_silent {
+            told.push(returned(problem));
+        }
+    }
+    told
+}
+
+/// An engine that answered when `up` began, and does not now.
+fn went_away(step: &str, node: &str, why: &str) -> Problem {
+    let says = format!("the Docker engine on {node} stopped responding during `up`: {why}");
+    Problem::of(step, node, says)
+        .fix(
+            "Find out why on that node, then start it: `systemctl status docker; journalctl -u docker; \
+            systemctl start docker`",
+        )
+        .fix("Resume: `envdoc cluster up`")
+}
+
+/// An engine that was away for a moment, as one that is restarted is, only tears what was asked of it just
+/// then.
+fn returned(mut problem: Problem) -> Problem {
+    let Some(node) = problem.node.clone() else { return problem };
+    if TORN.iter().any(|words| problem.says.contains(words)) {
+        problem.says = format!(
+            "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
+            problem.says
+        );
+        problem.fix = vec![
+            "Find out on that node why it restarted: `journalctl -u docker`".into(),
+            "Resume: `envdoc cluster up`".into(),
+        ];
+    }
+    problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_was_away_for_a_moment() {
+        let torn = Problem::of("swarm", "node2", "it cannot join: Connection reset by peer (os error 104)")
+            .fix("nc -vz");
+        let told = returned(torn);
+        assert!(told.says.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");
+        assert_eq!(told.fix.len(), 2);
+        let other = Problem::of("swarm", "node2", "2377/tcp is blocked").fix("open it");
+        assert_eq!(returned(other.clone()), other);
+    }
+}
