@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use catalog::packages;

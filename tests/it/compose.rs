@@ -106,7 +106,9 @@ fn written() -> (tempfile::TempDir, Vec<(ClusterPlan, String)>) {
 #[test]
 fn bash_and_shellcheck_accept_the_scripts() {
     let Some(bash) = judge::find("bash", "ENVDOC_BASH", "install bash") else { return };
-    let Some(shellcheck) = judge::find("shellcheck", "ENVDOC_SHELLCHECK", "install shellcheck") else { return };
+    let Some(shellcheck) = judge::find("shellcheck", "ENVDOC_SHELLCHECK", "install shellcheck") else {
+        return;
+    };
     let (_dir, files) = written();
     let endings = [".sh", "/entrypoint", "/health"];
     let scripts = files.iter().filter(|(_, path)| endings.iter().any(|ending| path.ends_with(ending)));

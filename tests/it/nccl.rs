@@ -18,7 +18,6 @@ use crate::judge;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_envdoc");
 
-
 /// The folder with the Python that has the real libnccl.
 fn python() -> Option<PathBuf> {
     let made = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/nccl/bin");
