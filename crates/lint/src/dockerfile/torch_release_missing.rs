@@ -93,7 +93,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let newest = newest.and_then(|newest| torch::version(newest, &one.name));
     // Of two that are as near the newer one.
     let near = release.builds.iter().rev().min_by_key(|other| distance(&other.build, build))?;
-    let mut fix = format!("{}=={}+{}", one.name, one.pin_text, near.build);
+    let mut fix = format!("Use {}=={}+{}", one.name, one.pin_text, near.build);
     if let Some(newest) = newest {
         fix.push_str(&format!(" or {}=={newest}+{build}, each from its own index", one.name));
     }
