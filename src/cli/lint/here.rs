@@ -12,7 +12,7 @@ use host::file;
 use host::live::Live;
 use host::{Ask, Host, Reading};
 use lint::file::{HERE, kind_of_name};
-use lint::read::hostfile::Hostfile;
+use lint::Hostfile;
 use lint::{File, Kind};
 
 /// How long all the names of hostfiles may take.
