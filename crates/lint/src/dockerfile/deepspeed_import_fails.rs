@@ -67,7 +67,12 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if row.python.is_some() || with == "python" {
         return None;
     }
-    let text = format!("deepspeed {} is incompatible with {}: {}", own.pin_text, row.with, row.effect.trim_end_matches('.'));
+    let text = format!(
+        "deepspeed {} is incompatible with {}: {}",
+        own.pin_text,
+        row.with,
+        row.effect.trim_end_matches('.')
+    );
     let default = own.default;
     match state.packages.get(with) {
         Some(other) if certainly(other, &versions) => {

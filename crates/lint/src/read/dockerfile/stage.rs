@@ -496,7 +496,8 @@ mod tests {
         assert!(matches!(&file.stages[0].from, From::Image(image) if image.known && image.default));
         assert_eq!(file.stages[0].end.cuda(), Some("12.1.1"));
         assert_eq!(file.stages[1].from, From::Stage(0));
-        let text = |name: &str| file.stages[1].end.variables.get(name).and_then(|value| value.text.as_deref());
+        let text =
+            |name: &str| file.stages[1].end.variables.get(name).and_then(|value| value.text.as_deref());
         assert_eq!((text("B"), text("OLD")), (Some("x y"), Some("one two")));
         assert!(matches!(&file.stages[2].from, From::Image(image) if !image.known));
         assert_eq!(file.stages[3].from, From::Scratch);
