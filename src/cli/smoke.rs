@@ -7,18 +7,18 @@ use clap::ValueEnum;
 
 use super::headings::OUTPUT;
 use super::running::{interrupted, runtime};
-use ::cluster::smoke::ladder::{self, Options, When};
 use ::cluster::smoke::local::Local;
-use ::cluster::smoke::nccl::rungs;
+use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
 use ::cluster::smoke::outcome::{Outcome, Verdict};
+use ::cluster::smoke::phases::{self, Options, When};
+use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
 use ::cluster::smoke::report::{self as report, page, plot};
-use ::cluster::smoke::tell::{Step, Tell};
-use ::cluster::smoke::transport::Wish;
+use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster};
 use ::cluster::worker::bundle::Bundle;
-use ::cluster::{crowd, reach};
+use ::cluster::{fan_out, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -28,10 +28,10 @@ use host::file;
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
 
-/// Test all-reduce between the nodes of a cluster, step by step, and measure its bandwidth.
+/// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
 ///
-/// Each step has a deadline; the first step that fails is reported, with the node and the reason. In a cluster
-/// created by `envdoc cluster up`, the steps are: containers, envdoc's worker in each, /dev/shm, the network
+/// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a cluster
+/// created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm, the network
 /// interface of NCCL, name resolution; then (also with --local) TCP between all pairs, MTU, ssh if the launcher
 /// needs it, rendezvous, all-reduce with every element checked, path, and bandwidth by size. Nothing stays in the
 /// containers.
@@ -102,7 +102,7 @@ pub struct Args {
     ///
     /// Unused InfiniBand adapters are a failure with or without this option.
     #[arg(long, value_name = "TRANSPORT", value_enum, help_heading = TESTS)]
-    expect_transport: Option<Wish>,
+    expect_transport: Option<ExpectedTransport>,
 
     /// Also test every pair of ranks, to find a bad node or link.
     ///
@@ -124,7 +124,7 @@ pub struct Args {
     )]
     iterations: Option<u32>,
 
-    /// Timeout of each step before the bandwidth test, in seconds.
+    /// Timeout of each phase before the bandwidth phase, in seconds.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -161,8 +161,8 @@ pub struct Args {
     #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = corrupt)]
     corrupt: Option<(usize, usize)>,
 
-    /// For testing: pause at the start of a step.
-    #[arg(long, value_name = "STEP:SECONDS", hide = true, value_parser = pause)]
+    /// For testing: pause at the start of a phase.
+    #[arg(long, value_name = "PHASE:SECONDS", hide = true, value_parser = pause)]
     pause: Option<(String, Duration)>,
 
     /// Report format.
@@ -260,8 +260,8 @@ impl Args {
         runtime()?.block_on(async {
             let local = Local::start(self.ranks).await?;
             let live = Live::new((0..self.ranks).map(|rank| format!("rank {rank}")).collect());
-            let tell = self.telling(&live);
-            let outcome = until_interrupted(ladder::climb(&local.places, options, Tell(&tell))).await;
+            let progress = self.progress_handler(&live);
+            let outcome = until_interrupted(phases::run(&local.places, options, Progress(&progress))).await;
             live.end();
             local.end().await;
             outcome.ok_or_else(|| interruption(&[]))
@@ -283,10 +283,10 @@ impl Args {
         let outcome = runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
-            let tell = self.telling(&live);
-            let mark = crowd::mark();
-            let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, Tell(&tell));
-            let outcome = until_interrupted(climbing).await;
+            let progress = self.progress_handler(&live);
+            let mark = fan_out::mark();
+            let running = cluster::run(&plan, &reached, &bundle, options, &mark, Progress(&progress));
+            let outcome = until_interrupted(running).await;
             live.end();
             let left =
                 cluster::leave(&reached, (options.torch || options.deepspeed).then_some(mark.as_str())).await;
@@ -309,24 +309,24 @@ impl Args {
         outcome.transport = "nccl".into();
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
-        let tell = self.telling(&live);
-        let climbing = rungs::climb(&Site::Local, Some(gpus), options, Tell(&tell), &mut outcome);
-        let climbed = runtime.block_on(until_interrupted(climbing));
+        let progress = self.progress_handler(&live);
+        let running = nccl_phases::run(&Site::Local, Some(gpus), options, Progress(&progress), &mut outcome);
+        let finished = runtime.block_on(until_interrupted(running));
         live.end();
         runtime.shutdown_background();
-        match climbed {
+        match finished {
             Some(_) => Ok(outcome),
             None => Err(interruption(&[])),
         }
     }
 
-    /// Reports progress; sleeps at the step of --pause.
-    fn telling<'t>(&'t self, live: &'t Live) -> impl Fn(Step<'_>) + 't {
+    /// Reports progress; sleeps at the phase of --pause.
+    fn progress_handler<'t>(&'t self, live: &'t Live) -> impl Fn(Event<'_>) + 't {
         let paused = std::cell::Cell::new(false);
         move |step| {
             live.step(step);
-            if let (Step::Rung { name, .. }, Some((rung, time))) = (step, &self.pause)
-                && name == rung
+            if let (Event::Phase { name, .. }, Some((phase, time))) = (step, &self.pause)
+                && name == phase
                 && !paused.replace(true)
             {
                 // Blocks the whole thread, like a caller that is stopped.
@@ -392,9 +392,9 @@ fn ranks(text: &str) -> Result<usize, String> {
 
 fn pause(text: &str) -> Result<(String, Duration), String> {
     let both =
-        text.split_once(':').and_then(|(step, seconds)| Some((step.to_owned(), seconds.parse().ok()?)));
-    both.map(|(step, seconds)| (step, Duration::from_secs(seconds)))
-        .ok_or_else(|| "expected STEP:SECONDS".into())
+        text.split_once(':').and_then(|(phase, seconds)| Some((phase.to_owned(), seconds.parse().ok()?)));
+    both.map(|(phase, seconds)| (phase, Duration::from_secs(seconds)))
+        .ok_or_else(|| "expected PHASE:SECONDS".into())
 }
 
 fn corrupt(text: &str) -> Result<(usize, usize), String> {

@@ -20,7 +20,7 @@ use clap::Subcommand;
 
 use super::headings::CONNECTION;
 use ::cluster::nodes::Limits;
-use ::cluster::plan::{ClusterPlan, settle};
+use ::cluster::plan::{ClusterPlan, validate};
 use ::cluster::request::ClusterRequest;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -144,7 +144,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
             node.engine = Some("unix:///var/run/docker.sock".into());
         }
     }
-    let mut plan = settle(&request)?;
+    let mut plan = validate(&request)?;
     // Paths are relative to the file.
     let folder = path.parent().unwrap_or(Path::new(""));
     for tls in plan.nodes.iter_mut().filter_map(|node| node.tls.as_mut()) {
