@@ -52,10 +52,10 @@ async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> 
                 .to_owned()
         }
         Phase::Proving(image) => match run::remove(engine, container).await {
-            None => format!(
+            Ok(()) => format!(
                 "interrupted during verification: the container was removed; image {image} stays, without a tag"
             ),
-            Some(left) => {
+            Err(left) => {
                 format!("interrupted during verification: {left}; image {image} stays, without a tag")
             }
         },
@@ -101,7 +101,7 @@ async fn carry_out(
     }
     phase.replace(Phase::Naming(built.image.clone()));
     if let Err(says) = image::tag(engine, &built.image, &order.tags).await {
-        report.failure = Some(failure("tag", says));
+        report.failure = Some(failure("tag", says.to_string()));
         return Ok(report);
     }
     if let Some(image) = &mut report.image {
@@ -113,7 +113,7 @@ async fn carry_out(
     if !names.is_empty() {
         phase.replace(Phase::Pushing);
         if let Err(says) = image::tag(engine, &built.image, &order.cache_names).await {
-            report.failure = Some(failure("tag", says));
+            report.failure = Some(failure("tag", says.to_string()));
             return Ok(report);
         }
         pushed(engine, logins, &names, progress, &mut report).await;
