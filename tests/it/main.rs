@@ -3,6 +3,7 @@
 mod against_pypi;
 mod catalog;
 mod cli;
+mod command_line;
 mod compose;
 mod diagnose_memory;
 mod generated;
