@@ -5,7 +5,6 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,12 +13,9 @@ use cluster::smoke::nccl::{self, Task};
 use cluster::worker::session::Session;
 use serde_json::Value;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_envdoc");
+use crate::judge;
 
-/// Writes where the test's harness does not catch it: what was skipped must be seen.
-fn skipped(what: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED nccl: {what}");
-}
+const PROGRAM: &str = env!("CARGO_BIN_EXE_envdoc");
 
 /// The folder with the Python that has the real libnccl.
 fn python() -> Option<PathBuf> {
@@ -27,9 +23,8 @@ fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("ENVDOC_NCCL_PYTHON").map_or_else(made, PathBuf::from);
     let found = folder.join("python3").is_file();
     if !found {
-        skipped(
-            "the real libnccl is not here: python3 -m venv target/nccl && target/nccl/bin/pip install nvidia-nccl-cu12",
-        );
+        let install = "python3 -m venv target/nccl && target/nccl/bin/pip install nvidia-nccl-cu12";
+        judge::missing("libnccl", install);
     }
     found.then_some(folder)
 }
@@ -59,7 +54,7 @@ fn path_with(folder: &Path) -> (&'static str, String) {
 fn the_real_libnccl_without_a_gpu_ends_in_a_clear_message() {
     let Some(python) = python() else { return };
     if gpu() {
-        skipped("this machine has a GPU: the test without one cannot be made");
+        judge::skipped("this machine has a GPU: the test without one cannot be made");
         return;
     }
     let start = Instant::now();
@@ -169,7 +164,7 @@ async fn a_call_that_hangs_ends_with_its_process() {
 #[test]
 fn one_gpu_sums_with_the_real_libnccl() {
     if !gpu() {
-        skipped("this machine has no GPU: NCCL's all-reduce itself was not tried");
+        judge::skipped("this machine has no GPU: NCCL's all-reduce itself was not tried");
         return;
     }
     let Some(python) = python() else { return };

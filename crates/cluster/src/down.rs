@@ -60,7 +60,7 @@ impl Downed {
         self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
     }
 
-    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: String) {
+    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl Into<String>) {
         self.done(progress, step, node, "not removed", Outcome::Failed);
         self.problems.push(Problem::of(step, node, why).fix("Resume: `envdoc cluster down`"));
     }
@@ -151,17 +151,17 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
     downed
 }
 
-async fn removed(engine: &Engine, name: &str) -> Result<(), String> {
-    let mut last = String::new();
+async fn removed(engine: &Engine, name: &str) -> Result<(), docker::Error> {
+    let mut last = Ok(());
     for _ in 0..TRIES {
         match network::remove(engine, name).await {
             Ok(_) => return Ok(()),
-            Err(why) if why.contains("active endpoints") || why.contains("in use") => last = why,
+            Err(why) if *why.cause() == docker::Cause::InUse => last = Err(why),
             Err(why) => return Err(why),
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Err(last)
+    last
 }
 
 /// The workers, then the manager, where nobody else is in the swarm.

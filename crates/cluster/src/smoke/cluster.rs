@@ -189,7 +189,8 @@ impl Site<'_> {
             let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
-            let found = found.unwrap_or(Err(unanswered)).map_err(|why| (why, Vec::new()))?;
+            let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
+            let found = found.map_err(|why| (why, Vec::new()))?;
             let up = || vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
             match found {
                 None => Err(("no container of this cluster".to_owned(), up())),

@@ -63,6 +63,7 @@ pub async fn train(
     for one in containers {
         let brought = container::fill(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(BRINGING, brought).await;
+        let brought = brought.map(|brought| brought.map_err(String::from));
         if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {
             return fail(
                 outcome,

@@ -126,7 +126,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 engine_container::remove(engine, &node.name).await?;
                 engine_container::make(engine, &wanted).await
             };
-            anew.await.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            let anew: Result<(), docker::Error> = anew.await;
+            anew.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
         }
         Action::Make { replaces, settings } => {
             if replaces {
@@ -148,11 +149,12 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
             work.progress.doing(STEP, &node.name, "creating");
             let created = engine_container::make(engine, &wanted).await;
-            created.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            created.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
             work.progress.doing(STEP, &node.name, "starting");
         }
     }
     if let Err(why) = engine_container::start(engine, &node.name).await {
+        let why = why.to_string();
         let problem = match diagnosis::limit(&why) {
             Some(limit) => diagnosis::unraised(work, node, engine, limit, &why).await,
             None => diagnosis::container(work, node, &why),
@@ -183,12 +185,12 @@ async fn write(
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
         engine_container::holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
-        engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await
+        Ok::<_, String>(engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await?)
     };
     let filled = filled.await;
     // The volume is used by nothing else yet: it must not go with the container.
     let removed = engine_container::release(engine, &holder).await;
-    if let Err(why) = filled.and(removed) {
+    if let Err(why) = filled.and(removed.map_err(String::from)) {
         // One that is not filled must not look as if it were.
         let _ = volume::remove(engine, name).await;
         return Err(why);

@@ -24,7 +24,7 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
     let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
     let asked = work.nodes.iter().map(|(node, engine)| async move {
         let silent = engine.answers(Instant::now() + ANSWERING).await.err();
-        silent.map(|why| (node.name.as_str(), why))
+        silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();
     let mut told: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();

@@ -104,7 +104,7 @@ async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
         }
         Err(why) => {
             work.done(STEP, &node.name, "not pulled", Outcome::Failed);
-            Err(unpulled(node, name, &why))
+            Err(unpulled(node, name, &why.to_string()))
         }
     }
 }
@@ -195,8 +195,8 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
             }
             Err(why) => {
                 work.done(STEP, &node.name, "image not copied", Outcome::Failed);
-                problems.push(match full(&why) {
-                    true => no_space(node, name, &why),
+                problems.push(match *why.cause() == docker::Cause::DiskFull {
+                    true => no_space(node, name, &why.to_string()),
                     false => Problem::of(
                         STEP,
                         &node.name,

@@ -72,7 +72,7 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
         }
         Err(why) => {
             work.done(STEP, &leader.name, "no swarm", Outcome::Failed);
-            Err(unmade(leader, &why))
+            Err(unmade(leader, &why.to_string()))
         }
     }
 }
@@ -134,7 +134,7 @@ async fn join(
         let remote = with_port(&super::ip(leader).await?, MANAGER);
         let own = super::ip(node).await?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
-            return Err(failed(refused(work, node, engine, &why).await));
+            return Err(failed(refused(work, node, engine, &why.to_string()).await));
         }
     }
     ready(work, node, engine, manager).await.map_err(failed)?;
@@ -164,7 +164,7 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     Ok(Some(member)) if member.ready => return Ok(()),
                     Ok(Some(member)) => last = format!("manager: {}", member.says),
                     Ok(None) => last = "the manager does not know the node yet".into(),
-                    Err(why) => last = why,
+                    Err(why) => last = why.to_string(),
                 }
             }
             Ok(machine) if machine.swarm.state == State::Error => {
@@ -183,7 +183,7 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     .fix("Resume: `envdoc cluster up`"));
                 }
                 silent = Some(since);
-                last = why;
+                last = why.to_string();
             }
         }
         tokio::time::sleep(PAUSE).await;

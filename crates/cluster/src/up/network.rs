@@ -67,7 +67,9 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         }
     }
     let wanted = network::wanted(work.plan, &underlays);
-    engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why)])?;
+    engine_network::create(manager, &wanted)
+        .await
+        .map_err(|why| vec![unmade(work, leader, &why.to_string())])?;
     let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
     // The engine may choose the addresses only when the first container comes.
     let mut traits = found.subnets;

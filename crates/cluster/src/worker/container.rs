@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use docker::container;
 use docker::docker::Engine;
 use docker::exec::{Command, run, start};
+use docker::{Cause, container};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 
@@ -20,12 +20,12 @@ pub const SILENCE: Duration = Duration::from_secs(20);
 const PIPE: usize = 64 << 10;
 
 /// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
-pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
+pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), docker::Error> {
     for _ in 0..LEAVING {
         match container::fill(engine, name, "/", bundle.tar.clone()).await {
             // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this
             // moment.
-            Err(says) if says.contains("no such file or directory") => {
+            Err(error) if matches!(error.cause(), Cause::FileNotFound | Cause::ProgramNotFound) => {
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
             filled => return filled,
