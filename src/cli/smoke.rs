@@ -6,18 +6,18 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::running::{interrupted, runtime};
-use ::cluster::smoke::ladder::{self, Options, When};
 use ::cluster::smoke::local::Local;
-use ::cluster::smoke::nccl::rungs;
+use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
 use ::cluster::smoke::outcome::{Outcome, Verdict};
+use ::cluster::smoke::phases::{self, Options, When};
+use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
 use ::cluster::smoke::report::{self as report, page, plot};
-use ::cluster::smoke::tell::{Step, Tell};
-use ::cluster::smoke::transport::Wish;
+use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster};
 use ::cluster::worker::bundle::Bundle;
-use ::cluster::{crowd, reach};
+use ::cluster::{fan_out, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -89,7 +89,7 @@ pub struct Args {
     /// The transport that NCCL must use, as its own log tells: implies --nccl=always. InfiniBand that is there and unused is a failure without
     /// it too.
     #[arg(long, value_name = "TRANSPORT", value_enum)]
-    expect_transport: Option<Wish>,
+    expect_transport: Option<ExpectedTransport>,
 
     /// Keep this run, if it is good, to hold later ones against.
     #[arg(long, value_name = "FILE")]
@@ -192,8 +192,8 @@ impl Args {
         runtime()?.block_on(async {
             let local = Local::start(self.ranks).await?;
             let live = Live::new((0..self.ranks).map(|rank| format!("rank {rank}")).collect());
-            let tell = self.telling(&live);
-            let outcome = until_interrupted(ladder::climb(&local.places, options, Tell(&tell))).await;
+            let progress = self.progress_handler(&live);
+            let outcome = until_interrupted(phases::run(&local.places, options, Progress(&progress))).await;
             live.end();
             local.end().await;
             outcome.ok_or_else(|| interruption(&[]))
@@ -212,10 +212,10 @@ impl Args {
         let outcome = runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
-            let tell = self.telling(&live);
-            let mark = crowd::mark();
-            let climbing = cluster::climb(&plan, &reached, &bundle, options, &mark, Tell(&tell));
-            let outcome = until_interrupted(climbing).await;
+            let progress = self.progress_handler(&live);
+            let mark = fan_out::mark();
+            let running = cluster::run(&plan, &reached, &bundle, options, &mark, Progress(&progress));
+            let outcome = until_interrupted(running).await;
             live.end();
             let left =
                 cluster::leave(&reached, (options.torch || options.deepspeed).then_some(mark.as_str())).await;
@@ -238,24 +238,24 @@ impl Args {
         outcome.transport = "nccl".into();
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
-        let tell = self.telling(&live);
-        let climbing = rungs::climb(&Site::Local, Some(gpus), options, Tell(&tell), &mut outcome);
-        let climbed = runtime.block_on(until_interrupted(climbing));
+        let progress = self.progress_handler(&live);
+        let running = nccl_phases::run(&Site::Local, Some(gpus), options, Progress(&progress), &mut outcome);
+        let finished = runtime.block_on(until_interrupted(running));
         live.end();
         runtime.shutdown_background();
-        match climbed {
+        match finished {
             Some(_) => Ok(outcome),
             None => Err(interruption(&[])),
         }
     }
 
     /// Who is told what goes on.
-    fn telling<'t>(&'t self, live: &'t Live) -> impl Fn(Step<'_>) + 't {
+    fn progress_handler<'t>(&'t self, live: &'t Live) -> impl Fn(Event<'_>) + 't {
         let paused = std::cell::Cell::new(false);
         move |step| {
             live.step(step);
-            if let (Step::Rung { name, .. }, Some((rung, time))) = (step, &self.pause)
-                && name == rung
+            if let (Event::Phase { name, .. }, Some((phase, time))) = (step, &self.pause)
+                && name == phase
                 && !paused.replace(true)
             {
                 // Everything stands still meanwhile, as in a caller that is stopped.
@@ -321,8 +321,8 @@ fn ranks(text: &str) -> Result<usize, String> {
 
 fn pause(text: &str) -> Result<(String, Duration), String> {
     let both =
-        text.split_once(':').and_then(|(rung, seconds)| Some((rung.to_owned(), seconds.parse().ok()?)));
-    both.map(|(rung, seconds)| (rung, Duration::from_secs(seconds))).ok_or_else(|| "RUNG:SECONDS".into())
+        text.split_once(':').and_then(|(phase, seconds)| Some((phase.to_owned(), seconds.parse().ok()?)));
+    both.map(|(phase, seconds)| (phase, Duration::from_secs(seconds))).ok_or_else(|| "RUNG:SECONDS".into())
 }
 
 fn corrupt(text: &str) -> Result<(usize, usize), String> {

@@ -45,7 +45,7 @@ fn schema<T: schemars::JsonSchema>() -> String {
 #[test]
 fn checks() {
     let mut text = String::from(
-        "# Checks\n\n<!-- Generated from src/checks by tests/generated.rs; edit there. -->\n\n\
+        "# Checks\n\n<!-- Generated from crates/checks by tests/it/generated.rs; edit there. -->\n\n\
          What `envdoc check` looks at, in the order of its report. The same texts are shown offline by\n\
          `envdoc explain ID`. Ids go after `--only` and `--ignore`, and so do the names of groups.\n\n",
     );
@@ -89,7 +89,7 @@ fn checks() {
 #[test]
 fn lints() {
     let mut text = String::from(
-        "# Rules of lint\n\n<!-- Generated from src/lint by tests/generated.rs; edit there. -->\n\n\
+        "# Rules of lint\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
          What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
          `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
     );

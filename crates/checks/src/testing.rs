@@ -27,3 +27,13 @@ pub fn expect(check: &Check, facts: &Facts, begins: &str, contains: &str) {
     let said = says(check, facts);
     assert!(said.starts_with(begins) && said.contains(contains), "{}: {said}", check.id);
 }
+
+/// The names of the files of `src/<folder>` with this extension, as ids.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests read the source tree")]
+pub(crate) fn ids_of_files(folder: &str, extension: &str) -> std::collections::BTreeSet<String> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+    paths.map(|path| path.file_stem().unwrap().to_string_lossy().replace('_', "-")).collect()
+}

@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 
-use super::inside::{self, Inside, Tried};
-use super::lost;
+use super::container_probe::{self, ContainerProbe, Tried};
 use super::plan::ClusterPlan;
 use super::probe::{self, Probe};
 use super::problem::Problem;
 use super::request::NetworkKind;
+use super::stale_entries;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
 
@@ -28,14 +28,14 @@ pub struct Causes {
 pub async fn causes(
     plan: &ClusterPlan,
     bundle: &Bundle,
-    inside: &[Inside<'_>],
+    containers: &[ContainerProbe<'_>],
     tried: &[Tried],
     anew: bool,
 ) -> Causes {
-    let mut causes = unreached(plan, bundle, inside, tried, usize::MAX, anew).await;
+    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, anew).await;
     let problems = &mut causes.problems;
     for tried in tried.iter().filter(|tried| tried.connects.is_ok()) {
-        let (one, other) = (&inside[tried.from], &inside[tried.to]);
+        let (one, other) = (&containers[tried.from], &containers[tried.to]);
         let (a, b) = (&one.node.name, &other.node.name);
         match (tried.packet, one.mtu) {
             (Some(bytes), Some(mtu)) if bytes < mtu => problems.push(small(plan, a, b, bytes, mtu)),
@@ -54,7 +54,7 @@ pub async fn causes(
 pub async fn unreached(
     plan: &ClusterPlan,
     bundle: &Bundle,
-    inside: &[Inside<'_>],
+    containers: &[ContainerProbe<'_>],
     tried: &[Tried],
     most: usize,
     anew: bool,
@@ -64,14 +64,14 @@ pub async fn unreached(
         return Causes::default();
     }
     let probes =
-        join_all(inside.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
+        join_all(containers.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
     let found = dead.map(|one| {
         let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
         let probes = &probes;
         async move {
             let cause = match (&probes[one.from], &probes[one.to]) {
-                (Ok(from), Ok(to)) => between(plan, inside, one, back, (from, to), anew).await,
-                _ => Cause::Guessed(unexplained(&inside[one.from], &inside[one.to], one)),
+                (Ok(from), Ok(to)) => between(plan, containers, one, back, (from, to), anew).await,
+                _ => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
             };
             ((one.from, one.to), cause)
         }
@@ -90,12 +90,12 @@ fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
         .iter()
         .filter(|((from, to), cause)| match cause {
             // Where something was seen the other way round, attaching anew mends nothing.
-            Cause::Lost(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
-            Cause::Lost(_) => true,
+            Cause::StaleEntry(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
+            Cause::StaleEntry(_) => true,
             // What one engine lost shows both ways.
-            Cause::Left(_) => {
-                !found.iter().any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::Lost(_)))
-            }
+            Cause::Left(_) => !found
+                .iter()
+                .any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::StaleEntry(_))),
             Cause::Seen(_) | Cause::Guessed(_) => false,
         })
         .map(|(pair, _)| *pair)
@@ -160,7 +160,7 @@ enum Cause {
     /// It was seen.
     Seen(Problem),
     /// An engine was seen to have lost an entry.
-    Lost(Problem),
+    StaleEntry(Problem),
     /// Everything else was tried, and works.
     Left(Problem),
     /// It is not known.
@@ -172,7 +172,7 @@ enum Cause {
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
         Cause::Seen(_) => 0,
-        Cause::Lost(_) => 1,
+        Cause::StaleEntry(_) => 1,
         Cause::Left(_) => 2,
         Cause::Guessed(_) => 3,
     };
@@ -194,7 +194,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         let kept = if top <= 1 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
             let (Cause::Seen(problem)
-            | Cause::Lost(problem)
+            | Cause::StaleEntry(problem)
             | Cause::Left(problem)
             | Cause::Guessed(problem)) = cause;
             problems.push(problem);
@@ -203,7 +203,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     problems
 }
 
-fn unexplained(one: &Inside<'_>, other: &Inside<'_>, tried: &Tried) -> Problem {
+fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tried) -> Problem {
     let (a, b) = (&one.node.name, &other.node.name);
     let why = match (&tried.name, &tried.connects) {
         (_, Err(failure)) => failure.says.clone(),
@@ -221,13 +221,13 @@ fn unexplained(one: &Inside<'_>, other: &Inside<'_>, tried: &Tried) -> Problem {
 /// `from` and `to` look from the machines' own networks.
 async fn between(
     plan: &ClusterPlan,
-    inside: &[Inside<'_>],
+    containers: &[ContainerProbe<'_>],
     tried: &Tried,
     back: Option<&Tried>,
     (from, to): (&Probe<'_>, &Probe<'_>),
     anew: bool,
 ) -> Cause {
-    let (one, other) = (&inside[tried.from], &inside[tried.to]);
+    let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall =
         format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
@@ -242,11 +242,11 @@ async fn between(
     }
     // Only where it tells something: it waits for what does not come.
     let within = match back.is_some_and(|back| back.connects.is_ok()) && tried.connects.is_err() {
-        true => Some(inside::datagram(one, other).await),
+        true => Some(container_probe::datagram(one, other).await),
         false => None,
     };
-    if let Some(lost) = lost::lost(tried, back, within.as_ref()) {
-        return Cause::Lost(lost.problem(STEP, one, other, tried, anew));
+    if let Some(lost) = stale_entries::stale_entry(tried, back, within.as_ref()) {
+        return Cause::StaleEntry(lost.problem(STEP, one, other, tried, anew));
     }
     if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
         return Cause::Seen(Problem::of(STEP, a, format!("the container of {b} takes no connection from that of {a} ({}: {failure}), though datagrams arrive, and a connection stands the other way round: it is not the network", other.address))
@@ -297,9 +297,9 @@ mod tests {
             ((1, 0), Cause::Seen(problem("7946/tcp is blocked"))),
             ((0, 2), Cause::Left(problem("4789/udp is left"))),
             ((2, 0), Cause::Left(problem("4789/udp is left, the other way"))),
-            ((2, 1), Cause::Lost(problem("the engine of 2 lost 1"))),
+            ((2, 1), Cause::StaleEntry(problem("the engine of 2 lost 1"))),
             ((1, 2), Cause::Left(problem("4789/udp is left"))),
-            ((2, 3), Cause::Lost(problem("the engine of 2 lost 3"))),
+            ((2, 3), Cause::StaleEntry(problem("the engine of 2 lost 3"))),
             ((3, 2), Cause::Seen(problem("7946/tcp is blocked"))),
         ];
         let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_fewest_containers_are_attached_anew() {
-        let lost = |from, to| ((from, to), Cause::Lost(problem("")));
+        let lost = |from, to| ((from, to), Cause::StaleEntry(problem("")));
         let left = |from, to| ((from, to), Cause::Left(problem("")));
         assert_eq!(untold(&[lost(0, 1)]), [1]);
         assert_eq!(untold(&[lost(1, 0)]), [0]);

@@ -1,8 +1,8 @@
 //! One image on every node: who has it, who gets it, and from where.
 
+use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Image};
 use super::problem::Problem;
-use super::seen::Seen;
 use crate::worker::bundle;
 use docker::image::Identity;
 use docker::reference::registry;
@@ -30,19 +30,19 @@ pub enum Decision {
 }
 
 /// Decides. `current` says whether an image that is to be built is on the first node as its request wants it.
-pub fn decide(plan: &ClusterPlan, seen: &[Seen], current: bool) -> Decision {
+pub fn decide(plan: &ClusterPlan, observed: &[ObservedState], current: bool) -> Decision {
     let built = matches!(plan.image, Image::Built { .. });
-    if built && (!current || seen.first().is_none_or(|first| first.image.is_none())) {
+    if built && (!current || observed.first().is_none_or(|first| first.image.is_none())) {
         return Decision::Build;
     }
     let Some((from, image)) =
-        seen.iter().enumerate().find_map(|(place, node)| node.image.as_ref().map(|image| (place, image)))
+        observed.iter().enumerate().find_map(|(place, node)| node.image.as_ref().map(|image| (place, image)))
     else {
         return Decision::Pull;
     };
-    let differs = |node: &Seen| !node.image.as_ref().is_some_and(|other| other.same(image));
+    let differs = |node: &ObservedState| !node.image.as_ref().is_some_and(|other| other.same(image));
     let to: Vec<usize> =
-        seen.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
+        observed.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
     match to.is_empty() {
         true => Decision::Same(image.clone()),
         false => {
@@ -58,12 +58,12 @@ fn of_registry(name: &str) -> bool {
 }
 
 /// An image of another processor than a node's would end with "exec format error".
-pub fn misfits(image: &Identity, seen: &[Seen]) -> Vec<Problem> {
+pub fn misfits(image: &Identity, observed: &[ObservedState]) -> Vec<Problem> {
     let Some(of_image) = &image.architecture else { return Vec::new() };
-    let misfit = |node: &&Seen| {
+    let misfit = |node: &&ObservedState| {
         node.machine.architecture.as_deref().is_some_and(|of_node| kernel(of_node) != kernel(of_image))
     };
-    let problem = |node: &Seen| {
+    let problem = |node: &ObservedState| {
         let machine = node.machine.architecture.as_deref().unwrap_or_default();
         Problem::of(
             STEP,
@@ -72,7 +72,7 @@ pub fn misfits(image: &Identity, seen: &[Seen]) -> Vec<Problem> {
         )
         .fix("build it for that platform, or leave the node out")
     };
-    seen.iter().filter(misfit).map(problem).collect()
+    observed.iter().filter(misfit).map(problem).collect()
 }
 
 /// Whether envdoc's worker runs in it.
@@ -95,13 +95,13 @@ fn kernel(architecture: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn node(name: &str, id: Option<&str>) -> Seen {
+    fn node(name: &str, id: Option<&str>) -> ObservedState {
         let image = id.map(|id| Identity {
             id: id.into(),
             architecture: Some("amd64".into()),
             ..Identity::default()
         });
-        Seen { name: name.into(), image, ..Seen::default() }
+        ObservedState { name: name.into(), image, ..ObservedState::default() }
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             "name: abc\nimage: IMAGE\nnodes: [{address: 10.0.0.1, gpus: 1}, {address: 10.0.0.2, gpus: 1}]\n";
         let plan = |image: &str| {
             let request = crate::request::ClusterRequest::parse("x", &text.replace("IMAGE", image)).unwrap();
-            crate::settle::settle(&request).unwrap()
+            crate::validate::validate(&request).unwrap()
         };
         let both = [node("node1", Some("sha256:1")), node("node2", Some("sha256:1"))];
         assert!(matches!(decide(&plan("train:1"), &both, true), Decision::Same(_)));

@@ -171,7 +171,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::request::ClusterRequest;
-    use crate::settle::settle;
+    use crate::validate::validate;
 
     fn seen(address: &str, gpus: u32, rdma: bool) -> Found {
         Found {
@@ -193,7 +193,7 @@ mod tests {
             nodes,
         };
         let text = text(&asked).unwrap();
-        let plan = settle(&ClusterRequest::parse("cluster.yaml", &text).unwrap()).unwrap();
+        let plan = validate(&ClusterRequest::parse("cluster.yaml", &text).unwrap()).unwrap();
         assert_eq!((plan.world_size(), plan.network.infiniband), (16, true));
         assert_eq!(plan.nodes[0].engine, "unix:///var/run/docker.sock");
         assert_eq!(plan.nodes[1].engine, "ssh://ops@[fd00::2]");
@@ -212,7 +212,7 @@ mod tests {
         assert!(text.contains("# not looked at: ssh: connect to host 10.0.18.2: refused"), "{text}");
         let request = ClusterRequest::parse("cluster.yaml", &text).unwrap();
         assert!(!request.network.infiniband, "InfiniBand of all nodes is not known\n{text}");
-        let error = settle(&request).unwrap_err();
+        let error = validate(&request).unwrap_err();
         assert!(error.message.contains("node2, slots"), "{error}");
     }
 }

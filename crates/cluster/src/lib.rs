@@ -1,23 +1,28 @@
-//! Several machines as one cluster: [`request`] is `cluster.yaml`, [`settle`] makes it a [`plan`] with everything about it chosen;
-//! [`container`], [`keys`] and [`render`] say what the nodes get.
+//! Several machines as one cluster.
 //!
-//! [`up`] makes it so, step by step: [`seen`] is what is there, [`swarm`], [`image`] and [`network`] decide what is to be done, [`probe`] and
-//! [`inside`] look from inside, [`causes`] says why some do not reach others ([`lost`]: by the overlay's own fault), and a [`problem`] is a fault by its cause.
+//! In: `cluster.yaml` ([`request`]) and the nodes' engines. [`validate`] turns a request into a [`plan`] in which every value is set;
+//! [`container`], [`keys`] and [`render`] derive from the plan what each node gets.
+//!
+//! [`up`] carries the plan out step by step: [`observed_state`] reads what exists, [`swarm`], [`image`] and [`network`] decide what to change,
+//! [`probe`] and [`container_probe`] test from within containers, [`causes`] ranks why containers do not reach each other
+//! ([`stale_entries`]: faults of the overlay itself). [`smoke`] runs the all-reduce.
+//!
+//! Out: [`report`]s, and [`problem`]s named by their cause.
 
-pub mod bring;
+pub mod bootstrap;
 pub mod causes;
 pub mod check;
 pub mod container;
-pub mod crowd;
+pub mod container_probe;
 pub mod down;
+pub mod fan_out;
 pub mod image;
 pub mod init;
-pub mod inside;
 pub mod keys;
 pub mod launch;
-pub mod lost;
 pub mod network;
 pub mod nodes;
+pub mod observed_state;
 pub mod plan;
 pub mod probe;
 pub mod problem;
@@ -26,12 +31,12 @@ pub mod render;
 pub mod report;
 pub mod request;
 pub mod secrets;
-pub mod seen;
-pub mod settle;
 pub mod smoke;
+pub mod stale_entries;
 pub mod status;
 pub mod swarm;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod up;
+pub mod validate;
 pub mod worker;

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
+use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, LABEL};
 use super::problem::Problem;
 use super::request::NetworkKind;
-use super::seen::Seen;
 use docker::network::Network;
 
 const STEP: &str = "network";
@@ -18,14 +18,14 @@ const UNDERLAY: u32 = 1500;
 
 /// Bytes that a packet of a container may have. The engine's option `com.docker.network.driver.mtu` of an overlay says what the
 /// *machines'* interfaces carry: the driver itself subtracts what VXLAN and IPsec take.
-pub fn inside(underlay: u32, encrypted: bool) -> u32 {
+pub fn container_mtu(underlay: u32, encrypted: bool) -> u32 {
     let mtu = underlay.saturating_sub(VXLAN);
     if encrypted { (mtu.saturating_sub(IPSEC)) & !3 } else { mtu }
 }
 
 /// The option that gives containers this largest packet.
-fn option(inside: u32, encrypted: bool) -> u32 {
-    if encrypted { inside.next_multiple_of(4) + IPSEC + VXLAN } else { inside + VXLAN }
+fn option(container_mtu: u32, encrypted: bool) -> u32 {
+    if encrypted { container_mtu.next_multiple_of(4) + IPSEC + VXLAN } else { container_mtu + VXLAN }
 }
 
 /// What is to be done.
@@ -46,9 +46,9 @@ pub enum Decision {
 
 /// Decides from what the first node has, the swarm's manager. `swarm` tells whether it has been in the swarm until now: a network of
 /// an earlier life is gone with it.
-pub fn decide(plan: &ClusterPlan, seen: &[Seen]) -> Result<Decision, Problem> {
+pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision, Problem> {
     let name = &plan.network.name;
-    let found = seen.iter().find_map(|node| node.network.as_ref());
+    let found = observed.iter().find_map(|node| node.network.as_ref());
     match (plan.network.kind, found) {
         (NetworkKind::Host, _) => Ok(Decision::None),
         (NetworkKind::Existing, None) => Err(Problem::new(STEP, format!("there is no network {name} on any node"))
@@ -58,9 +58,9 @@ pub fn decide(plan: &ClusterPlan, seen: &[Seen]) -> Result<Decision, Problem> {
             Err(Problem::new(STEP, format!("the network {name} is not attachable: only swarm services may use it"))
                 .fix("make it anew with `docker network create --driver overlay --attachable`, or let envdoc make its own"))
         }
-        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && seen.len() > 1 => Err(Problem::new(
+        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && observed.len() > 1 => Err(Problem::new(
             STEP,
-            format!("the network {name} is of one machine only ({} driver): it connects no containers of {} nodes", found.driver, seen.len()),
+            format!("the network {name} is of one machine only ({} driver): it connects no containers of {} nodes", found.driver, observed.len()),
         )
         .fix("name an overlay, or leave `network` out")),
         (NetworkKind::Existing, Some(found)) => Ok(keep(plan, found, Vec::new())),
@@ -71,7 +71,8 @@ pub fn decide(plan: &ClusterPlan, seen: &[Seen]) -> Result<Decision, Problem> {
 
 fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
     let overlay = found.driver == "overlay";
-    let mtu = overlay.then(|| inside(found.mtu.unwrap_or(UNDERLAY), found.encrypted)).or(plan.network.mtu);
+    let mtu =
+        overlay.then(|| container_mtu(found.mtu.unwrap_or(UNDERLAY), found.encrypted)).or(plan.network.mtu);
     Decision::Keep { mtu, notes }
 }
 
@@ -89,7 +90,7 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
         .fix("or give the cluster's own another name: `network: { name: … }`"));
     }
     let mut differs = Vec::new();
-    let is = inside(found.mtu.unwrap_or(UNDERLAY), found.encrypted);
+    let is = container_mtu(found.mtu.unwrap_or(UNDERLAY), found.encrypted);
     if let Some(wanted) = plan.network.mtu
         && wanted != is
     {
@@ -150,10 +151,10 @@ mod tests {
     #[test]
     fn what_the_driver_takes_is_counted_once() {
         // Seen on Docker 20.10: an option of 1450 gave eth0 an MTU of 1400, none gave 1450.
-        assert_eq!(inside(1450, false), 1400);
-        assert_eq!(inside(UNDERLAY, false), 1450);
+        assert_eq!(container_mtu(1450, false), 1400);
+        assert_eq!(container_mtu(UNDERLAY, false), 1450);
         for (wanted, encrypted) in [(1400, false), (8950, false), (1424, true), (8920, true)] {
-            assert_eq!(inside(option(wanted, encrypted), encrypted), wanted);
+            assert_eq!(container_mtu(option(wanted, encrypted), encrypted), wanted);
         }
     }
 
@@ -162,11 +163,11 @@ mod tests {
             "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
         );
         let request = crate::request::ClusterRequest::parse("x", &text).unwrap();
-        crate::settle::settle(&request).unwrap()
+        crate::validate::validate(&request).unwrap()
     }
 
-    fn seen(network: Option<Network>) -> [Seen; 2] {
-        [Seen { network, ..Seen::default() }, Seen::default()]
+    fn observed(network: Option<Network>) -> [ObservedState; 2] {
+        [ObservedState { network, ..ObservedState::default() }, ObservedState::default()]
     }
 
     #[test]
@@ -180,19 +181,19 @@ mod tests {
             ..Network::default()
         };
         let asked = plan("{}");
-        assert_eq!(decide(&asked, &seen(None)), Ok(Decision::Make));
+        assert_eq!(decide(&asked, &observed(None)), Ok(Decision::Make));
         let keep = Decision::Keep { mtu: Some(1400), notes: Vec::new() };
-        assert_eq!(decide(&asked, &seen(Some(own.clone()))), Ok(keep));
+        assert_eq!(decide(&asked, &observed(Some(own.clone()))), Ok(keep));
         let other = plan("{mtu: 1350}");
-        let problem = decide(&other, &seen(Some(own.clone()))).unwrap_err();
+        let problem = decide(&other, &observed(Some(own.clone()))).unwrap_err();
         assert!(problem.says.contains("its MTU is 1400, wanted is 1350"), "{}", problem.says);
         let foreign = Network { labels: Default::default(), ..own };
-        let problem = decide(&asked, &seen(Some(foreign.clone()))).unwrap_err();
+        let problem = decide(&asked, &observed(Some(foreign.clone()))).unwrap_err();
         assert!(problem.says.contains("not of this cluster"), "{}", problem.says);
         let existing = plan("{kind: existing, name: theirs}");
-        assert!(decide(&existing, &seen(Some(foreign.clone()))).is_ok());
+        assert!(decide(&existing, &observed(Some(foreign.clone()))).is_ok());
         let bridge = Network { driver: "bridge".into(), scope: "local".into(), ..foreign };
-        assert!(decide(&existing, &seen(Some(bridge))).unwrap_err().says.contains("of one machine only"));
+        assert!(decide(&existing, &observed(Some(bridge))).unwrap_err().says.contains("of one machine only"));
     }
 
     #[test]

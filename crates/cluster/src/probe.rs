@@ -47,7 +47,7 @@ impl<'engine> Probe<'engine> {
         )
         .await?;
         let started = async {
-            worker_container::bring(engine, &name, bundle).await?;
+            worker_container::deploy(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
             worker_container::session(engine, &name, bundle).await
         };

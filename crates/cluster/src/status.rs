@@ -4,10 +4,10 @@ use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
-use super::seen::{self, Seen};
 use docker::docker::Engine;
 use docker::swarm::{self, Member, State};
 
@@ -39,9 +39,9 @@ pub struct NodeStatus {
 
 /// Asks all nodes that can be reached.
 pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
-    let seen = join_all(nodes.iter().map(|(node, engine)| async move {
+    let observed = join_all(nodes.iter().map(|(node, engine)| async move {
         match engine {
-            Ok(engine) => seen::one(plan, node, engine).await,
+            Ok(engine) => observed_state::one(plan, node, engine).await,
             Err(problem) => Err(problem.says.clone()),
         }
     }))
@@ -52,15 +52,15 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
         }
         _ => None,
     };
-    let reference = seen.iter().flatten().find_map(|seen| seen.image.clone());
+    let reference = observed.iter().flatten().find_map(|observed| observed.image.clone());
     nodes
         .iter()
-        .zip(seen)
-        .map(|((node, engine), seen)| match seen {
-            Ok(seen) => {
-                let mut row = of(plan, &seen, members.as_deref());
+        .zip(observed)
+        .map(|((node, engine), observed)| match observed {
+            Ok(observed) => {
+                let mut row = of(plan, &observed, members.as_deref());
                 row.engine = engine.ok().map(|engine| engine.name.clone());
-                if let (Some(image), Some(reference)) = (&seen.image, &reference)
+                if let (Some(image), Some(reference)) = (&observed.image, &reference)
                     && !image.same(reference)
                 {
                     row.differs
@@ -79,29 +79,29 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
 }
 
 /// One node, as it was seen.
-fn of(plan: &ClusterPlan, seen: &Seen, members: Option<&[Member]>) -> NodeStatus {
-    let mut row = NodeStatus { node: seen.name.clone(), ..NodeStatus::default() };
+fn of(plan: &ClusterPlan, observed: &ObservedState, members: Option<&[Member]>) -> NodeStatus {
+    let mut row = NodeStatus { node: observed.name.clone(), ..NodeStatus::default() };
     if plan.network.kind == NetworkKind::Overlay {
-        row.swarm = Some(in_swarm(seen, members, &mut row.differs));
+        row.swarm = Some(in_swarm(observed, members, &mut row.differs));
     }
-    in_network(plan, seen, &mut row);
-    match &seen.image {
+    in_network(plan, observed, &mut row);
+    match &observed.image {
         Some(image) => row.image = Some(image.id.clone()),
         None => row.differs.push(format!("it does not have the image {}", plan.image_name())),
     }
-    match seen.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
+    match observed.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
         Some(true) => {}
         Some(false) => {
             row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume))
         }
         None => row.differs.push("it does not have the settings".into()),
     }
-    in_container(plan, seen, &mut row);
+    in_container(plan, observed, &mut row);
     row
 }
 
-fn in_swarm(seen: &Seen, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
-    let swarm = &seen.machine.swarm;
+fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
+    let swarm = &observed.machine.swarm;
     match swarm.state {
         State::Inactive => {
             differs.push("it is in no swarm".into());
@@ -139,26 +139,26 @@ fn in_swarm(seen: &Seen, members: Option<&[Member]>, differs: &mut Vec<String>) 
     }
 }
 
-fn in_network(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
-    match &seen.network {
+fn in_network(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
+    match &observed.network {
         Some(network) => row.network = Some(network.name.clone()),
         // A worker shows an overlay only as long as a container uses it.
-        None if seen.container.as_ref().is_some_and(|container| container.running) => {
+        None if observed.container.as_ref().is_some_and(|container| container.running) => {
             row.differs.push(format!("it does not have the network {}", plan.network.name));
         }
         None => {}
     }
 }
 
-fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
-    let Some(container) = &seen.container else {
+fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
+    let Some(container) = &observed.container else {
         row.container = Some("none".into());
-        row.differs.push(format!("there is no container {}", seen.name));
+        row.differs.push(format!("there is no container {}", observed.name));
         return;
     };
     if container.labels.get(LABEL) != Some(&plan.name) {
         row.container = Some("foreign".into());
-        row.differs.push(format!("there is a container {} that is not of this cluster", seen.name));
+        row.differs.push(format!("there is a container {} that is not of this cluster", observed.name));
         return;
     }
     row.health.clone_from(&container.health);
@@ -178,7 +178,7 @@ fn in_container(plan: &ClusterPlan, seen: &Seen, row: &mut NodeStatus) {
         let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
         row.differs.push(format!("its container does not run{memory}{error}: `envdoc cluster up` starts it"));
     }
-    if seen.image.as_ref().is_some_and(|image| image.id != container.image) {
+    if observed.image.as_ref().is_some_and(|image| image.id != container.image) {
         row.differs.push(format!(
             "its container was made from an older {}: `envdoc cluster up` makes it anew",
             plan.image_name()

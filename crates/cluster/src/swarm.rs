@@ -2,8 +2,8 @@
 
 use docker::swarm::{Machine, Member, State};
 
+use super::observed_state::ObservedState;
 use super::problem::Problem;
-use super::seen::Seen;
 
 const STEP: &str = "swarm";
 
@@ -34,7 +34,7 @@ pub struct Decision {
 }
 
 /// Decides. `members` are those of the first node's swarm, where it manages one.
-pub fn decide(nodes: &[Seen], members: &[Member]) -> Result<Decision, Vec<Problem>> {
+pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, Vec<Problem>> {
     let mut problems = twice(nodes);
     let Some((leader, others)) = nodes.split_first() else { return Ok(Decision::default()) };
     let first = match leading(leader) {
@@ -77,7 +77,7 @@ pub fn decide(nodes: &[Seen], members: &[Member]) -> Result<Decision, Vec<Proble
 }
 
 /// Nodes that are secretly the same engine.
-fn twice(nodes: &[Seen]) -> Vec<Problem> {
+fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
@@ -98,7 +98,7 @@ fn twice(nodes: &[Seen]) -> Vec<Problem> {
 }
 
 /// Nodes whose machines have the same host name: no fault here, but confusing elsewhere.
-pub fn namesakes(nodes: &[Seen]) -> Vec<String> {
+pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
     let mut notes = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
         let name = &node.machine.hostname;
@@ -114,7 +114,7 @@ pub fn namesakes(nodes: &[Seen]) -> Vec<String> {
     notes
 }
 
-fn leading(leader: &Seen) -> Result<Action, Problem> {
+fn leading(leader: &ObservedState) -> Result<Action, Problem> {
     let swarm = &leader.machine.swarm;
     match swarm.state {
         State::Inactive => Ok(Action::Init),
@@ -141,12 +141,12 @@ fn leading(leader: &Seen) -> Result<Action, Problem> {
     }
 }
 
-fn locked(node: &Seen) -> Problem {
+fn locked(node: &ObservedState) -> Problem {
     Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name))
         .fix("docker swarm unlock, with the key that `docker swarm unlock-key` gave when it was locked")
 }
 
-fn unwell(node: &Seen) -> Problem {
+fn unwell(node: &ObservedState) -> Problem {
     Problem::of(
         STEP,
         &node.name,
@@ -156,7 +156,12 @@ fn unwell(node: &Seen) -> Problem {
     .fix("where nobody needs that swarm any more: docker swarm leave --force")
 }
 
-fn following(node: &Seen, leader: &Seen, first: Action, members: &[Member]) -> Result<Action, Problem> {
+fn following(
+    node: &ObservedState,
+    leader: &ObservedState,
+    first: Action,
+    members: &[Member],
+) -> Result<Action, Problem> {
     let swarm = &node.machine.swarm;
     let elsewhere = || {
         let managers = match swarm.managers.is_empty() {
@@ -198,8 +203,8 @@ mod tests {
     use super::*;
     use docker::swarm::Membership;
 
-    fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> Seen {
-        Seen {
+    fn node(number: usize, state: State, id: &str, manager: bool, managers: &[&str]) -> ObservedState {
+        ObservedState {
             name: format!("node{number}"),
             address: format!("10.0.18.{number}"),
             machine: Machine {
@@ -214,7 +219,7 @@ mod tests {
                 },
                 ..Machine::default()
             },
-            ..Seen::default()
+            ..ObservedState::default()
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Rule {
     pub severity: Severity,
     /// What a sound file shows, in one line without a full stop: "every tag in FROM exists".
     pub summary: &'static str,
-    /// Markdown with the headings "What it finds", "Why it matters", "How to fix it", "Sources".
+    /// The Markdown file next to the rule, with the headings "What it finds", "Why it matters", "How to fix it", "Sources".
     pub explain: &'static str,
     /// The judgement.
     pub judge: Judge,

@@ -46,20 +46,34 @@ fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
 fn every_file_is_in_the_list_under_its_own_name() {
     for subject in Subject::ALL {
         let dir = format!("{}/src/{}", env!("CARGO_MANIFEST_DIR"), subject.id());
-        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
-        let files: BTreeSet<String> = std::fs::read_dir(dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
-            .filter(|name| name != "mod")
-            .collect();
         let ids: BTreeSet<String> =
             RULES.iter().filter(|rule| rule.subject() == *subject).map(|rule| rule.id.to_owned()).collect();
-        assert_eq!(files, ids, "files of src/{} on the left, ids of RULES on the right", subject.id());
+        for extension in ["rs", "md"] {
+            let files = stems(&dir, extension);
+            assert_eq!(
+                files,
+                ids,
+                "*.{extension} of src/{} on the left, ids of RULES on the right",
+                subject.id()
+            );
+        }
     }
     let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), RULES.len(), "an id stands twice");
     let taken = checks::CHECKS.iter().find(|check| ids.contains(check.id));
     assert!(taken.is_none(), "a check has the id of a rule: {taken:?}");
+}
+
+/// The rule ids that the files of a folder with this extension are named after.
+fn stems(dir: &str, extension: &str) -> BTreeSet<String> {
+    #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
+    let entries = std::fs::read_dir(dir).unwrap();
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().replace('_', "-"))
+        .filter(|name| name != "mod")
+        .collect()
 }
 
 #[test]

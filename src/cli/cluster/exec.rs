@@ -4,10 +4,10 @@ use tokio::sync::Notify;
 
 use super::{Reaching, Source};
 use crate::cli::running::{interrupted, runtime};
-use ::cluster::crowd::{self, Ended, Job};
+use ::cluster::fan_out::{self, Ended, Job};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
-use ::cluster::report::crowd::{Prefixed, table};
+use ::cluster::report::fan_out::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::docker::Engine;
@@ -78,7 +78,7 @@ impl Args {
         if ended.len() > 1 || ended.iter().any(|end| end.status.is_err()) {
             terminal::note(table(&ended).trim_end());
         }
-        Ok(crowd::exit_code(&ended))
+        Ok(fan_out::exit_code(&ended))
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
@@ -91,7 +91,7 @@ impl Args {
         {
             terminal::note(&format!("hint: {fix}"));
         }
-        let mark = crowd::mark();
+        let mark = fan_out::mark();
         let command = Command { argv: self.command.clone(), ..Command::default() };
         let jobs: Vec<Job<'_>> = engines
             .iter()
@@ -106,13 +106,13 @@ impl Args {
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
         let alarm = Notify::new();
         tokio::select! {
-            mut ended = crowd::run(jobs, &engines, &mark, false, &alarm, &line) => {
+            mut ended = fan_out::run(jobs, &engines, &mark, false, &alarm, &line) => {
                 ended.extend(gone);
                 ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
                 Ok(ended)
             }
             () = interrupted() => {
-                let left = crowd::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
+                let left = fan_out::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
                 Err(super::work::stopped(&left))
             }
         }

@@ -119,7 +119,7 @@ impl Args {
             gpus: Some(cluster::request::GpusRequest::Count(0)),
             ..Default::default()
         });
-        cluster::plan::settle(&cluster::request::ClusterRequest {
+        cluster::plan::validate(&cluster::request::ClusterRequest {
             name: Some("init".into()),
             image: Some("none".into()),
             nodes: nodes.collect(),

@@ -6,11 +6,11 @@ use super::Source;
 use super::exec::engines;
 use super::work::stopped;
 use crate::cli::running::{interrupted, runtime};
-use ::cluster::crowd;
+use ::cluster::fan_out;
 use ::cluster::launch::{self, FirstFailure};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
-use ::cluster::report::crowd::{Prefixed, table};
+use ::cluster::report::fan_out::{Prefixed, table};
 use ::cluster::request::Launcher;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -65,7 +65,7 @@ impl Args {
             return Err(Error::new(Kind::Engine, format!("{} cannot be reached: {why}", gone.node))
                 .hint("a job needs all nodes: `envdoc cluster status`"));
         }
-        let mark = crowd::mark();
+        let mark = fan_out::mark();
         let jobs = launch::jobs(plan, &engines, launcher, &self.script, &mark)?;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::mark_ranks(engine, node, &mark).await.map_err(|why| {
@@ -80,11 +80,11 @@ impl Args {
             prefixed.line(node, error, text);
         };
         let ended = tokio::select! {
-            ended = crowd::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
+            ended = fan_out::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
             () = interrupted() => None,
         };
         // Whatever happened, nothing of it stays.
-        let left = crowd::end_all(all(&engines), &mark).await;
+        let left = fan_out::end_all(all(&engines), &mark).await;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::unmark_ranks(engine, node, &mark).await;
         }
@@ -105,7 +105,7 @@ impl Args {
                 }
             }
         }
-        Ok(crowd::exit_code(&ended))
+        Ok(fan_out::exit_code(&ended))
     }
 }
 

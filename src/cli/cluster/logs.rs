@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use super::Source;
 use super::exec::{chosen, engines};
 use super::work::until_interrupted;
-use ::cluster::crowd::Lines;
+use ::cluster::fan_out::Lines;
 use ::cluster::reach;
-use ::cluster::report::crowd::{Prefixed, table};
+use ::cluster::report::fan_out::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::container;
@@ -47,7 +47,12 @@ impl Args {
             }));
             for (node, result) in all.await {
                 if let Err(why) = result {
-                    gone.push(cluster::crowd::Ended { node, status: Err(why), seconds: 0.0, stopped: false });
+                    gone.push(cluster::fan_out::Ended {
+                        node,
+                        status: Err(why),
+                        seconds: 0.0,
+                        stopped: false,
+                    });
                 }
             }
             gone

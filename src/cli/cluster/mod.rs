@@ -19,7 +19,7 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use ::cluster::nodes::Limits;
-use ::cluster::plan::{ClusterPlan, settle};
+use ::cluster::plan::{ClusterPlan, validate};
 use ::cluster::request::ClusterRequest;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -122,7 +122,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
             node.engine = Some("unix:///var/run/docker.sock".into());
         }
     }
-    let mut plan = settle(&request)?;
+    let mut plan = validate(&request)?;
     // Seen from the file, as all that it names on this machine.
     let folder = path.parent().unwrap_or(Path::new(""));
     for tls in plan.nodes.iter_mut().filter_map(|node| node.tls.as_mut()) {

@@ -7,27 +7,11 @@ use crate::{Fix, Judged, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-address-unresolved",
     severity: Severity::Error,
     summary: "every machine's address means the same on all the others",
-    explain: "\
-## What it checks
-The address of every node in cluster.yaml, resolved on the other machines by their own resolvers: whether a
-name has an address there, whether it is a loopback address, and whether all machines get the same one.
-
-## Why it matters
-What is written down once is used from everywhere: a name that only one machine knows works there and fails
-on the rest. Debian's installer puts a machine's own name at 127.0.1.1, so that others are told to come to
-themselves.
-
-## How to fix it
-Write addresses in cluster.yaml, or make the names known to all (DNS, or /etc/hosts on each).
-
-## Sources
-- envdoc's own check hostname-resolves-to-loopback, which judges each machine by itself
-",
+    explain: include_str!("fleet_address_unresolved.md"),
     judge,
 };
 

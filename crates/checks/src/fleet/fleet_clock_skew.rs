@@ -6,27 +6,11 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::{Fleet, Skew};
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-clock-skew",
     severity: Severity::Error,
     summary: "the clocks of all machines agree to the second",
-    explain: "\
-## What it checks
-The clock of every machine against that of the machine where envdoc runs, asked several times; the answer
-with the shortest way there and back counts, and half of that way is the uncertainty.
-
-## Why it matters
-A swarm's members show each other certificates: one that is not valid yet by the clock of another makes
-joining fail, with words that do not name the clock. Tokens and TLS fail likewise, and the logs of ranks
-cannot be put in order.
-
-## How to fix it
-Let a service keep the time on every machine, all from the same source.
-
-## Sources
-- moby/moby#25112, moby/moby#24078, docker/for-linux#400 (joining a swarm fails by the clock)
-",
+    explain: include_str!("fleet_clock_skew.md"),
     judge,
 };
 

@@ -7,27 +7,11 @@ use facts::Fact;
 use facts::fleet::Digest;
 use facts::fleet::{Fleet, Member};
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-content-differs",
     severity: Severity::Error,
     summary: "code and data that must be the same on every machine are",
-    explain: "\
-## What it checks
-The paths of cluster.yaml with `check: same-content`, on every machine: names, kinds, sizes, modes and
-contents of everything below them, as one digest. Owners and times do not count. `.git` and `__pycache__`
-are left out.
-
-## Why it matters
-Ranks with unlike code disagree about the shapes that they exchange: a hang or an error in NCCL that nothing
-in the log explains. With unlike data they train on something else, and nothing says so.
-
-## How to fix it
-Copy it from one machine to the others, or mount it from one place (`nfs` in cluster.yaml).
-
-## Sources
-- NVIDIA/nccl#296 (unlike sizes or order of collectives on the ranks)
-",
+    explain: include_str!("fleet_content_differs.md"),
     judge,
 };
 

@@ -5,26 +5,11 @@ use super::compare::{self, DRIVER};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-driver-differs",
     severity: Severity::Warning,
     summary: "every machine runs the same NVIDIA driver",
-    explain: "\
-## What it checks
-The version of the NVIDIA driver on every machine: the module that is loaded, else what nvidia-smi says,
-else the user library.
-
-## Why it matters
-The older driver decides which CUDA an image may have, and a job that starts on one machine fails on
-another. Faults that belong to one version then show on some ranks only, where nobody looks for them.
-
-## How to fix it
-Bring all machines to one version, the newest that the oldest GPU still gets.
-
-## Sources
-- NVIDIA/nccl#447 (a hang that came from the driver)
-",
+    explain: include_str!("fleet_driver_differs.md"),
     judge,
 };
 

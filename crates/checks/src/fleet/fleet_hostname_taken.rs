@@ -6,26 +6,11 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-hostname-taken",
     severity: Severity::Warning,
     summary: "every machine has a host name of its own",
-    explain: "\
-## What it checks
-The host name of every machine, as its kernel has it.
-
-## Why it matters
-A swarm lists its members by their host names, and placement by name then means either. Logs, metrics and
-launchers that tell machines apart by name mix them up, and so do people. NCCL tells machines apart by a
-hash that begins with the host name.
-
-## How to fix it
-Give each machine its own name, and restart its engine.
-
-## Sources
-- NVIDIA/nccl:src/misc/utils.cc@01d1836668 (getHostHash)
-",
+    explain: include_str!("fleet_hostname_taken.md"),
     judge,
 };
 

@@ -6,26 +6,11 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-image-without-room",
     severity: Severity::Error,
     summary: "every machine has the image, or room for it",
-    explain: "\
-## What it checks
-The size of the cluster's image where an engine has it, and the space that is free in the data root of every
-machine that does not.
-
-## Why it matters
-An image of 20 GB that does not fit fails after minutes of copying, and a full data root stops the containers
-that run there already.
-
-## How to fix it
-Remove images that nobody uses, or move the data root to a larger disk.
-
-## Sources
-- envdoc's own check data-root-too-small, which judges each machine by itself
-",
+    explain: include_str!("fleet_image_without_room.md"),
     judge,
 };
 

@@ -5,29 +5,11 @@ use crate::{Fix, Judged, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-mtu-broken",
     severity: Severity::Error,
     summary: "packets as large as the interfaces allow arrive between all machines",
-    explain: "\
-## What it checks
-Between the machines, the largest packet that arrives whole when nobody may cut it, against the MTU of the
-interface that it leaves by. Sent and acknowledged for real: what is configured is not believed. And whether
-the machines' MTUs are equal.
-
-## Why it matters
-Small packets pass, so connections open and names resolve; the first large message vanishes, and a job hangs
-at its first all-reduce. An overlay adds 50 bytes to every packet, so it breaks first.
-
-## How to fix it
-Give all interfaces and switches on the way the same MTU. Where the network between allows less, set that on
-the machines, or give the overlay a smaller one (`network: {mtu: …}` in cluster.yaml, 50 bytes less).
-
-## Sources
-- moby/libnetwork#2661, moby/libnetwork#1021 (overlays on networks with a smaller MTU)
-- moby/moby#24906 (packets that are cut inside VXLAN)
-",
+    explain: include_str!("fleet_mtu_broken.md"),
     judge,
 };
 

@@ -6,30 +6,11 @@ use facts::Fact;
 use facts::fleet::Why;
 use facts::fleet::{Fleet, Pair, Port, Reach};
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-ports-blocked",
     severity: Severity::Error,
     summary: "every machine reaches the ports of the others that the cluster needs",
-    explain: "\
-## What it checks
-Between the machines, in both directions, by listening on one and sending from the other. With an overlay:
-2377/tcp of the first node (joining, management), 7946/tcp and 7946/udp (members find each other), 4789/udp
-(the containers' traffic, VXLAN). With the machines' own network: the ports of the containers' SSH server and
-of the rendezvous. Where an engine listens already, a connection that it takes counts; a datagram that nobody
-acknowledges is unknown then, not blocked. Of many machines not every pair is tried.
-
-## Why it matters
-The parts fail one by one: with 4789/udp blocked everything looks well, names resolve, and nothing arrives.
-With 7946 blocked members do not see each other's networks; with 2377/tcp blocked nobody can join.
-
-## How to fix it
-Let the ports in from the addresses of the cluster, on the machines and in the cloud's security groups.
-
-## Sources
-- docker/docs:content/manuals/engine/swarm/ingress.md and the swarm tutorial (ports between the members)
-- moby/moby#39280 (which of the ports can be changed)
-",
+    explain: include_str!("fleet_ports_blocked.md"),
     judge,
 };
 

@@ -7,27 +7,11 @@ use facts::Fact;
 use facts::fleet::Identity;
 use facts::fleet::{Fleet, Member};
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-same-machine",
     severity: Severity::Error,
     summary: "every node is a machine of its own",
-    explain: "\
-## What it checks
-The identity of the running kernel (`/proc/sys/kernel/random/boot_id`) and of the installation
-(`/etc/machine-id`) of every node.
-
-## Why it matters
-Two addresses or names may lead to one machine. Its GPUs would be counted twice, two ranks would meet on one
-GPU, and one engine cannot join a swarm twice. Machines that were cloned share an installation's identity,
-and then get the same address from some DHCP servers.
-
-## How to fix it
-Name each machine once in cluster.yaml. On a machine that was cloned, make a new identity.
-
-## Sources
-- systemd/systemd:man/machine-id.xml (what /etc/machine-id identifies, and that images must not share it)
-",
+    explain: include_str!("fleet_same_machine.md"),
     judge,
 };
 

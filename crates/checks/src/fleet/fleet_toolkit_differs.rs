@@ -5,25 +5,11 @@ use super::compare::{self, TOOLKIT};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-/// The check.
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-toolkit-differs",
     severity: Severity::Warning,
     summary: "every machine has the same NVIDIA Container Toolkit",
-    explain: "\
-## What it checks
-The version of the NVIDIA Container Toolkit on every machine.
-
-## Why it matters
-The toolkit decides which devices, libraries and variables a container gets. With unlike versions the same
-compose file gives unlike containers, and what works on one machine fails on another.
-
-## How to fix it
-Install one version everywhere.
-
-## Sources
-- envdoc's own checks toolkit-too-old and toolkit-vulnerable, which judge each version by itself
-",
+    explain: include_str!("fleet_toolkit_differs.md"),
     judge,
 };
 

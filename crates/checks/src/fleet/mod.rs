@@ -116,19 +116,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::testing::ids_of_files;
 
     #[test]
     fn every_file_is_in_the_list_under_its_own_name() {
-        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fleet");
-        #[expect(clippy::disallowed_methods, reason = "the test reads the source tree")]
-        let files: BTreeSet<String> = std::fs::read_dir(dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
-            .filter(|name| name.starts_with("fleet-"))
-            .collect();
         let ids: BTreeSet<String> = FLEET_CHECKS.iter().map(|check| check.id.to_owned()).collect();
+        let files: BTreeSet<String> =
+            ids_of_files("fleet", "rs").into_iter().filter(|id| id.starts_with("fleet-")).collect();
         assert_eq!(files, ids);
-        assert_eq!(ids.len(), FLEET_CHECKS.len(), "an id stands twice");
+        assert_eq!(
+            ids_of_files("fleet", "md"),
+            ids,
+            "explanations on the left, ids of FLEET_CHECKS on the right"
+        );
+        assert_eq!(ids.len(), FLEET_CHECKS.len(), "duplicate id");
     }
 
     #[test]

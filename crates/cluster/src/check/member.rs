@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::Options;
-use super::arrive::Program;
+use super::bootstrap::Program;
 use crate::nodes::{Node, Place};
 use docker::road::Roads;
 use facts::docker::Endpoint;
@@ -17,7 +17,7 @@ use host::live::Live;
 use host::record::{Recorder, Replay};
 
 /// A machine, and how long looking took.
-pub(super) struct Seen {
+pub(super) struct Gathered {
     pub(super) member: Member,
     pub(super) took: Duration,
 }
@@ -28,7 +28,7 @@ pub(super) async fn look(
     program: Result<&Program, &String>,
     image: &str,
     options: Options,
-) -> Seen {
+) -> Gathered {
     let started = Instant::now();
     let (facts, image) = tokio::join!(facts(node, program, options), size(node, image, options.limits.each));
     let not_asked = || "it was not asked".to_owned();
@@ -41,7 +41,7 @@ pub(super) async fn look(
         contents: Default::default(),
         image,
     };
-    Seen { member, took: started.elapsed() }
+    Gathered { member, took: started.elapsed() }
 }
 
 async fn facts(node: &Node, program: Result<&Program, &String>, options: Options) -> Facts {

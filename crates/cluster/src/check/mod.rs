@@ -1,13 +1,13 @@
 //! `envdoc cluster check`: every node of a plan looked at, and what lies between them tried.
 
-mod arrive;
+mod bootstrap;
 mod member;
 mod probe;
 
 use std::time::{Duration, Instant};
 
-use self::arrive::{Envdoc, Packing, Program};
-use super::bring::{self, Parcel};
+use self::bootstrap::{Envdoc, Packing, Program};
+use super::bootstrap::{Parcel, deploy_worker};
 use super::nodes::{Limits, Node, Place, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
@@ -91,8 +91,8 @@ pub async fn look(
     let (mut members, workers): (Vec<_>, Vec<Result<Worker, String>>) = tokio::join!(members, workers);
     let paths = same_content(plan);
     let ports = ports(plan);
-    let addresses: Vec<String> = members.iter().map(|seen| seen.member.address.clone()).collect();
-    let mut known: Vec<&mut Member> = members.iter_mut().map(|seen| &mut seen.member).collect();
+    let addresses: Vec<String> = members.iter().map(|gathered| gathered.member.address.clone()).collect();
+    let mut known: Vec<&mut Member> = members.iter_mut().map(|gathered| &mut gathered.member).collect();
     let (pairs, ()) = tokio::join!(
         probe::between(&addresses, &workers, &ports, width),
         probe::of_each(&workers, &mut known, &paths, options.content)
@@ -106,10 +106,10 @@ pub async fn look(
         ));
     }
     let results = nodes.iter().zip(&members).zip(&programs);
-    let results = results.map(|((node, seen), program)| result(node, seen, program)).collect();
+    let results = results.map(|((node, gathered), program)| result(node, gathered, program)).collect();
     Ok(Looked {
         fleet: Fleet {
-            members: members.into_iter().map(|seen| seen.member).collect(),
+            members: members.into_iter().map(|gathered| gathered.member).collect(),
             pairs,
             not_tried: None,
             same_content: paths,
@@ -128,11 +128,11 @@ pub async fn machines(
 ) -> Result<Vec<(NodeResults, Member)>, Error> {
     let (nodes, programs) = reached(plan, options, false, consent).await?;
     let pairs = nodes.iter().zip(&programs);
-    let seen = side_by_side(pairs, options.limits.width, |(node, program)| async move {
-        let seen = member::look(node, program.as_ref(), plan.image_name(), options).await;
-        (result(node, &seen, program), seen.member)
+    let gathered = side_by_side(pairs, options.limits.width, |(node, program)| async move {
+        let gathered = member::look(node, program.as_ref(), plan.image_name(), options).await;
+        (result(node, &gathered, program), gathered.member)
     });
-    Ok(seen.await)
+    Ok(gathered.await)
 }
 
 /// The ways to the machines, and envdoc there; with `worker`, its worker too, but where it had to be brought.
@@ -144,14 +144,14 @@ async fn reached(
 ) -> Result<(Vec<Node>, Vec<Result<Program, String>>), Error> {
     let packing = Packing::default();
     let arrived = side_by_side(&plan.nodes, options.limits.width, |node| {
-        arrive::arrive(node, &packing, options, worker)
+        bootstrap::reach_node(node, &packing, options, worker)
     });
     let (nodes, found): (Vec<_>, Vec<_>) = arrived.await.into_iter().unzip();
     let programs = programs(&nodes, found, packing.done()?.as_ref(), options, consent).await;
     Ok((nodes, programs))
 }
 
-fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -> NodeResults {
+fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, String>) -> NodeResults {
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
@@ -160,8 +160,8 @@ fn result(node: &Node, seen: &member::Seen, program: &Result<Program, String>) -
             Place::Blocked(blocked) => blocked.hints.clone(),
             _ => Vec::new(),
         },
-        results: checks::judge(CHECKS, &seen.member.facts),
-        seconds: (node.took + seen.took).as_secs_f64(),
+        results: checks::judge(CHECKS, &gathered.member.facts),
+        seconds: (node.took + gathered.took).as_secs_f64(),
     }
 }
 
@@ -190,7 +190,7 @@ async fn programs(
             (Place::There(connection), Some(parcel)) if agreed => {
                 // Copying takes longer than asking.
                 let deadline = Instant::now() + options.limits.each * 6;
-                bring::bring(connection, parcel, &architecture, deadline)
+                deploy_worker(connection, parcel, &architecture, deadline)
                     .await
                     .map(|command| Program { command, snapshot: None, worker: None })
                     .map_err(|why| format!("envdoc could not be brought to {}: {why}", node.name))

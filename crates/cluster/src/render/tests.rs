@@ -1,13 +1,13 @@
 use super::*;
 use crate::container;
 use crate::request::ClusterRequest;
-use crate::settle::settle;
+use crate::validate::validate;
 use crate::{keys, secrets};
 use lint;
 
 fn plan(text: &str) -> ClusterPlan {
     let nodes = "name: two-node\nimage: train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: 10.0.0.2, gpus: [0, 1]}]\n";
-    settle(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap()
+    validate(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap()
 }
 
 fn all(plan: &ClusterPlan) -> Vec<File> {
@@ -171,7 +171,7 @@ fn the_stack_has_what_swarm_accepts() {
 fn equal_nodes_can_move_to_kubernetes_and_slurm() {
     let nodes = "name: two-node\nimage: registry.example/team/train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: 10.0.0.2, gpus: 8}]\n";
     for text in PLANS.iter().filter(|text| !text.contains("launcher: none")) {
-        let plan = settle(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap();
+        let plan = validate(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap();
         let yaml = elsewhere::kubernetes(&plan).unwrap();
         let read: Vec<serde_yaml::Value> = serde_yaml::Deserializer::from_str(&yaml)
             .map(|document| {

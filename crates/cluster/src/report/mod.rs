@@ -1,7 +1,7 @@
 //! Reports on a cluster.
 
 pub mod check;
-pub mod crowd;
+pub mod fan_out;
 pub mod progress;
 pub mod status;
 pub mod up;

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 
-use super::ladder::{self, Ladder, Options, Place, When};
 use super::nccl;
-use super::outcome::{Ends, Outcome};
-use super::tell::Tell;
+use super::outcome::{Outcome, PhaseFailed};
+use super::phases::{self, Options, PhaseRunner, Place, When};
+use super::progress::Progress;
 use super::{deepspeed, torch};
 use crate::causes;
-use crate::crowd;
-use crate::inside::{self, Inside, Tried};
+use crate::container_probe::{self, ContainerProbe, Tried};
+use crate::fan_out;
 use crate::launch;
 use crate::plan::{ClusterPlan, Gpus, Node};
 use crate::problem::Problem;
@@ -40,26 +40,26 @@ const SHARED: u64 = 64 << 20;
 pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
 
 /// Climbs. [`leave`] is to follow, however this ends. `mark` is what programs besides the worker are found again by.
-pub async fn climb(
+pub async fn run(
     plan: &ClusterPlan,
     reached: &[Reached<'_>],
     bundle: &Bundle,
     options: &Options,
     mark: &str,
-    tell: Tell<'_>,
+    progress: Progress<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
-    let site = Site { plan, bundle, options, tell };
-    let inside = match site.foot(reached, &mut outcome).await {
-        Ok(inside) => inside,
-        Err(Ends) => return outcome,
+    let site = Site { plan, bundle, options, progress };
+    let containers = match site.foot(reached, &mut outcome).await {
+        Ok(containers) => containers,
+        Err(PhaseFailed) => return outcome,
     };
-    let speed = |one: &Inside<'_>| {
+    let speed = |one: &ContainerProbe<'_>| {
         one.interfaces.iter().find(|interface| interface.name == one.interface).and_then(|found| found.speed)
     };
     // `None` is less than everything: one that does not tell leaves it open.
-    outcome.network.speed = inside.iter().map(speed).min().flatten();
-    let places: Vec<Place> = inside
+    outcome.network.speed = containers.iter().map(speed).min().flatten();
+    let places: Vec<Place> = containers
         .iter()
         .map(|one| Place {
             node: one.node.name.clone(),
@@ -67,21 +67,21 @@ pub async fn climb(
             session: Arc::clone(&one.session),
         })
         .collect();
-    let mut ladder = Ladder::new(&places, options, tell, outcome);
-    match ladder.reach().await {
+    let mut runner = PhaseRunner::new(&places, options, progress, outcome);
+    match runner.reach().await {
         Ok(()) => {
-            let passed = site.packets(&inside, &mut ladder.outcome).await.is_ok()
-                && site.ssh(&inside, &mut ladder.outcome).await.is_ok();
-            if passed && ladder.sums().await.is_ok() {
-                let _ = site.programs(&inside, mark, &mut ladder.outcome).await;
+            let passed = site.packets(&containers, &mut runner.outcome).await.is_ok()
+                && site.ssh(&containers, &mut runner.outcome).await.is_ok();
+            if passed && runner.sums().await.is_ok() {
+                let _ = site.programs(&containers, mark, &mut runner.outcome).await;
             }
         }
-        Err(Ends) if site.gone(&inside).await.is_empty() => {
-            site.why(&inside, &mut ladder.outcome, "tcp").await;
+        Err(PhaseFailed) if site.gone(&containers).await.is_empty() => {
+            site.why(&containers, &mut runner.outcome, "tcp").await;
         }
-        Err(Ends) => {}
+        Err(PhaseFailed) => {}
     }
-    ladder.end().await
+    runner.end().await
 }
 
 /// Removes the worker's files from every container; what is left where that is not possible. A worker whose caller is gone ends by itself
@@ -90,7 +90,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
         let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
-        let _ = tokio::time::timeout(LEAVING, crowd::end_all(all.clone(), mark)).await;
+        let _ = tokio::time::timeout(LEAVING, fan_out::end_all(all.clone(), mark)).await;
         // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
         let unmarked = join_all(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
         let _ = tokio::time::timeout(LEAVING, unmarked).await;
@@ -117,30 +117,35 @@ struct Site<'s> {
     plan: &'s ClusterPlan,
     bundle: &'s Bundle,
     options: &'s Options,
-    tell: Tell<'s>,
+    progress: Progress<'s>,
 }
 
 impl Site<'_> {
     /// What training uses: NCCL on the GPUs, the image's torch.
-    async fn programs(&self, inside: &[Inside<'_>], mark: &str, outcome: &mut Outcome) -> Result<(), Ends> {
-        let (options, tell) = (self.options, self.tell);
-        if self.nccl(inside).await {
-            let site = nccl::workers::Site::Cluster { inside, bundle: self.bundle };
-            nccl::rungs::climb(&site, None, options, tell, outcome).await?;
+    async fn programs(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        mark: &str,
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
+        let (options, progress) = (self.options, self.progress);
+        if self.nccl(containers).await {
+            let site = nccl::workers::Site::Cluster { containers, bundle: self.bundle };
+            nccl::phases::run(&site, None, options, progress, outcome).await?;
         }
         if options.torch {
-            tell.rung("torch", "the image's own torch sums");
-            torch::reduce(inside, options.transport, mark, outcome).await?;
+            progress.phase("torch", "the image's own torch sums");
+            torch::reduce(containers, options.transport, mark, outcome).await?;
         }
         if options.deepspeed {
-            tell.rung("deepspeed", "DeepSpeed trains a tiny model");
-            deepspeed::train(self.plan, inside, mark, outcome).await?;
+            progress.phase("deepspeed", "DeepSpeed trains a tiny model");
+            deepspeed::train(self.plan, containers, mark, outcome).await?;
         }
         Ok(())
     }
 
     /// Whether NCCL is to be tried: where a container is given GPUs, or sees some.
-    async fn nccl(&self, inside: &[Inside<'_>]) -> bool {
+    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> bool {
         match self.options.nccl {
             When::Always => true,
             When::Never => false,
@@ -149,7 +154,7 @@ impl Site<'_> {
                 let look = |one| async move {
                     nccl::workers::ground(one).await.is_ok_and(|ground| ground.devices > 0)
                 };
-                given || join_all(inside.iter().map(look)).await.contains(&true)
+                given || join_all(containers.iter().map(look)).await.contains(&true)
             }
         }
     }
@@ -159,13 +164,13 @@ impl Site<'_> {
         &self,
         reached: &'w [Reached<'w>],
         outcome: &mut Outcome,
-    ) -> Result<Vec<Inside<'w>>, Ends> {
+    ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let nodes = self.containers(reached, outcome).await?;
-        let inside = self.enter(nodes, outcome).await?;
-        self.shared_memory(&inside, outcome).await?;
-        self.interface(&inside, outcome).await?;
-        self.names(&inside, outcome).await?;
-        Ok(inside)
+        let containers = self.enter(nodes, outcome).await?;
+        self.shared_memory(&containers, outcome).await?;
+        self.interface(&containers, outcome).await?;
+        self.names(&containers, outcome).await?;
+        Ok(containers)
     }
 
     /// Every engine answers, every container runs and is in the network.
@@ -173,9 +178,9 @@ impl Site<'_> {
         &self,
         reached: &'w [Reached<'w>],
         outcome: &mut Outcome,
-    ) -> Result<Vec<(&'w Node, &'w Engine)>, Ends> {
+    ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("containers", "every container runs");
+        self.progress.phase("containers", "every container runs");
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
@@ -209,7 +214,7 @@ impl Site<'_> {
         });
         let told = reached.iter().zip(looked).map(|((node, _), looked)| async {
             let found = looked.await;
-            self.tell.node(&node.name, found.is_ok());
+            self.progress.node(&node.name, found.is_ok());
             found
         });
         let all = join_all(told).await;
@@ -226,7 +231,7 @@ impl Site<'_> {
             }
         }
         let says = format!("{} containers run in {}", nodes.len(), network.name);
-        outcome.rung("containers", start, failed, &says).map(|()| nodes)
+        outcome.finish_phase("containers", start, failed, &says).map(|()| nodes)
     }
 
     /// The worker is in every container.
@@ -234,42 +239,46 @@ impl Site<'_> {
         &self,
         nodes: Vec<(&'w Node, &'w Engine)>,
         outcome: &mut Outcome,
-    ) -> Result<Vec<Inside<'w>>, Ends> {
+    ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("worker", "envdoc goes into every container");
+        self.progress.phase("worker", "envdoc goes into every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
-            let entered = inside::enter(self.plan, node, engine, self.bundle);
+            let entered = container_probe::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(BRINGING, entered).await;
             let entered =
                 entered.unwrap_or_else(|_| Err(format!("not done within {} s", BRINGING.as_secs())));
-            self.tell.node(&node.name, entered.is_ok());
+            self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
                 let says = format!("{}: envdoc's worker does not run in its container: {why}", node.name);
                 (node.name.clone(), says)
             })
         }));
-        let (mut inside, mut failed) = (Vec::new(), Vec::new());
+        let (mut containers, mut failed) = (Vec::new(), Vec::new());
         for entered in all.await {
             match entered {
-                Ok(one) => inside.push(one),
+                Ok(one) => containers.push(one),
                 Err(says) => failed.push(says),
             }
         }
         let says = format!("{} MB in each, with its own C library", self.bundle.tar.len() / 1_000_000);
-        outcome.rung("worker", start, failed, &says).map(|()| inside)
+        outcome.finish_phase("worker", start, failed, &says).map(|()| containers)
     }
 
     /// /dev/shm is what processes of one node talk through.
-    async fn shared_memory(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
+    async fn shared_memory(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("shm", "how large /dev/shm is");
-        let ask = |one: &Inside<'_>| {
+        self.progress.phase("shm", "how large /dev/shm is");
+        let ask = |one: &ContainerProbe<'_>| {
             let session = Arc::clone(&one.session);
             let deadline = self.options.deadline;
             async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
         };
         let (mut failed, mut least) = (Vec::new(), u64::MAX);
-        for (one, answer) in inside.iter().zip(join_all(inside.iter().map(ask)).await) {
+        for (one, answer) in containers.iter().zip(join_all(containers.iter().map(ask)).await) {
             let name = &one.node.name;
             match answer {
                 Ok(Answer::Space { total, .. }) => {
@@ -292,21 +301,25 @@ impl Site<'_> {
             u64::MAX => "it could not be asked".to_owned(),
             least => format!("/dev/shm has at least {} MiB", least >> 20),
         };
-        outcome.rung("shm", start, failed, &says)
+        outcome.finish_phase("shm", start, failed, &says)
     }
 
     /// NCCL and Gloo use the interface by which the others reach this container.
-    async fn interface(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
+    async fn interface(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("interface", "which interface NCCL and Gloo use");
-        let pins = join_all(inside.iter().map(|one| async {
+        self.progress.phase("interface", "which interface NCCL and Gloo use");
+        let pins = join_all(containers.iter().map(|one| async {
             match one.node.environment.get("NCCL_SOCKET_IFNAME") {
                 Some(pin) => Some(pin.clone()),
-                None => inside::pinned(one).await,
+                None => container_probe::pinned(one).await,
             }
         }))
         .await;
-        let wrong = |(one, pin): (&Inside<'_>, &Option<String>)| {
+        let wrong = |(one, pin): (&ContainerProbe<'_>, &Option<String>)| {
             let says = mispinned(pin.as_deref()?, &one.interfaces, &one.interface)?;
             let says = format!(
                 "{}: {says}; the others reach it at {} on {}",
@@ -314,51 +327,64 @@ impl Site<'_> {
             );
             Some((one.node.name.clone(), says))
         };
-        let failed: Vec<_> = inside.iter().zip(&pins).filter_map(wrong).collect();
+        let failed: Vec<_> = containers.iter().zip(&pins).filter_map(wrong).collect();
         if !failed.is_empty() {
             outcome.fix.push("network: { interface: … } out of cluster.yaml: then `envdoc cluster up` pins the one with the container's address".into());
         }
-        let used: Vec<_> =
-            inside.iter().map(|one| format!("{} {} {}", one.node.name, one.interface, one.address)).collect();
+        let used: Vec<_> = containers
+            .iter()
+            .map(|one| format!("{} {} {}", one.node.name, one.interface, one.address))
+            .collect();
         let pinned = if pins.iter().any(Option::is_some) { "" } else { " (nothing pins NCCL to it)" };
-        outcome.rung("interface", start, failed, &(used.join(", ") + pinned))
+        outcome.finish_phase("interface", start, failed, &(used.join(", ") + pinned))
     }
 
     /// Every name gives the right address, from everywhere.
-    async fn names(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
+    async fn names(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("names", "every name, from everywhere");
+        self.progress.phase("names", "every name, from everywhere");
         let came = self
-            .pairs(inside, |one, other| async { inside::resolves(one, other).await.map_err(|why| why.says) })
+            .pairs(containers, |one, other| async {
+                container_probe::resolves(one, other).await.map_err(|why| why.says)
+            })
             .await;
         let failed = came.into_iter().filter_map(|(from, to, came)| {
-            let (one, other) = (&inside[from].node.name, &inside[to].node.name);
+            let (one, other) = (&containers[from].node.name, &containers[to].node.name);
             Some((one.clone(), format!("{one} does not find {other}: {}", came.err()?)))
         });
         let mut failed: Vec<_> = failed.collect();
-        let gone = if failed.is_empty() { Vec::new() } else { self.gone(inside).await };
+        let gone = if failed.is_empty() { Vec::new() } else { self.gone(containers).await };
         let alive = gone.is_empty();
         failed.splice(..0, gone);
-        let count = inside.len() * (inside.len() - 1);
-        let rung = outcome.rung("names", start, failed, &format!("all {count} pairs find each other"));
-        if rung.is_err() && alive {
-            self.why(inside, outcome, "names").await;
+        let count = containers.len() * (containers.len() - 1);
+        let phase =
+            outcome.finish_phase("names", start, failed, &format!("all {count} pairs find each other"));
+        if phase.is_err() && alive {
+            self.why(containers, outcome, "names").await;
         }
-        rung
+        phase
     }
 
     /// What the interfaces send arrives whole.
-    async fn packets(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
+    async fn packets(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.tell.rung("mtu", "the largest packets");
-        let came = self.pairs(inside, |one, other| async {
-            inside::packet(one, other)
+        self.progress.phase("mtu", "the largest packets");
+        let came = self.pairs(containers, |one, other| async {
+            container_probe::packet(one, other)
                 .await
                 .ok_or_else(|| "no datagram is answered, though TCP connects".into())
         });
         let (mut failed, mut least) = (Vec::new(), u32::MAX);
         for (from, to, came) in came.await {
-            let (one, other) = (&inside[from], &inside[to].node.name);
+            let (one, other) = (&containers[from], &containers[to].node.name);
             let name = &one.node.name;
             match (came, one.mtu) {
                 (Ok(bytes), Some(mtu)) if bytes < mtu => {
@@ -373,25 +399,27 @@ impl Site<'_> {
             }
         }
         if !failed.is_empty() {
-            failed.splice(..0, self.gone(inside).await);
+            failed.splice(..0, self.gone(containers).await);
         }
-        outcome.rung("mtu", start, failed, &format!("packets of {least} bytes arrive whole"))
+        outcome.finish_phase("mtu", start, failed, &format!("packets of {least} bytes arrive whole"))
     }
 
     /// Workers that have ended, or hang.
-    async fn gone(&self, inside: &[Inside<'_>]) -> Vec<(String, String)> {
-        ladder::gone(inside.iter().map(|one| (one.node.name.as_str(), &*one.session))).await
+    async fn gone(&self, containers: &[ContainerProbe<'_>]) -> Vec<(String, String)> {
+        phases::gone(containers.iter().map(|one| (one.node.name.as_str(), &*one.session))).await
     }
 
     /// What the launcher needs.
-    async fn ssh(&self, inside: &[Inside<'_>], outcome: &mut Outcome) -> Result<(), Ends> {
+    async fn ssh(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome) -> Result<(), PhaseFailed> {
         let Some(ssh) = &self.plan.ssh else { return Ok(()) };
         let start = Instant::now();
-        self.tell.rung("ssh", "ssh from every container into every other");
-        let came = self.pairs(inside, |one, other| inside::logs_in(one, &other.node.name, &ssh.user)).await;
+        self.progress.phase("ssh", "ssh from every container into every other");
+        let came = self
+            .pairs(containers, |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user))
+            .await;
         let mut failed = Vec::new();
         for (from, to, came) in came {
-            let (one, other) = (&inside[from].node.name, &inside[to].node.name);
+            let (one, other) = (&containers[from].node.name, &containers[to].node.name);
             if let Err(why) = came {
                 let problem = causes::unlogged(one, other, &why);
                 failed.push((one.clone(), problem.says));
@@ -400,61 +428,62 @@ impl Site<'_> {
                 }
             }
         }
-        let count = inside.len() * (inside.len() - 1);
-        outcome.rung("ssh", start, failed, &format!("all {count} pairs get in without a question"))
+        let count = containers.len() * (containers.len() - 1);
+        outcome.finish_phase("ssh", start, failed, &format!("all {count} pairs get in without a question"))
     }
 
     /// Something of every pair, under a deadline; in order.
     async fn pairs<'i, T, F: Future<Output = Result<T, String>>>(
         &self,
-        inside: &'i [Inside<'i>],
-        what: impl Fn(&'i Inside<'i>, &'i Inside<'i>) -> F,
+        containers: &'i [ContainerProbe<'i>],
+        what: impl Fn(&'i ContainerProbe<'i>, &'i ContainerProbe<'i>) -> F,
     ) -> Vec<(usize, usize, Result<T, String>)> {
         let deadline = self.options.deadline;
-        let count = inside.len();
+        let count = containers.len();
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
         let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
-            let tried = what(&inside[from], &inside[to]);
+            let tried = what(&containers[from], &containers[to]);
             async move {
                 let came = tokio::time::timeout(deadline, tried).await;
                 let late = || Err(format!("nothing came within {:.0} s", deadline.as_secs_f64()));
                 (from, to, came.unwrap_or_else(|_| late()))
             }
         });
-        let left = inside.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
-        let mut tell = self.tell.counting(left);
+        let left = containers.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
+        let mut progress = self.progress.counting(left);
         let tried = stream::iter(tried).buffer_unordered(AT_ONCE);
-        let tried = tried.inspect(|(from, _, came)| tell(&inside[*from].node.name, came.is_ok()));
+        let tried = tried.inspect(|(from, _, came)| progress(&containers[*from].node.name, came.is_ok()));
         let mut came: Vec<_> = tried.collect().await;
         came.sort_by_key(|(from, to, _)| (*from, *to));
         came
     }
 
     /// Some do not find or reach each other: what their machines see of each other says why.
-    async fn why(&self, inside: &[Inside<'_>], outcome: &mut Outcome, rung: &str) {
-        self.tell.rung(rung, "why they do not reach each other");
+    async fn why(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome, phase: &str) {
+        self.progress.phase(phase, "why they do not reach each other");
         let of = |from: usize, to: usize| async move {
-            let (one, other) = (&inside[from], &inside[to]);
-            let (name, connects) = tokio::join!(inside::resolves(one, other), inside::listened(one, other));
+            let (one, other) = (&containers[from], &containers[to]);
+            let (name, connects) =
+                tokio::join!(container_probe::resolves(one, other), container_probe::listened(one, other));
             let neighbour = match connects {
                 Ok(()) => None,
-                Err(_) => inside::neighbour(one, other).await,
+                Err(_) => container_probe::neighbour(one, other).await,
             };
             Tried { from, to, name, connects, neighbour, packet: None, ssh: None }
         };
         let asked = async {
-            let count = inside.len();
+            let count = containers.len();
             let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
             let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| of(from, to));
             let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
-            causes::unreached(self.plan, self.bundle, inside, &tried, CAUSES, false).await.problems
+            causes::unreached(self.plan, self.bundle, containers, &tried, CAUSES, false).await.problems
         };
         let Ok(problems) = tokio::time::timeout(ASKING_WHY, asked).await else {
             outcome.remarks.push("why could not be found out in time".into());
             return;
         };
         if let Some(first) = problems.first() {
-            outcome.says = format!("{rung}: {}", first.says);
+            outcome.says = format!("{phase}: {}", first.says);
             outcome.fix.extend(first.fix.iter().cloned());
         }
         outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.says));

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::outcome::{Captured, Ends, Outcome, Verdict};
-use crate::crowd;
-use crate::inside::Inside;
+use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
+use crate::container_probe::ContainerProbe;
+use crate::fan_out;
 use crate::launch::{self, FirstFailure};
 use crate::plan::ClusterPlan;
 use crate::request::Launcher;
@@ -46,19 +46,19 @@ struct Said {
     failed: Option<String>,
 }
 
-/// The rung. What was started is found again by `mark`: [`crowd::end_all`] ends it.
+/// The rung. What was started is found again by `mark`: [`fan_out::end_all`] ends it.
 pub async fn train(
     plan: &ClusterPlan,
-    inside: &[Inside<'_>],
+    containers: &[ContainerProbe<'_>],
     mark: &str,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let start = Instant::now();
     let fail = |outcome: &mut Outcome, node: &str, why: String| {
         outcome.verdict = Verdict::Failed;
-        outcome.rung("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
+        outcome.finish_phase("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
-    for one in inside {
+    for one in containers {
         let brought = container::fill(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(BRINGING, brought).await;
         if let Err(why) = brought.unwrap_or_else(|_| Err("its engine does not answer".into())) {
@@ -66,7 +66,7 @@ pub async fn train(
         }
     }
     let engines: Vec<(String, &Engine)> =
-        inside.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
+        containers.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
     let Some((first_node, first_engine)) = engines.first() else { return Ok(()) };
     let (script, seconds, steps) =
         (format!("/{}/{NAME}", Bundle::NAME), SECONDS.to_string(), STEPS.to_string());
@@ -87,11 +87,11 @@ pub async fn train(
             lines.push(line.to_owned());
         }
     };
-    let running = crowd::run(jobs, &engines, mark, true, &first.alarm, &keep);
+    let running = fan_out::run(jobs, &engines, mark, true, &first.alarm, &keep);
     // The script ends itself; this is for a launcher that does not.
     let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
     let all = engines.iter().map(|(name, engine)| (name.as_str(), *engine));
-    crowd::end_all(all, mark).await;
+    fan_out::end_all(all, mark).await;
     launch::unmark_ranks(first_engine, first_node, mark).await;
     let how = match ended {
         Ok(ended) => launch::verdict(&ended, &first),
@@ -136,7 +136,7 @@ fn told(
     how: Option<String>,
     start: Instant,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let world: usize = plan.nodes.iter().map(|node| node.slots as usize).sum();
     let all: Vec<Said> = lines.iter().filter_map(|line| said(line)).collect();
     let mut failed: Vec<(bool, String, String)> = Vec::new();
@@ -165,13 +165,13 @@ fn told(
         let lines = lines.iter().filter(|line| said(line).is_none()).cloned().collect();
         outcome.captured.push(Captured { from: "deepspeed".into(), lines });
         let failed = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
-        return outcome.rung("deepspeed", start, failed, "");
+        return outcome.finish_phase("deepspeed", start, failed, "");
     }
     judge(plan, &all, start, outcome)
 }
 
 /// Every rank has told its losses.
-fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome) -> Result<(), Ends> {
+fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome) -> Result<(), PhaseFailed> {
     let Some(first) = all.first() else { return Ok(()) };
     let last = |one: &Said| one.last.unwrap_or(f64::NAN);
     let other = all.iter().find(|one| {
@@ -189,7 +189,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
             first.rank,
             last(first)
         );
-        return outcome.rung("deepspeed", start, vec![(node, says)], "");
+        return outcome.finish_phase("deepspeed", start, vec![(node, says)], "");
     }
     let (begun, ended) = (first.first.unwrap_or(f64::NAN), last(first));
     if ended >= begun || begun.is_nan() {
@@ -198,7 +198,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         let says = format!(
             "{node}: the loss did not fall: {begun:.3} after the first step, {ended:.3} after {STEPS}"
         );
-        return outcome.rung("deepspeed", start, vec![(node, says)], "");
+        return outcome.finish_phase("deepspeed", start, vec![(node, says)], "");
     }
     let same = all.iter().all(|one| one.losses == first.losses);
     let says = format!(
@@ -211,7 +211,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         if same { "the same to the last bit" } else { "the same but for rounding" }
     );
     outcome.says += &format!("; {says}");
-    outcome.rung("deepspeed", start, Vec::new(), &says)
+    outcome.finish_phase("deepspeed", start, Vec::new(), &says)
 }
 
 #[cfg(test)]

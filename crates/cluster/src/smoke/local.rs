@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
-use super::ladder::Place;
+use super::phases::Place;
 use crate::worker::session::Session;
 use diagnostic::error::{Error, Kind};
 

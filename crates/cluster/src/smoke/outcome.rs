@@ -86,7 +86,7 @@ pub struct Network {
 }
 
 /// The ladder ends here: why is in the outcome already.
-pub struct Ends;
+pub struct PhaseFailed;
 
 impl Outcome {
     /// Nothing was tried yet.
@@ -109,13 +109,13 @@ impl Outcome {
     }
 
     /// A rung is done: it holds, or the ladder ends here. `failed`: nodes and what is wrong there; the first is the cause.
-    pub fn rung(
+    pub fn finish_phase(
         &mut self,
         name: &'static str,
         start: Instant,
         failed: Vec<(String, String)>,
         says: &str,
-    ) -> Result<(), Ends> {
+    ) -> Result<(), PhaseFailed> {
         let seconds = start.elapsed().as_secs_f64();
         let Some((_, first)) = failed.first() else {
             let says = says.to_owned();
@@ -126,7 +126,7 @@ impl Outcome {
         for (node, says) in failed {
             self.phases.push(Phase { name, node: Some(node), status: Status::Failed, seconds, says });
         }
-        Err(Ends)
+        Err(PhaseFailed)
     }
 }
 

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 
 use super::bandwidth::median;
 use super::judge::rate;
-use super::ladder::{Options, Place, ask, unlike};
+use super::phases::{Options, Place, ask, unlike};
 use super::rank::{Answer, Task};
 
 /// Seconds that the bytes of one way should take.

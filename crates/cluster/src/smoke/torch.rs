@@ -11,10 +11,10 @@ use tokio::sync::Notify;
 use super::bandwidth::{bus, median};
 use super::judge::{expected_of_nccl, rate};
 use super::nccl_log;
-use super::outcome::{Captured, Ends, Outcome, Verdict};
-use super::transport::{self, Infiniband, Site, Wish};
-use crate::crowd::{self, Job};
-use crate::inside::Inside;
+use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
+use super::transport::{self, ExpectedTransport, Infiniband, Site};
+use crate::container_probe::ContainerProbe;
+use crate::fan_out::{self, Job};
 use crate::worker::{Answer, Task};
 use docker::docker::Engine;
 use docker::exec::Command;
@@ -43,11 +43,11 @@ struct Said {
     #[serde(default)]
     seconds: Vec<f64>,
     failed: Option<String>,
-    infiniband: Seen,
+    infiniband: InfinibandReport,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Seen {
+struct InfinibandReport {
     devices: Vec<String>,
     /// Gbit/s of every port.
     rates: Vec<String>,
@@ -57,21 +57,21 @@ struct Seen {
     variables: BTreeMap<String, String>,
 }
 
-/// The rung. What was started is found again by `mark`: [`crowd::end_all`] ends it.
+/// The rung. What was started is found again by `mark`: [`fan_out::end_all`] ends it.
 pub async fn reduce(
-    inside: &[Inside<'_>],
-    wish: Option<Wish>,
+    containers: &[ContainerProbe<'_>],
+    wish: Option<ExpectedTransport>,
     mark: &str,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let start = Instant::now();
-    let Some(first) = inside.first() else { return Ok(()) };
+    let Some(first) = containers.first() else { return Ok(()) };
     let port = match free_port(first).await {
         Ok(port) => port,
-        Err(why) => return outcome.rung("torch", start, vec![(first.node.name.clone(), why)], ""),
+        Err(why) => return outcome.finish_phase("torch", start, vec![(first.node.name.clone(), why)], ""),
     };
     let everywhere: Vec<(String, &Engine)> =
-        inside.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
+        containers.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
     let lines: RefCell<BTreeMap<String, Vec<String>>> = RefCell::default();
     let keep = |node: &str, _: bool, line: &str| {
         let mut lines = lines.borrow_mut();
@@ -81,11 +81,11 @@ pub async fn reduce(
         }
     };
     let alarm = Notify::new();
-    let running = crowd::run(jobs(inside, port), &everywhere, mark, true, &alarm, &keep);
+    let running = fan_out::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
     // The script ends itself; this is for an engine that is gone.
     let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
     if ended.is_err() {
-        crowd::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
+        fan_out::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
     }
     let statuses: BTreeMap<String, String> = ended
         .unwrap_or_default()
@@ -95,11 +95,11 @@ pub async fn reduce(
             (end.node, end.status.map_or_else(|why| why, |status| format!("it ended with status {status}")))
         })
         .collect();
-    told(inside, wish, &lines.into_inner(), &statuses, start, outcome)
+    told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
 }
 
 /// A port of the first container that nobody listens on.
-async fn free_port(first: &Inside<'_>) -> Result<u16, String> {
+async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, String> {
     let wait = Duration::from_secs(5);
     match first.session.start(Task::ListenTcp { port: 0 }, wait).await {
         Ok((listener, Answer::Listening { port })) => {
@@ -111,11 +111,11 @@ async fn free_port(first: &Inside<'_>) -> Result<u16, String> {
     }
 }
 
-fn jobs<'w>(inside: &[Inside<'w>], port: u16) -> Vec<Job<'w>> {
-    let world: u32 = inside.iter().map(|one| one.node.slots).sum();
-    let address = inside.first().map_or_else(String::new, |one| one.address.to_string());
+fn jobs<'w>(containers: &[ContainerProbe<'w>], port: u16) -> Vec<Job<'w>> {
+    let world: u32 = containers.iter().map(|one| one.node.slots).sum();
+    let address = containers.first().map_or_else(String::new, |one| one.address.to_string());
     let mut jobs = Vec::new();
-    for one in inside {
+    for one in containers {
         for local in 0..one.node.slots {
             let mut environment = vec![
                 format!("MASTER_ADDR={address}"),
@@ -146,13 +146,13 @@ fn jobs<'w>(inside: &[Inside<'w>], port: u16) -> Vec<Job<'w>> {
 
 /// What came of it.
 fn told(
-    inside: &[Inside<'_>],
-    wish: Option<Wish>,
+    containers: &[ContainerProbe<'_>],
+    wish: Option<ExpectedTransport>,
     lines: &BTreeMap<String, Vec<String>>,
     statuses: &BTreeMap<String, String>,
     start: Instant,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let results: Vec<(String, Said)> = lines
         .iter()
         .flat_map(|(node, lines)| lines.iter().map(move |line| (node, line)))
@@ -162,7 +162,7 @@ fn told(
         .collect();
     // Who could not even begin is the cause; then who ended; those who waited for them, or were stopped, come last.
     let mut failed: Vec<(u8, String, String)> = Vec::new();
-    for one in inside {
+    for one in containers {
         let name = &one.node.name;
         let own: Vec<&Said> = results.iter().filter(|(node, _)| node == name).map(|(_, said)| said).collect();
         let broke = own.iter().find_map(|said| Some((said.rank, said.failed.as_ref()?)));
@@ -191,7 +191,7 @@ fn told(
             lines: lines.iter().filter(|line| !line.starts_with("ENVDOC ")).cloned().collect(),
         };
         outcome.captured.extend(lines.iter().map(captured));
-        return outcome.rung("torch", start, failed, "");
+        return outcome.finish_phase("torch", start, failed, "");
     }
     let wrong: Vec<_> = results
         .iter()
@@ -205,7 +205,7 @@ fn told(
         .collect();
     if !wrong.is_empty() {
         outcome.verdict = Verdict::Wrong;
-        return outcome.rung("torch", start, wrong, "");
+        return outcome.finish_phase("torch", start, wrong, "");
     }
     passed(&results, wish, lines, start, outcome)
 }
@@ -236,11 +236,11 @@ fn sites(results: &[(String, Said)], lines: &BTreeMap<String, Vec<String>>) -> V
 
 fn passed(
     results: &[(String, Said)],
-    wish: Option<Wish>,
+    wish: Option<ExpectedTransport>,
     lines: &BTreeMap<String, Vec<String>>,
     start: Instant,
     outcome: &mut Outcome,
-) -> Result<(), Ends> {
+) -> Result<(), PhaseFailed> {
     let Some((_, first)) = results.first() else { return Ok(()) };
     let slowest = results.iter().map(|(_, said)| median(&said.seconds)).fold(0.0, f64::max);
     let bytes = first.bytes.unwrap_or(ELEMENTS * size_of::<f32>());
@@ -267,7 +267,7 @@ fn passed(
         let failed = transport::unlike(&sites(results, lines), wish);
         if !failed.is_empty() {
             outcome.verdict = Verdict::Failed;
-            return outcome.rung("transport", start, failed, "");
+            return outcome.finish_phase("transport", start, failed, "");
         }
     } else if let Some(wish) = wish {
         outcome.verdict = Verdict::Failed;
@@ -276,12 +276,12 @@ fn passed(
         let why = format!(
             "torch uses {backend}, because it sees no GPU: NCCL carries nothing, {wish} was expected"
         );
-        return outcome.rung("transport", start, vec![(results[0].0.clone(), why)], "");
+        return outcome.finish_phase("transport", start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
     if let Some((least, from)) = expected(first, results, bytes).filter(|(least, _)| reached < *least) {
         outcome.verdict = Verdict::Slow;
         outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
     }
-    outcome.rung("torch", start, Vec::new(), &says)
+    outcome.finish_phase("torch", start, Vec::new(), &says)
 }

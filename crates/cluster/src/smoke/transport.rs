@@ -14,7 +14,7 @@ const NVLINK: &[&str] = &["NVL", "NVB"];
 
 /// What is wished for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wish {
+pub enum ExpectedTransport {
     /// InfiniBand or RoCE between the nodes.
     Ib,
     /// NVLink within them.
@@ -51,7 +51,7 @@ pub struct Site {
 
 /// Nodes on which the transport is not as it should be, and why; the first is the cause. Without a wish, InfiniBand that is there and unused
 /// is a fault too, and so are nodes that chose different networks.
-pub fn unlike(sites: &[Site], wish: Option<Wish>) -> Vec<(String, String)> {
+pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, String)> {
     let networks: BTreeSet<&String> = sites.iter().flat_map(|site| &site.read.networks).collect();
     let several = sites.len() > 1;
     let of = |site: &Site| {
@@ -73,7 +73,7 @@ pub fn unlike(sites: &[Site], wish: Option<Wish>) -> Vec<(String, String)> {
     sites.iter().filter_map(of).collect()
 }
 
-fn alone(read: &Read, wish: Option<Wish>, seen: &Infiniband, several: bool) -> Option<String> {
+fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, several: bool) -> Option<String> {
     let has = |name: &str| read.connections.keys().any(|kind| kind.starts_with(name));
     // Where no connection between nodes was told, the network that was chosen is what is known.
     let told = has("NET/");
@@ -88,12 +88,18 @@ fn alone(read: &Read, wish: Option<Wish>, seen: &Infiniband, several: bool) -> O
         (true, None) => "NCCL told of no connection".to_owned(),
     };
     match wish {
-        Some(Wish::Nvlink) => no_nvlink(read, &uses),
-        Some(Wish::Socket) if !between("Socket") => Some(format!("no sockets between the nodes: {uses}")),
-        Some(Wish::Ib) | None if between("Socket") && (wish.is_some() || !seen.devices.is_empty()) => {
+        Some(ExpectedTransport::Nvlink) => no_nvlink(read, &uses),
+        Some(ExpectedTransport::Socket) if !between("Socket") => {
+            Some(format!("no sockets between the nodes: {uses}"))
+        }
+        Some(ExpectedTransport::Ib) | None
+            if between("Socket") && (wish.is_some() || !seen.devices.is_empty()) =>
+        {
             Some(format!("sockets carry the data between the nodes, not InfiniBand: {}", reasons(read, seen)))
         }
-        Some(Wish::Ib) if !between("IB") => Some(format!("no InfiniBand between the nodes: {uses}")),
+        Some(ExpectedTransport::Ib) if !between("IB") => {
+            Some(format!("no InfiniBand between the nodes: {uses}"))
+        }
         _ => None,
     }
 }
@@ -182,7 +188,7 @@ mod tests {
     }
 
     /// What is said of two nodes that both have written this.
-    fn says(read: &Read, wish: Option<Wish>, seen: &Infiniband) -> Option<String> {
+    fn says(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband) -> Option<String> {
         let of = |node: &str| Site { node: node.into(), read: read.clone(), infiniband: seen.clone() };
         unlike(&[of("node1"), of("node2")], wish).first().map(|(_, says)| says.clone())
     }
@@ -190,17 +196,17 @@ mod tests {
     #[test]
     fn what_is_wished_for_and_there_is_no_fault() {
         for (name, wish) in [
-            ("ib-two-nodes", Wish::Ib),
-            ("ib-nvls-two-nodes", Wish::Ib),
-            ("ib-two-nodes", Wish::Nvlink),
-            ("ib-nvls-two-nodes", Wish::Nvlink),
-            ("socket-two-nodes", Wish::Socket),
-            ("socket-shm-two-nodes", Wish::Socket),
+            ("ib-two-nodes", ExpectedTransport::Ib),
+            ("ib-nvls-two-nodes", ExpectedTransport::Ib),
+            ("ib-two-nodes", ExpectedTransport::Nvlink),
+            ("ib-nvls-two-nodes", ExpectedTransport::Nvlink),
+            ("socket-two-nodes", ExpectedTransport::Socket),
+            ("socket-shm-two-nodes", ExpectedTransport::Socket),
         ] {
             assert_eq!(says(&log(name), Some(wish), &sees()), None, "{name}");
         }
         // A network that was chosen is enough where no connection is told.
-        assert_eq!(says(&log("roce-p2p-without-nvlink"), Some(Wish::Ib), &sees()), None);
+        assert_eq!(says(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
         for name in ["ib-two-nodes", "efa-two-nodes", "efa-p5en"] {
             assert_eq!(says(&log(name), None, &sees()), None, "{name}");
         }
@@ -211,20 +217,24 @@ mod tests {
     #[test]
     fn what_is_wished_for_and_not_there_is_named() {
         let told = |name: &str, wish| says(&log(name), Some(wish), &sees()).unwrap();
-        assert!(told("ib-two-nodes", Wish::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
-        assert!(told("efa-two-nodes", Wish::Ib).contains("no InfiniBand between the nodes"));
-        assert!(told("efa-p5en", Wish::Ib).contains("NCCL uses network Libfabric"));
-        assert!(told("socket-shm-two-nodes", Wish::Nvlink).contains("no NVLink within the nodes"));
+        assert!(told("ib-two-nodes", ExpectedTransport::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
+        assert!(told("efa-two-nodes", ExpectedTransport::Ib).contains("no InfiniBand between the nodes"));
+        assert!(told("efa-p5en", ExpectedTransport::Ib).contains("NCCL uses network Libfabric"));
+        assert!(
+            told("socket-shm-two-nodes", ExpectedTransport::Nvlink).contains("no NVLink within the nodes")
+        );
         // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is told apart.
-        assert!(told("socket-two-nodes", Wish::Nvlink).contains("is not known: P2P may be PCIe"));
+        assert!(
+            told("socket-two-nodes", ExpectedTransport::Nvlink).contains("is not known: P2P may be PCIe")
+        );
         let mut pcie = log("pcie-without-nvlink");
         pcie.connections.insert("P2P/CUMEM".into(), 8);
-        let why = says(&pcie, Some(Wish::Nvlink), &sees()).unwrap();
+        let why = says(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
         assert!(
             why.contains("not all GPUs of a node reach each other over NVLink") && why.contains("PHB, SYS")
         );
         pcie.paths = log("libibverbs-missing-nvlink").paths;
-        assert_eq!(says(&pcie, Some(Wish::Nvlink), &sees()), None);
+        assert_eq!(says(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
     }
 
     #[test]

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::Work;
+use crate::observed_state::ObservedState;
 use crate::plan::{Image, Node};
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
-use crate::seen::Seen;
 use crate::worker::digest::hex;
 use host::file;
 
@@ -20,10 +20,10 @@ const STEP: &str = "image";
 const BUILT_FROM: &str = "envdoc.cluster.built-from";
 
 /// Whether the first node has the image that the file of `build` stands for now. One that is not built is always current.
-pub(super) fn current(work: &Work<'_>, seen: &[Seen]) -> Result<bool, Problem> {
+pub(super) fn current(work: &Work<'_>, observed: &[ObservedState]) -> Result<bool, Problem> {
     let Some((path, _)) = source(work) else { return Ok(true) };
     let digest = digest(&path)?;
-    let image = seen.first().and_then(|first| first.image.as_ref());
+    let image = observed.first().and_then(|first| first.image.as_ref());
     Ok(image.is_some_and(|image| image.labels.get(BUILT_FROM) == Some(&digest)))
 }
 

@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 use super::diagnosis;
 use super::{Work, on_all};
 use crate::container::{self, Container};
+use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::Problem;
 use crate::render::{SettingsFile, settings};
 use crate::report::progress::Outcome;
-use crate::seen::{self, Seen};
 use crate::worker::digest::hex;
 use docker::docker::Engine;
 use docker::{container as engine_container, volume};
@@ -39,7 +39,7 @@ pub(super) enum Action {
 /// Decides; what is not of this cluster is refused.
 pub(super) fn decide(
     work: &Work<'_>,
-    seen: &Seen,
+    observed: &ObservedState,
     wanted: &Container,
     digest: &str,
 ) -> Result<Action, Problem> {
@@ -47,11 +47,11 @@ pub(super) fn decide(
     let foreign = |what: &str| {
         Problem::of(
             STEP,
-            &seen.name,
-            format!("there is a {what} on {} already that is not of this cluster", seen.name),
+            &observed.name,
+            format!("there is a {what} on {} already that is not of this cluster", observed.name),
         )
     };
-    if let Some(volume) = &seen.volume
+    if let Some(volume) = &observed.volume
         && !ours(volume)
     {
         return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
@@ -59,17 +59,17 @@ pub(super) fn decide(
         ));
     }
     // Without keys (a dry run) it is unknown what would be in it.
-    let same_settings = seen.volume.as_ref().is_some_and(|labels| {
+    let same_settings = observed.volume.as_ref().is_some_and(|labels| {
         labels.get(SETTINGS_LABEL).is_some_and(|label| label == digest || digest.is_empty())
     });
-    let Some(found) = &seen.container else {
+    let Some(found) = &observed.container else {
         return Ok(Action::Make { replaces: false, settings: !same_settings });
     };
     if !ours(&found.labels) {
-        return Err(foreign(&format!("container {}", seen.name))
-            .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", seen.name)));
+        return Err(foreign(&format!("container {}", observed.name))
+            .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", observed.name)));
     }
-    let same_image = seen.image.as_ref().is_none_or(|image| image.id == found.image);
+    let same_image = observed.image.as_ref().is_none_or(|image| image.id == found.image);
     let same = found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL) && same_image && same_settings;
     Ok(match (same, found.running) {
         (true, true) => Action::Keep,
@@ -101,11 +101,12 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         work.done(STEP, &node.name, "does not run", Outcome::Failed);
         problem
     };
-    let seen =
-        seen::one(work.plan, node, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+    let observed = observed_state::one(work.plan, node, engine)
+        .await
+        .map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
     let wanted = container::of(work.plan, node);
     let (files, digest) = files(work, node).map_err(failed)?;
-    match decide(work, &seen, &wanted, &digest).map_err(failed)? {
+    match decide(work, &observed, &wanted, &digest).map_err(failed)? {
         Action::Keep => {
             work.done(STEP, &node.name, "runs, as cluster.yaml says", Outcome::Unchanged);
             return Ok(());

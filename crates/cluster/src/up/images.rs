@@ -4,10 +4,10 @@ use futures_util::future::join_all;
 
 use super::{Work, build, on_all};
 use crate::image::{self, Decision};
+use crate::observed_state::ObservedState;
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
-use crate::seen::Seen;
 use diagnostic::units::short_size;
 use docker::docker::Engine;
 use docker::image::Identity;
@@ -18,21 +18,25 @@ const STEP: &str = "image";
 const SHORT: usize = 19;
 
 /// Brings it to those that lack it.
-pub(super) async fn same_everywhere(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
-    let decision = image::decide(work.plan, seen, current);
+pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    let decision = image::decide(work.plan, observed, current);
     if decision == Decision::Build {
         build::build(work).await?;
-        let seen = work.look().await?;
-        return brought(work, &seen, image::decide(work.plan, &seen, true)).await;
+        let observed = work.look().await?;
+        return brought(work, &observed, image::decide(work.plan, &observed, true)).await;
     }
-    brought(work, seen, decision).await
+    brought(work, observed, decision).await
 }
 
-async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(), Vec<Problem>> {
+async fn brought(
+    work: &Work<'_>,
+    observed: &[ObservedState],
+    decision: Decision,
+) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
     match decision {
-        Decision::Same(image) => fits(&image, seen).map(|()| unchanged(work, &image)),
+        Decision::Same(image) => fits(&image, observed).map(|()| unchanged(work, &image)),
         Decision::Build => Err(vec![Problem::new(
             STEP,
             format!("the image {name} was built, and the first node does not have it"),
@@ -46,7 +50,7 @@ async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(
             let whole = found(source, name)
                 .await
                 .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
-            fits(&whole, seen)?;
+            fits(&whole, observed)?;
             if registry {
                 pushed(work, from).await;
                 to = without_pulled(work, &whole, to).await;
@@ -57,8 +61,8 @@ async fn brought(work: &Work<'_>, seen: &[Seen], decision: Decision) -> Result<(
     }
 }
 
-fn fits(image: &Identity, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let misfits = image::misfits(image, seen);
+fn fits(image: &Identity, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let misfits = image::misfits(image, observed);
     if !misfits.is_empty() {
         return Err(misfits);
     }
@@ -207,11 +211,11 @@ fn no_space(node: &Node, name: &str, why: &str) -> Problem {
 
 /// At last every node must have the same.
 async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    match image::decide(work.plan, &seen, true) {
-        Decision::Same(image) => fits(&image, &seen),
+    let observed = work.look().await?;
+    match image::decide(work.plan, &observed, true) {
+        Decision::Same(image) => fits(&image, &observed),
         _ => {
-            let ids: Vec<_> = seen
+            let ids: Vec<_> = observed
                 .iter()
                 .map(|node| {
                     format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id)))

@@ -24,8 +24,8 @@ const MANAGER: u16 = 2377;
 
 /// Makes it so.
 pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    let decision = swarm::decide(&seen, &work.members(&seen).await?)?;
+    let observed = work.look().await?;
+    let decision = swarm::decide(&observed, &work.members(&observed).await?)?;
     for note in &decision.notes {
         work.note(note.clone());
     }

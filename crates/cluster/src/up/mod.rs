@@ -3,7 +3,7 @@
 mod build;
 mod containers;
 mod diagnosis;
-mod gone;
+mod engine_loss;
 mod healthy;
 mod images;
 mod joining;
@@ -20,11 +20,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::keys::Keys;
+use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::secrets::Value;
-use super::seen::{self, Seen};
 use super::swarm;
 use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
@@ -123,13 +123,13 @@ impl<'a> Work<'a> {
         self.steps.borrow().iter().any(|step| step.outcome == Outcome::Changed)
     }
 
-    async fn look(&self) -> Result<Vec<Seen>, Vec<Problem>> {
-        seen::look(self.plan, &self.nodes).await
+    async fn look(&self) -> Result<Vec<ObservedState>, Vec<Problem>> {
+        observed_state::look(self.plan, &self.nodes).await
     }
 
-    async fn members(&self, seen: &[Seen]) -> Result<Vec<engine_swarm::Member>, Vec<Problem>> {
+    async fn members(&self, observed: &[ObservedState]) -> Result<Vec<engine_swarm::Member>, Vec<Problem>> {
         let (leader, engine) = self.leader()?;
-        match seen.first().is_some_and(|first| first.machine.swarm.manager) {
+        match observed.first().is_some_and(|first| first.machine.swarm.manager) {
             true => engine_swarm::members(engine).await.map_err(|why| {
                 vec![Problem::of("swarm", &leader.name, format!("the manager does not tell its members: {why}"))
                     .fix("a swarm of several managers that lost most of them has no leader: `docker node ls` there says so")]
@@ -143,15 +143,15 @@ impl<'a> Work<'a> {
 pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     match steps(work).await {
         Ok(()) => Ok(()),
-        Err(problems) => Err(gone::first(work, problems).await),
+        Err(problems) => Err(engine_loss::first(work, problems).await),
     }
 }
 
 async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    connected(work, &seen)?;
-    refused(work, &seen).await?;
-    images::same_everywhere(work, &seen).await?;
+    let observed = work.look().await?;
+    connected(work, &observed)?;
+    refused(work, &observed).await?;
+    images::same_everywhere(work, &observed).await?;
     if work.plan.network.kind == NetworkKind::Overlay {
         joining::one_swarm(work).await?;
     }
@@ -162,16 +162,16 @@ async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 }
 
 /// What the nodes are, and what speaks against them.
-fn connected(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    for ((node, engine), seen) in work.nodes.iter().zip(seen) {
-        let says = format!("{} on {} ({})", engine.name, seen.machine.hostname, node.engine);
+fn connected(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    for ((node, engine), observed) in work.nodes.iter().zip(observed) {
+        let says = format!("{} on {} ({})", engine.name, observed.machine.hostname, node.engine);
         work.done("connect", &node.name, says, Outcome::Unchanged);
     }
-    for note in swarm::namesakes(seen) {
+    for note in swarm::namesakes(observed) {
         work.note(note);
     }
-    let problems = clocks(seen);
-    for note in slightly_off(seen) {
+    let problems = clocks(observed);
+    for note in slightly_off(observed) {
         work.note(note);
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -201,30 +201,30 @@ async fn ip(node: &Node) -> Result<String, Problem> {
 }
 
 /// Refuses what cannot be, before anything is changed.
-async fn refused(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+async fn refused(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     for (node, _) in &work.nodes {
         problems.extend(ip(node).await.err());
     }
     if work.plan.network.kind == NetworkKind::Overlay {
-        let members = work.members(seen).await?;
-        if let Err(found) = swarm::decide(seen, &members) {
+        let members = work.members(observed).await?;
+        if let Err(found) = swarm::decide(observed, &members) {
             problems.extend(found);
         }
     }
-    if let Err(problem) = super::network::decide(work.plan, seen) {
+    if let Err(problem) = super::network::decide(work.plan, observed) {
         problems.push(problem);
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Nodes whose clocks are far from the first one's.
-fn clocks(seen: &[Seen]) -> Vec<Problem> {
-    let Some((first, ahead)) = seen.first().and_then(|first| Some((first, first.ahead?))) else {
+fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
+    let Some((first, ahead)) = observed.first().and_then(|first| Some((first, first.ahead?))) else {
         return Vec::new();
     };
-    let off = |node: &Seen| node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCKS_MAX);
-    let problem = |(node, off): (&Seen, i64)| {
+    let off = |node: &ObservedState| node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCKS_MAX);
+    let problem = |(node, off): (&ObservedState, i64)| {
         let word = if off > 0 { "ahead of" } else { "behind" };
         Problem::of(
             "connect",
@@ -238,18 +238,18 @@ fn clocks(seen: &[Seen]) -> Vec<Problem> {
         )
         .fix("timedatectl set-ntp true, on both; then the engine's clock is right too")
     };
-    seen.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
+    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
 }
 
-fn slightly_off(seen: &[Seen]) -> Vec<String> {
-    let Some(ahead) = seen.first().and_then(|first| first.ahead) else { return Vec::new() };
-    let off = |node: &Seen| {
+fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
+    let Some(ahead) = observed.first().and_then(|first| first.ahead) else { return Vec::new() };
+    let off = |node: &ObservedState| {
         node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()))
     };
-    let says = |(node, off): (&Seen, i64)| {
+    let says = |(node, off): (&ObservedState, i64)| {
         format!("the clock of {} is {} off: timedatectl set-ntp true", node.name, duration(off.abs()))
     };
-    seen.iter().filter_map(|node| off(node).map(|off| (node, off))).map(says).collect()
+    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(says).collect()
 }
 
 fn duration(seconds: i64) -> String {
@@ -282,14 +282,18 @@ mod tests {
 
     #[test]
     fn clocks_that_differ() {
-        let node = |name: &str, ahead| Seen { name: name.into(), ahead: Some(ahead), ..Seen::default() };
-        let seen = [node("node1", 1), node("node2", 3601), node("node3", 0), node("node4", 11)];
-        let problems = clocks(&seen);
+        let node = |name: &str, ahead| ObservedState {
+            name: name.into(),
+            ahead: Some(ahead),
+            ..ObservedState::default()
+        };
+        let observed = [node("node1", 1), node("node2", 3601), node("node3", 0), node("node4", 11)];
+        let problems = clocks(&observed);
         assert_eq!(problems.len(), 1);
         assert!(
             problems[0].says.starts_with("the clock of node2 is 60 min ahead of that of node1"),
             "{problems:?}"
         );
-        assert_eq!(slightly_off(&seen).len(), 1);
+        assert_eq!(slightly_off(&observed).len(), 1);
     }
 }

@@ -17,8 +17,8 @@ const STEP: &str = "network";
 
 /// Makes the network if it is missing, and attaches a first container where none is.
 pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    match network::decide(work.plan, &seen).map_err(|problem| vec![problem])? {
+    let observed = work.look().await?;
+    match network::decide(work.plan, &observed).map_err(|problem| vec![problem])? {
         Decision::None => {}
         Decision::Keep { mtu, notes } => {
             let mtu = mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
@@ -36,7 +36,7 @@ pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         return Ok(());
     }
     let attached = |name: &str| {
-        let found = seen.iter().find(|node| node.name == name).and_then(|node| node.container.as_ref());
+        let found = observed.iter().find(|node| node.name == name).and_then(|node| node.container.as_ref());
         found.is_some_and(|found| found.running && found.addresses.contains_key(&work.plan.network.name))
     };
     let bare = work.nodes.iter().copied().filter(|(node, _)| !attached(&node.name));
@@ -71,7 +71,9 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
     // The engine may choose the addresses only when the first container comes.
     let mut traits = found.subnets;
-    traits.extend(wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::inside(mtu, wanted.encrypted))));
+    traits.extend(
+        wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::container_mtu(mtu, wanted.encrypted))),
+    );
     traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
     let says = format!("made the overlay {} ({})", wanted.name, traits.join(", "));
     for (node, _) in &all {

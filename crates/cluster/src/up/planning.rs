@@ -5,31 +5,31 @@ use super::{Work, build, connected, containers, images, refused};
 use crate::container;
 use crate::image::{self, Decision as OfImage};
 use crate::network::{self, Decision as OfNetwork};
+use crate::observed_state::ObservedState;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
-use crate::seen::Seen;
 use crate::swarm::{self, Action};
 use diagnostic::units::short_size;
 
 /// Puts the steps into [`Work::steps`]; nothing is changed.
 pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let seen = work.look().await?;
-    connected(work, &seen)?;
-    refused(work, &seen).await?;
-    of_image(work, &seen)?;
+    let observed = work.look().await?;
+    connected(work, &observed)?;
+    refused(work, &observed).await?;
+    of_image(work, &observed)?;
     if work.plan.network.kind == NetworkKind::Overlay {
-        of_swarm(work, &seen).await?;
+        of_swarm(work, &observed).await?;
     }
-    of_network(work, &seen)?;
-    of_containers(work, &seen)
+    of_network(work, &observed)?;
+    of_containers(work, &observed)
 }
 
-fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
-    for ((node, _), seen) in work.nodes.iter().zip(seen) {
+    for ((node, _), observed) in work.nodes.iter().zip(observed) {
         let wanted = container::of(work.plan, node);
-        match containers::decide(work, seen, &wanted, "") {
+        match containers::decide(work, observed, &wanted, "") {
             Err(problem) => problems.push(problem),
             Ok(OfContainer::Keep) => {
                 work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged)
@@ -64,10 +64,10 @@ fn of_containers(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
-    let current = build::current(work, seen).map_err(|problem| vec![problem])?;
-    match image::decide(work.plan, seen, current) {
+    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    match image::decide(work.plan, observed, current) {
         OfImage::Same(image) => {
             let says = format!("{name} is the same on every node: {}", images::short(&image.id));
             work.keep("image", &work.plan.name, says, Outcome::Unchanged);
@@ -85,7 +85,7 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
             }
         }
         OfImage::Send { from, to, registry } => {
-            let source = &seen[from];
+            let source = &observed[from];
             let bytes = source
                 .image
                 .as_ref()
@@ -95,7 +95,7 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
             }
             let first = if registry { "pull it, else " } else { "" };
             for place in to {
-                let says = match &seen[place].image {
+                let says = match &observed[place].image {
                     None => format!("{first}get {name} from {}{bytes}", source.name),
                     Some(other) => format!(
                         "{first}get {name} from {}{bytes}; what has this name there ({}) loses it",
@@ -103,20 +103,20 @@ fn of_image(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
                         images::short(&other.id)
                     ),
                 };
-                work.keep("image", &seen[place].name, says, Outcome::Planned);
+                work.keep("image", &observed[place].name, says, Outcome::Planned);
             }
         }
     }
     Ok(())
 }
 
-async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
-    let decision = swarm::decide(seen, &work.members(seen).await?)?;
+async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+    let decision = swarm::decide(observed, &work.members(observed).await?)?;
     for note in decision.notes {
         work.note(note);
     }
-    let first = seen.first().map_or("", |first| first.name.as_str());
-    for (node, action) in seen.iter().zip(decision.actions) {
+    let first = observed.first().map_or("", |first| first.name.as_str());
+    for (node, action) in observed.iter().zip(decision.actions) {
         let (says, outcome) = match action {
             Action::None => ("in the swarm".to_owned(), Outcome::Unchanged),
             Action::Init => (format!("start a swarm, manager at {}:2377", node.address), Outcome::Planned),
@@ -131,9 +131,9 @@ async fn of_swarm(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
-fn of_network(work: &Work<'_>, seen: &[Seen]) -> Result<(), Vec<Problem>> {
+fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let network = &work.plan.network;
-    let says = match network::decide(work.plan, seen).map_err(|problem| vec![problem])? {
+    let says = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
         OfNetwork::None => return Ok(()),
         OfNetwork::Keep { .. } => {
             work.keep("network", &work.plan.name, format!("{} is there", network.name), Outcome::Unchanged);

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 
 use super::{Work, containers, healthy, on_all};
 use crate::causes::{Causes, causes};
-use crate::inside::{self, Inside, Tried, pinned};
+use crate::container_probe::{self, ContainerProbe, Tried, pinned};
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
@@ -29,9 +29,9 @@ const AT_ONCE: usize = 32;
 
 /// Tries everything. Containers that some engine has no entry of are attached anew, once.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let inside = on_all(work.nodes.iter().copied(), |node, engine| enter(work, node, engine)).await;
-    let result = match inside {
-        Ok(inside) => rounds(work, inside).await,
+    let containers = on_all(work.nodes.iter().copied(), |node, engine| enter(work, node, engine)).await;
+    let result = match containers {
+        Ok(containers) => rounds(work, containers).await,
         Err(problems) => Err(problems),
     };
     join_all(work.nodes.iter().map(|(node, engine)| worker_container::forget_worker(engine, &node.name)))
@@ -39,8 +39,8 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     result
 }
 
-async fn rounds(work: &Work<'_>, mut inside: Vec<Inside<'_>>) -> Result<(), Vec<Problem>> {
-    let first = pairs(work, &inside, SPREADING, false).await?;
+async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Result<(), Vec<Problem>> {
+    let first = pairs(work, &containers, SPREADING, false).await?;
     if first.untold.is_empty() {
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
@@ -49,9 +49,9 @@ async fn rounds(work: &Work<'_>, mut inside: Vec<Inside<'_>>) -> Result<(), Vec<
     // The workers in the others are there still, and leave only when they are let go.
     for place in &first.untold {
         let (node, engine) = work.nodes[*place];
-        inside[*place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
+        containers[*place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
-    let second = pairs(work, &inside, SPREADING_AGAIN, true).await?;
+    let second = pairs(work, &containers, SPREADING_AGAIN, true).await?;
     if !second.problems.is_empty() {
         return Err(second.problems);
     }
@@ -75,9 +75,13 @@ async fn anew(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Probl
     healthy::one(work, node, engine).await.map(drop)
 }
 
-async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Result<Inside<'w>, Problem> {
+async fn enter<'w>(
+    work: &Work<'_>,
+    node: &'w Node,
+    engine: &'w Engine,
+) -> Result<ContainerProbe<'w>, Problem> {
     work.progress.doing(STEP, &node.name, "looking from inside its container");
-    inside::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
+    container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
         work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
         let says = format!("envdoc could not look from inside the container of {}: {why}", node.name);
         Problem::of(STEP, &node.name, says)
@@ -86,14 +90,14 @@ async fn enter<'w>(work: &Work<'_>, node: &'w Node, engine: &'w Engine) -> Resul
 
 async fn pairs(
     work: &Work<'_>,
-    inside: &[Inside<'_>],
+    containers: &[ContainerProbe<'_>],
     spreading: Duration,
     anew: bool,
 ) -> Result<Causes, Vec<Problem>> {
-    let ordered = (0..inside.len()).flat_map(|from| (0..inside.len()).map(move |to| (from, to)));
+    let ordered = (0..containers.len()).flat_map(|from| (0..containers.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let start = Instant::now();
-    let mut tried = of_pairs(work, inside, ordered).await;
+    let mut tried = of_pairs(work, containers, ordered).await;
     while work.plan.network.kind == NetworkKind::Overlay && start.elapsed() < spreading {
         let (dead, alive): (Vec<Tried>, Vec<Tried>) = tried.into_iter().partition(Tried::dead);
         tried = alive;
@@ -102,23 +106,23 @@ async fn pairs(
         }
         work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows of every container");
         tokio::time::sleep(AGAIN).await;
-        tried.extend(of_pairs(work, inside, dead.iter().map(|one| (one.from, one.to)).collect()).await);
+        tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
     }
-    let causes = if tried.iter().all(|tried| tried.well(inside[tried.from].mtu)) {
+    let causes = if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
         Causes::default()
     } else {
-        causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, inside, &tried, anew).await
+        causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, containers, &tried, anew).await
     };
     // What is tried again is told then.
     if anew || causes.untold.is_empty() {
-        told(work, inside, &tried).await;
+        told(work, containers, &tried).await;
     }
     Ok(causes)
 }
 
 /// Says for every node what came of it.
-async fn told(work: &Work<'_>, inside: &[Inside<'_>], tried: &[Tried]) {
-    for (place, one) in inside.iter().enumerate() {
+async fn told(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
+    for (place, one) in containers.iter().enumerate() {
         let pinned = pinned(one).await;
         let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();
         let bad = own.iter().any(|tried| !tried.well(one.mtu));
@@ -135,15 +139,19 @@ async fn told(work: &Work<'_>, inside: &[Inside<'_>], tried: &[Tried]) {
     }
 }
 
-async fn of_pairs(work: &Work<'_>, inside: &[Inside<'_>], pairs: Vec<(usize, usize)>) -> Vec<Tried> {
+async fn of_pairs(
+    work: &Work<'_>,
+    containers: &[ContainerProbe<'_>],
+    pairs: Vec<(usize, usize)>,
+) -> Vec<Tried> {
     stream::iter(pairs)
-        .map(|(from, to)| inside::pair(work.plan, inside, from, to))
+        .map(|(from, to)| container_probe::pair(work.plan, containers, from, to))
         .buffer_unordered(AT_ONCE)
         .collect()
         .await
 }
 
-fn says(one: &Inside<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
+fn says(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
     let count = tried.len();
     let all = |what: &str, good: usize| {
         if good == count {

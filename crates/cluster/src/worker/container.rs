@@ -19,7 +19,7 @@ pub const SILENCE: Duration = Duration::from_secs(20);
 const PIPE: usize = 64 << 10;
 
 /// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
-pub async fn bring(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
+pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
     for _ in 0..LEAVING {
         match container::fill(engine, name, "/", bundle.tar.clone()).await {
             // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this moment.

@@ -8,20 +8,7 @@ pub const RULE: Rule = Rule {
     id: "compose-unreadable",
     severity: Severity::Error,
     summary: "the file is YAML, and has services",
-    explain: "\
-## What it finds
-Files that cannot be read as YAML (tabs, a key twice, broken indentation), and files whose `services` is no
-mapping. A template that still has to be filled in ({% … %}) is a note: it was not looked at.
-
-## Why it matters
-`docker compose` and `docker stack deploy` refuse the whole file, and no other rule could look at it.
-
-## How to fix it
-Go to the line that is named; `docker compose config` shows what is read.
-
-## Sources
-- https://github.com/compose-spec/compose-spec/blob/main/spec.md
-",
+    explain: include_str!("compose_unreadable.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: b\n   image: c\n"),

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "compose-version-obsolete",
     severity: Severity::Error,
     summary: "no `version` at the top, where nothing reads it",
-    explain: "\
-## What it finds
-The top-level key `version`. In a compose file it is a note; in a stack file (`docker stack deploy`) a
-version that is not 3.x is an error, and 3.x is left alone.
-
-## Why it matters
-Compose ignores it and prints a warning at each command. `docker stack deploy` does read it: without it the
-newest schema is taken, and a file of version 2.x is refused as unsupported.
-
-## How to fix it
-Delete the line.
-
-## Sources
-- compose-spec/compose-spec:04-version-and-name.md
-- docker/cli:cli/compose/schema/schema.go
-",
+    explain: include_str!("compose_version_obsolete.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("version: \"3\"\nservices:\n  a:\n    image: b\n"),

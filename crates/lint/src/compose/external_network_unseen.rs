@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "external-network-unseen",
     severity: Severity::Note,
     summary: "an external network that GPU services use is there on every node",
-    explain: "\
-## What it finds
-Services with GPUs on a network that is `external: true`.
-
-## Why it matters
-Compose makes no external network; where it is missing, `up` ends with \"network … declared as external, but
-could not be found\". An attachable overlay is made on a manager, and a worker does not list it before a first
-container of that worker is attached to it: `docker compose up` on the worker finds nothing, while `docker run
---network NAME` does, and from then on compose, too.
-
-## How to fix it
-On the manager: `docker network create --driver overlay --attachable NAME`. On each worker, before compose:
-`docker run -d --name hold-NAME --network NAME busybox sleep infinity`.
-
-## Sources
-- README of the recipes: the overlay stayed invisible on the worker until a container attached to it
-- moby/moby: swarmkit resourceapi/allocator.go (attachable networks)
-",
+    explain: include_str!("external_network_unseen.md"),
     judge: Judge::Compose(judge),
     fires: &[compose(
         "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\nnetworks:\n  n:\n    external: true\n",

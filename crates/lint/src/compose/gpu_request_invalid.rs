@@ -10,23 +10,7 @@ pub const RULE: Rule = Rule {
     id: "gpu-request-invalid",
     severity: Severity::Error,
     summary: "a device request has capabilities, and count or device_ids but not both",
-    explain: "\
-## What it finds
-Items of `deploy.resources.reservations.devices` without `capabilities`, and items with both `count` and
-`device_ids`.
-
-## Why it matters
-`capabilities` is the one field that must be there, and the two ways to choose devices exclude each other:
-compose refuses the file, or the engine the container.
-
-## How to fix it
-`{driver: nvidia, count: all, capabilities: [gpu]}` or
-`{driver: nvidia, device_ids: [\"0\"], capabilities: [gpu]}`
-
-## Sources
-- compose-spec/compose-spec:deploy.md (devices, capabilities, count, device_ids)
-- https://docs.docker.com/compose/gpu-support (without capabilities it returns an error)
-",
+    explain: include_str!("gpu_request_invalid.md"),
     judge: Judge::Compose(judge),
     fires: &[
         composes(

@@ -8,28 +8,7 @@ pub const RULE: Rule = Rule {
     id: "gpu-request-missing",
     severity: Severity::Warning,
     summary: "a service that needs GPUs asks for them",
-    explain: "\
-## What it finds
-Services whose image or command is made for GPUs (nvidia/cuda, NGC, pytorch with CUDA, vllm, torchrun,
-deepspeed, nvidia-smi) or that set NVIDIA_VISIBLE_DEVICES, without `gpus`, a device request, an NVIDIA or CDI
-device, `runtime: nvidia` or (in a stack) a generic resource.
-
-## Why it matters
-Compose gives a container no GPU unless asked: torch.cuda.is_available() is False, nvidia-smi is not found.
-NVIDIA_VISIBLE_DEVICES alone only counts where the NVIDIA runtime is the default one.
-
-## How to fix it
-`gpus: all` (in newer releases of Compose), or
-
-    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}
-
-In a stack: `reservations.generic_resources`.
-
-## Sources
-- compose-spec/compose-spec:deploy.md (devices)
-- https://docs.docker.com/compose/gpu-support
-- docker/cli:cli/compose/schema/data/config_schema_v3.13.json (generic_resources)
-",
+    explain: include_str!("gpu_request_missing.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    command: nvidia-smi\n"),

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "gpu-shared",
     severity: Severity::Note,
     summary: "no two services have the same GPU without meaning it",
-    explain: "\
-## What it finds
-Services of one file that are given the same GPUs: by the same index, or one of them all. Services behind
-different profiles are left out, they need not run together.
-
-## Why it matters
-A device request gives access, it reserves nothing: both services see the same memory, and the one that comes
-second ends with \"CUDA out of memory\".
-
-## How to fix it
-`device_ids: [\"0\"]` for the one, `[\"1\"]` for the other; or limit what each takes.
-
-## Sources
-- https://docs.docker.com/compose/gpu-support
-",
+    explain: include_str!("gpu_shared.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: x\n    gpus: all\n  b:\n    image: y\n    gpus: all\n"),

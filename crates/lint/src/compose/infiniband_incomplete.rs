@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "infiniband-incomplete",
     severity: Severity::Warning,
     summary: "a service with InfiniBand has its devices, and may lock memory",
-    explain: "\
-## What it finds
-Services with /dev/infiniband but without unlimited `memlock` or IPC_LOCK; and services that choose InfiniBand
-by variables (NCCL_IB_HCA, NCCL_IB_GID_INDEX) but have no /dev/infiniband. `privileged: true` has all of it.
-
-## Why it matters
-RDMA registers memory, which must be locked: with the usual limit of 64 KiB or 8 MiB ibv_reg_mr fails
-(\"Cannot allocate memory\"). Without the devices NCCL falls back to sockets without an error, and is slow.
-
-## How to fix it
-    devices: [/dev/infiniband]
-    ulimits: {memlock: -1}
-    cap_add: [IPC_LOCK]
-
-## Sources
-- NVIDIA/nccl:docs/userguide/source/troubleshooting/runtime_and_mpi_issues.rst (memlock)
-- NVIDIA/nccl:docs/userguide/source/env.rst
-",
+    explain: include_str!("infiniband_incomplete.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: b\n    devices:\n      - /dev/infiniband:/dev/infiniband\n"),

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "network-mtu-too-large",
     severity: Severity::Warning,
     summary: "the MTU of an overlay network leaves room for VXLAN's headers",
-    explain: "\
-## What it finds
-Overlay networks whose option com.docker.network.driver.mtu is 1500 or 9000 (or above 1450 up to 1500, above
-8950 up to 9000): the MTU of the link itself.
-
-## Why it matters
-VXLAN puts 50 bytes before each packet. A container that sends 1500 bytes makes packets of 1550, which the
-link drops: small transfers work, large ones hang.
-
-## How to fix it
-The link's MTU less 50: 1450, or 8950 with jumbo frames.
-
-## Sources
-- https://docs.docker.com/engine/network/drivers/overlay/ (options)
-- RFC 7348, section 4.3 (50 bytes of headers, no fragmentation)
-",
+    explain: include_str!("network_mtu_too_large.md"),
     judge: Judge::Compose(judge),
     fires: &[compose(
         "networks:\n  n:\n    driver: overlay\n    driver_opts:\n      com.docker.network.driver.mtu: 1500\n",

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "overlay-encrypted",
     severity: Severity::Warning,
     summary: "the overlay network of GPU services is not encrypted",
-    explain: "\
-## What it finds
-Overlay networks with the option `encrypted` that services with GPUs are attached to; without GPUs a note.
-
-## Why it matters
-Each packet goes through IPsec (ESP in transport mode) on the processors, which costs rate; its headers also
-leave less room in a packet, and nodes need protocol 50 open besides UDP 4789.
-
-## How to fix it
-A network of its own for training without `encrypted`, on links that are trusted; or `network_mode: host`.
-
-## Sources
-- https://docs.docker.com/engine/network/drivers/overlay/ (encrypt traffic; performance penalty)
-- https://github.com/moby/moby/security/advisories/GHSA-6wrf-mxfj-pf5p (how it is encrypted)
-- docker/cli:docs/reference/commandline/network_create.md
-",
+    explain: include_str!("overlay_encrypted.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose(

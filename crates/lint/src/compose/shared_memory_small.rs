@@ -8,25 +8,7 @@ pub const RULE: Rule = Rule {
     id: "shared-memory-small",
     severity: Severity::Warning,
     summary: "a service with several workers has shared memory for them",
-    explain: "\
-## What it finds
-Services that start several processes on GPUs (torchrun, deepspeed, accelerate launch with more than one,
---tensor-parallel-size above 1, data loader workers) and have neither `shm_size`, `ipc: host` nor a mount on
-/dev/shm. As a note: services that train (torchrun, deepspeed) on an unknown number of GPUs.
-
-## Why it matters
-Docker gives a container 64 MiB in /dev/shm. NCCL and the workers of PyTorch's data loaders put their buffers
-there: \"unhandled system error\", \"No space left on device\", \"DataLoader worker is killed by signal: Bus
-error\".
-
-## How to fix it
-`shm_size: 8gb` (it is only taken from memory as far as it is used), or `ipc: host`. In a stack, which ignores
-both: a tmpfs mount on /dev/shm.
-
-## Sources
-- NVIDIA/nccl:docs/userguide/source/troubleshooting/runtime_and_mpi_issues.rst
-- https://docs.docker.com/reference/compose-file/services/#shm_size
-",
+    explain: include_str!("shared_memory_small.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose(

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "sshd-port-taken",
     severity: Severity::Warning,
     summary: "an sshd in a container does not take port 22 of the host",
-    explain: "\
-## What it finds
-Services with `network_mode: host` whose command starts sshd without another port (-p, -o Port=), and services
-that publish port 22 of the host.
-
-## Why it matters
-The server's own sshd listens there: \"Bind to port 22 on 0.0.0.0 failed: Address already in use\". The
-container's sshd ends or never starts, and the launcher reaches the host instead, where no training code is.
-
-## How to fix it
-Another port (`sshd -D -p 2222`), and the same port in ~/.ssh/config or DeepSpeed's --ssh_port.
-
-## Sources
-- sshd(8): -p
-- deepspeedai/DeepSpeed:deepspeed/launcher/runner.py (--ssh_port)
-",
+    explain: include_str!("sshd_port_taken.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: b\n    network_mode: host\n    command: /usr/sbin/sshd -D\n"),

@@ -10,25 +10,7 @@ pub const RULE: Rule = Rule {
     id: "stack-key-ignored",
     severity: Severity::Warning,
     summary: "a stack file has no keys that `docker stack deploy` ignores",
-    explain: "\
-## What it finds
-Keys of a service in a stack file that `docker stack deploy` reads and drops with a warning: build,
-cgroup_parent, cgroupns_mode, container_name, devices, domainname, expose, external_links, ipc, links,
-mac_address, network_mode, pid, privileged, restart, security_opt, shm_size, userns_mode.
-
-## Why it matters
-The service starts without them: 64 MiB of shared memory in place of `shm_size`, no InfiniBand devices in
-place of `devices`, the overlay network in place of the host's. NCCL and data loaders fail later, far from
-the cause.
-
-## How to fix it
-shm_size: a tmpfs mount on /dev/shm with a size. devices, privileged, ipc: swarm has nothing for them; start
-one container a node with `docker compose`. restart: `deploy.restart_policy`. network_mode: host: a network
-that is `external: true` and named host. build: build and push the image before.
-
-## Sources
-- docker/cli:cli/compose/types/types.go (UnsupportedProperties, DeprecatedProperties)
-",
+    explain: include_str!("stack_key_ignored.md"),
     judge: Judge::Compose(judge),
     fires: &[stack(
         "services:\n  a:\n    image: b\n    shm_size: 8g\n    privileged: true\n    devices:\n      - /dev/infiniband\n",

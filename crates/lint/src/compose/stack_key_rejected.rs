@@ -10,25 +10,7 @@ pub const RULE: Rule = Rule {
     id: "stack-key-rejected",
     severity: Severity::Error,
     summary: "a stack file has only keys that `docker stack deploy` accepts",
-    explain: "\
-## What it finds
-Keys in a stack file that are not in the schema of `docker stack deploy` (version 3.13, the newest):
-`reservations.devices`, `gpus`, `runtime`, `profiles`, `extends`, `depends_on` as a mapping, a top-level
-`name`, and every other key of the compose specification that came later. A file counts as a stack file by
-its name, by --stack, or (then as a warning) by keys that only swarm reads.
-
-## Why it matters
-The command ends with \"Additional property devices is not allowed\" and deploys nothing. Swarm has no
-device requests: a GPU is a generic resource there.
-
-## How to fix it
-For GPUs: announce them in the daemon's `node-generic-resources`, make `nvidia` the default runtime, and ask
-with `reservations.generic_resources`. Or start one container a node with `docker compose`.
-
-## Sources
-- docker/cli:cli/compose/schema/data/config_schema_v3.13.json
-- docker/cli:cli/compose/types/types.go (ForbiddenProperties)
-",
+    explain: include_str!("stack_key_rejected.md"),
     judge: Judge::Compose(judge),
     fires: &[
         stack(

@@ -8,26 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-batch-mismatch",
     severity: Severity::Error,
     summary: "train_batch_size is micro batch times accumulation times ranks",
-    explain: "\
-## What it finds
-train_batch_size that is no multiple of train_micro_batch_size_per_gpu times gradient_accumulation_steps,
-or sizes of
-zero: errors. Where the number of ranks is known, from `--world-size` or a hostfile beside the file: sizes
-that do
-not come out; a warning where model, pipeline or sequence parallelism could explain it.
-
-## Why it matters
-DeepSpeed checks the product at its start, on every rank, and ends with an AssertionError. With
-parallelism beyond
-data the number of ranks in it is that of the copies of the model.
-
-## How to fix it
-Leave one of the three out: DeepSpeed computes it. \"auto\" leaves it to Transformers' Trainer.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/runtime/config.py (_set_batch_related_parameters,
-  _batch_assertion)
-",
+    explain: include_str!("deepspeed_batch_mismatch.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(

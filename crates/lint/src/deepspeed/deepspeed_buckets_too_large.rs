@@ -8,23 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-buckets-too-large",
     severity: Severity::Warning,
     summary: "the buckets of ZeRO leave the GPU its memory",
-    explain: "\
-## What it finds
-With the facts of the machine: reduce_bucket_size and allgather_bucket_size (elements of two bytes; with
-overlap_comm about 4.5 times that) that take more than a quarter of the smallest GPU's memory.
-
-## Why it matters
-The buckets are there from the first step to the last, beside parameters, gradients and activations: the
-run ends
-with out of memory at a batch size that should fit.
-
-## How to fix it
-2e8 is enough for most models; the smaller the bucket, the more and smaller the messages.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): docs/_pages/config-json.md, deepspeed/runtime/zero/config.py
-- huggingface/transformers: docs/source/en/deepspeed.md (4.5 times with overlap_comm)
-",
+    explain: include_str!("deepspeed_buckets_too_large.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[named_with(
         "ds_config.json",

@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-config-unreadable",
     severity: Severity::Error,
     summary: "ds_config.json can be read, and no key stands in it twice",
-    explain: "\
-## What it finds
-Text that is neither JSON nor Hjson (a brace or quote without its end, a key without a value), and keys
-that stand
-twice in one object.
-
-## Why it matters
-DeepSpeed ends before the first step: its reader takes comments and commas too many, and refuses a key
-that stands
-twice.
-
-## How to fix it
-Mend the line that is named. Transformers' Trainer reads plain JSON: leave comments out there.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/runtime/config.py (hjson.load),
-  runtime/config_utils.py (dict_raise_error_on_duplicate_keys)
-",
+    explain: include_str!("deepspeed_config_unreadable.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true\n}\n"),

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-fp16-on-newer-cards",
     severity: Severity::Note,
     summary: "cards that compute in bf16 are used with it",
-    explain: "\
-## What it finds
-With the facts of the machine: `fp16` enabled where every GPU has compute capability 8.0 or higher.
-
-## Why it matters
-fp16 has to scale the loss, skips steps where gradients overflow, and is at the same speed; models that were
-trained in bf16 overflow in fp16.
-
-## How to fix it
-`\"bf16\": {\"enabled\": true}` in place of fp16, unless a checkpoint needs fp16.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): docs/_pages/config-json.md (bf16 needs hardware that has it,
-  such as A100)
-- https://docs.nvidia.com/cuda/cuda-programming-guide (arithmetic by compute capability)
-",
+    explain: include_str!("deepspeed_fp16_on_newer_cards.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[named_with(
         "ds_config.json",

@@ -9,31 +9,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-key-unknown",
     severity: Severity::Error,
     summary: "every key of ds_config.json is one that DeepSpeed knows",
-    explain: "\
-## What it finds
-Keys that no release from 0.9.0 to 0.19.6 knows: an error in sections that refuse them
-(`zero_optimization` and its
-offload sections, `tensorboard`, `wandb`, `csv_monitor`, `comet`, `comms_logger`); a warning where a key
-is near to a
-real one, or is one of those that tutorials made up (`comms_timeout`, a section for MPI or NCCL with
-retries); else a
-note, for programs put keys of their own into the file.
-
-## Why it matters
-Strict sections end the program with a ValidationError (\"Extra inputs are not permitted\"). Elsewhere an
-unknown key
-is ignored without a word: the timeout that it should have set is still the default.
-
-## How to fix it
-Use the key that is named. The timeout of collectives is
-`deepspeed.init_distributed(timeout=timedelta(…))` or
-DEEPSPEED_TIMEOUT (minutes); a collective that failed cannot be retried, only the whole job (`torchrun
---max-restarts`).
-
-## Sources
-- deepspeedai/DeepSpeed v0.9.0 to edaa7221 (0.19.6): deepspeed/runtime/config.py, zero/config.py,
-  zero/offload_config.py, monitor/config.py, comm/config.py, constants.py
-",
+    explain: include_str!("deepspeed_key_unknown.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(

@@ -8,27 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-settings-contradict",
     severity: Severity::Error,
     summary: "stage, offload and precision of DeepSpeed agree",
-    explain: "\
-## What it finds
-What DeepSpeed refuses (errors): fp16 and bf16 both on; a stage above 3; partial offload (`ratio` below
-1), or an
-old `cpu_offload` beside the new section, where they do not go; `gradient_allreduce_op: sum` at stage 3;
-master weights in half precision without ZeRO; offload to NVMe without a path. What has no effect
-(warnings):
-`offload_param` below stage 3, `offload_optimizer` without ZeRO. `stage3_…` keys below stage 3 are a note.
-
-## Why it matters
-The first kind ends at the start, on every rank. The second runs, and runs out of the memory that
-offloading was to
-save.
-
-## How to fix it
-Keep the one that is meant; parameters are offloaded at stage 3 only.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/runtime/config.py, runtime/zero/config.py,
-  runtime/zero/partition_parameters.py, runtime/precision_config.py
-",
+    explain: include_str!("deepspeed_settings_contradict.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(

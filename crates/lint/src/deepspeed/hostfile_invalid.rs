@@ -11,24 +11,7 @@ pub const RULE: Rule = Rule {
     id: "hostfile-invalid",
     severity: Severity::Error,
     summary: "every line of the hostfile is `host slots=N`, and no host stands twice",
-    explain: "\
-## What it finds
-Lines that are not `host slots=N` as DeepSpeed's parser wants them (no spaces around `=`), hosts that
-stand twice,
-a file without hosts. Lines that only mpirun takes (a name alone, `host:8`) are a warning; `localhost`
-beside other
-hosts too.
-
-## Why it matters
-The launcher ends with a ValueError before anything is started. `localhost` is another machine on every
-node.
-
-## How to fix it
-`node1 slots=8`, one line a node; slots is the number of its GPUs. Only the launching node reads the file.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py (_parse_hostfile)
-",
+    explain: include_str!("hostfile_invalid.md"),
     judge: Judge::Hostfile(judge),
     fires: &[
         named("hostfile", "node1 slots=8\nnode1 slots=8\n"),

@@ -9,23 +9,7 @@ pub const RULE: Rule = Rule {
     id: "hostfile-slots-differ",
     severity: Severity::Warning,
     summary: "the slots of a host are its GPUs",
-    explain: "\
-## What it finds
-With the facts of a machine: the line of that machine (by its name or address; the only line; or all
-lines, where
-every node is meant to be like it) with more slots than it has GPUs, and `slots=0`.
-
-## Why it matters
-DeepSpeed starts one process for each slot: the ones too many end with \"invalid device ordinal\", and
-take the
-others with them.
-
-## How to fix it
-`slots` is the number of GPUs that the node gives to the run.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py, launcher/launch.py
-",
+    explain: include_str!("hostfile_slots_differ.md"),
     judge: Judge::Hostfile(judge),
     fires: &[
         named_with(

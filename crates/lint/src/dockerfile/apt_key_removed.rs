@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "apt-key-removed",
     severity: Severity::Error,
     summary: "keys of archives go into files, not through apt-key",
-    explain: "\
-## What it finds
-Calls of `apt-key`: on Debian 13 an error, elsewhere a note.
-
-## Why it matters
-apt-key is deprecated, and apt 3 of Debian 13 has it no more: \"apt-key: command not found\".
-
-## How to fix it
-`curl -fsSL URL | gpg --dearmor -o /etc/apt/keyrings/NAME.gpg`, and in the archive's line
-`[signed-by=/etc/apt/keyrings/NAME.gpg]`.
-
-## Sources
-- Debian packages apt 3.0.3 (has none) and 2.6.1 (has it), measured
-- apt-key(8)
-",
+    explain: include_str!("apt_key_removed.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM debian:13\nRUN curl -fsSL https://x/gpg | apt-key add -\n"),

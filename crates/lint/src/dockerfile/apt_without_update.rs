@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "apt-without-update",
     severity: Severity::Warning,
     summary: "`apt-get update` runs before packages are installed, in the same RUN",
-    explain: "\
-## What it finds
-`apt-get install` in a base image that has no lists of packages (nvidia/cuda, ubuntu, debian, python,
-pytorch), where no `apt-get update` ran before, or where the lists were deleted since. As a note: an update in
-a RUN of its own.
-
-## Why it matters
-Without lists apt knows no package: \"Unable to locate package\". Lists of an earlier layer come from the
-cache, and grow old: the versions in them are gone from the archive (\"404 Not Found\").
-
-## How to fix it
-`RUN apt-get update && apt-get install -y --no-install-recommends … && rm -rf /var/lib/apt/lists/*`
-
-## Sources
-- https://docs.docker.com/build/building/best-practices/ (apt-get)
-",
+    explain: include_str!("apt_without_update.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get install -y git\n"),

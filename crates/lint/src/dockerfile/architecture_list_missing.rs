@@ -9,23 +9,7 @@ pub const RULE: Rule = Rule {
     id: "architecture-list-missing",
     severity: Severity::Warning,
     summary: "what is built ahead is told for which GPUs",
-    explain: "\
-## What it finds
-DeepSpeed built ahead (DS_BUILD_OPS=1 or one of its operators) without TORCH_CUDA_ARCH_LIST in the
-environment.
-
-## Why it matters
-A build sees no GPU. DeepSpeed then compiles for 6.0, 6.1 and 7.0 (and newer ones, by the CUDA): on an H100
-the operators start slowly from PTX or not at all (\"no kernel image is available\"), and nvcc of CUDA 13 does
-not know compute_60 any more.
-
-## How to fix it
-`ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"`: the GPUs that the image is for (`envdoc explain h100` names their
-number).
-
-## Sources
-- deepspeedai/DeepSpeed:op_builder/builder.py@v0.19.5 (DEFAULT_COMPUTE_CAPABILITIES); setup.py
-",
+    explain: include_str!("architecture_list_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",

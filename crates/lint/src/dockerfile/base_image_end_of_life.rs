@@ -10,22 +10,7 @@ pub const RULE: Rule = Rule {
     id: "base-image-end-of-life",
     severity: Severity::Note,
     summary: "the base image's system, and the Python of a Python image, still get updates",
-    explain: "\
-## What it finds
-A FROM whose image is known to have a system (Ubuntu 20.04, Debian 11 …), or as an image of Docker's own
-Python a Python, whose standard support had ended on the day on which the catalog was last checked.
-
-## Why it matters
-Security holes are then mended by longer programmes only, if there are any (Debian LTS, Ubuntu Pro). Archives
-of old systems are moved in time, and `apt-get update` then ends with 404.
-
-## How to fix it
-The same image on a newer system: `envdoc resolve` names one. Where it must stay, leave the rule out with a
-comment that says why.
-
-## Sources
-- endoflife-date/endoflife.date:products@a70eca337 (ubuntu.md, debian.md, rocky-linux.md, rhel.md, python.md)
-",
+    explain: include_str!("base_image_end_of_life.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM nvidia/cuda:12.1.1-devel-ubuntu20.04\n"),

@@ -9,25 +9,7 @@ pub const RULE: Rule = Rule {
     id: "base-image-missing",
     severity: Severity::Error,
     summary: "every image in FROM and COPY --from exists",
-    explain: "\
-## What it finds
-Tags of nvidia/cuda, pytorch/pytorch, python and NVIDIA's NGC images that were never published or were
-deleted, in `FROM` and `COPY --from`. Only where a complete list or the rule that makes the tags says so;
-a tag that nobody has seen yet is not reported. Where the tag comes from the default of an ARG it is a
-warning: `--build-arg` may give another.
-
-## Why it matters
-The build ends at its first line with \"manifest unknown\" or \"not found\". The tags of nvidia/cuda name
-the patch release and the system; short ones (12.1-base) and `latest` do not exist.
-
-## How to fix it
-Take the nearest tag that exists; the finding names it. `envdoc explain IMAGE:TAG` says what is in it.
-
-## Sources
-- NVIDIA's lists of supported and unsupported tags (mirror pdtgct/cuda:doc/supported-tags.md)
-- pytorch/test-infra:tools/scripts/generate_docker_release_matrix.py
-- docker-library/official-images:library/python
-",
+    explain: include_str!("base_image_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM nvidia/cuda:12.1-base\n"),

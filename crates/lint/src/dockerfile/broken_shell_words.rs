@@ -9,22 +9,7 @@ pub const RULE: Rule = Rule {
     id: "broken-shell-words",
     severity: Severity::Error,
     summary: "commands hold together: no spaces around hyphens in names and options",
-    explain: "\
-## What it finds
-Lone hyphens in the commands of apt, pip, conda, rm and mkdir: `apt - get`, `install - y`,
-`stable - baselines3`, `--extra - index - url`. Pages that format code as prose print it like this.
-
-## Why it matters
-The shell takes every piece as a word of its own: apt knows no command \"-\", pip refuses \"-\" as a
-requirement, and names of packages become three arguments.
-
-## How to fix it
-Take the spaces out; the finding shows the command put together.
-
-## Sources
-- The recipe python-slim.literal.Dockerfile, as a tutorial printed it
-- pip's and apt's own command lines: neither takes a lone hyphen there
-",
+    explain: include_str!("broken_shell_words.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12\nRUN apt - get update && apt - get install - y build - essential\n"),

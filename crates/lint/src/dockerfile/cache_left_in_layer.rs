@@ -8,23 +8,7 @@ pub const RULE: Rule = Rule {
     id: "cache-left-in-layer",
     severity: Severity::Note,
     summary: "no layer of the image keeps what apt, pip or conda downloaded",
-    explain: "\
-## What it finds
-In the stages that end up in the image: `pip install` without --no-cache-dir (or PIP_NO_CACHE_DIR, a cache
-mount, a purge in the same RUN) and `apt-get update` whose lists stay. One finding of each kind a file.
-
-## Why it matters
-pip keeps every wheel that it downloaded beside the files that it installed, and torch's CUDA libraries are
-large. The lists of apt are old the next day.
-
-## How to fix it
-`RUN --mount=type=cache,target=/root/.cache/pip pip install …`, which also makes rebuilds fast, or
-`--no-cache-dir`; `rm -rf /var/lib/apt/lists/*` in the RUN that made them.
-
-## Sources
-- https://pip.pypa.io/en/stable/topics/caching/
-- https://docs.docker.com/build/building/best-practices/ (apt-get)
-",
+    explain: include_str!("cache_left_in_layer.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12-slim\nRUN pip install torch\n"),

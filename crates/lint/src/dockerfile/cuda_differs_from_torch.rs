@@ -13,26 +13,7 @@ pub const RULE: Rule = Rule {
     id: "cuda-differs-from-torch",
     severity: Severity::Error,
     summary: "the nvcc that compiles for torch is of torch's CUDA",
-    explain: "\
-## What it finds
-Where something is compiled against torch (DeepSpeed built ahead or at run time, flash-attn, apex) in a devel
-image: a torch whose build is of another CUDA major than the image. For DeepSpeed also another minor,
-where its own list does not let the two differ (no list has CUDA 13). Without anything that compiles, a wheel
-that brings another CUDA than the image is fine, and nothing is said.
-
-## Why it matters
-torch refuses another major: \"The detected CUDA version (13.0) mismatches the version that was used to
-compile PyTorch (12.4)\". DeepSpeed ends with CUDAMismatchException.
-
-## How to fix it
-The torch build of the image's CUDA, or the devel image of torch's; for DeepSpeed and another minor also
-DS_SKIP_CUDA_CHECK=1.
-
-## Sources
-- pytorch/pytorch:torch/utils/cpp_extension.py (_check_cuda_version)
-- https://github.com/pytorch/pytorch/pull/97602 (another minor is no error)
-- deepspeedai/DeepSpeed:op_builder/builder.py (cuda_minor_mismatch_ok)
-",
+    explain: include_str!("cuda_differs_from_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

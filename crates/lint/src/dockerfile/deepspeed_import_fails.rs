@@ -16,22 +16,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-import-fails",
     severity: Severity::Error,
     summary: "the pinned DeepSpeed can be imported with the torch, numpy and Python beside it",
-    explain: "\
-## What it finds
-A pinned DeepSpeed beside a pinned torch, numpy, pydantic or a Python with which `import deepspeed` fails:
-0.10.1 to 0.14.3 with torch 2.4 and newer, up to 0.14.3 with numpy 2, up to 0.11.1 with pydantic 2. Where
-numpy is not pinned, and nothing else holds it below 2, it is a warning: pip takes the newest.
-
-## Why it matters
-DeepSpeed declares few of its limits, so pip installs what cannot be imported: \"cannot import name 'log'
-from torch.distributed.elastic\", \"cannot import name 'BUFSIZE' from numpy\", \"No module named distutils\".
-
-## How to fix it
-A newer DeepSpeed (0.14.4 and later know torch 2.4 and numpy 2), or the limit that the finding names.
-
-## Sources
-- measured on Python 3.12 with torch 2.4.1 and numpy 2; the sources of the releases (catalog/deepspeed.yaml)
-",
+    explain: include_str!("deepspeed_import_fails.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

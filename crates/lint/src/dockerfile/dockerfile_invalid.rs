@@ -8,23 +8,7 @@ pub const RULE: Rule = Rule {
     id: "dockerfile-invalid",
     severity: Severity::Error,
     summary: "the file is a Dockerfile: known instructions, after a FROM",
-    explain: "\
-## What it finds
-Instructions that do not exist, and instructions other than ARG before the first FROM. A file without any FROM
-is a note: a fragment that something puts together, or no Dockerfile at all.
-A template that still has to be filled in is a note: it was not looked at in full. A file that names another
-frontend than Docker's in `# syntax=` is left alone.
-
-## Why it matters
-The build ends before it begins: \"unknown instruction\", \"no build stage in current context\".
-
-## How to fix it
-Mend the line. A line of shell that stands alone most often lacks the backslash or `&&` of the line before it.
-
-## Sources
-- moby/buildkit:frontend/dockerfile/instructions/parse.go
-- https://docs.docker.com/reference/dockerfile/
-",
+    explain: include_str!("dockerfile_invalid.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nRUN apt-get update\n    apt-get install -y git\n"),

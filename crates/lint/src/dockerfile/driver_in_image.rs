@@ -8,25 +8,7 @@ pub const RULE: Rule = Rule {
     id: "driver-in-image",
     severity: Severity::Warning,
     summary: "the image has no driver of its own: the host's comes in at run time",
-    explain: "\
-## What it finds
-Packages of the NVIDIA driver (nvidia-driver-*, cuda-drivers, nvidia-utils-*, libnvidia-compute-*), the
-metapackages `cuda` and `cuda-X-Y` that pull it in, the driver's installer (NVIDIA-Linux-*.run), and
-nvidia-docker2 or the container toolkit inside of an image.
-
-## Why it matters
-The kernel module is the host's, and the container toolkit mounts the host's libcuda and nvidia-smi into the
-container. Libraries of another version in the image shadow them or clash: \"Driver/library version
-mismatch\". nvidia-docker2 was removed with toolkit 1.15.0.
-
-## How to fix it
-Leave the driver out; for nvcc and libraries take cuda-toolkit-X-Y, or a base image that has them.
-
-## Sources
-- NVIDIA/cloud-native-docs:container-toolkit/index.md
-- https://docs.nvidia.com/cuda/cuda-installation-guide-linux/ (metapackages)
-- NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8 (nvidia-docker2)
-",
+    explain: include_str!("driver_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

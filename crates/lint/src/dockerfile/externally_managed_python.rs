@@ -10,24 +10,7 @@ pub const RULE: Rule = Rule {
     id: "externally-managed-python",
     severity: Severity::Error,
     summary: "pip installs into a Python that lets it",
-    explain: "\
-## What it finds
-`pip install` and `uv pip install --system` into the distribution's Python of Debian 12, Ubuntu 24.04 and
-newer, and of the pytorch/pytorch images that use it, without a virtual environment and without
-`--break-system-packages` (or the variable, the configuration, or the removal of the marker).
-
-## Why it matters
-Those Pythons carry the marker EXTERNALLY-MANAGED: pip ends with \"error: externally-managed-environment\".
-
-## How to fix it
-Make a virtual environment (`python3 -m venv /opt/venv`, then `ENV PATH=/opt/venv/bin:$PATH`), or, in an
-image that has no other use for its Python, `--break-system-packages` or
-`ENV PIP_BREAK_SYSTEM_PACKAGES=1`.
-
-## Sources
-- https://peps.python.org/pep-0668/
-- https://github.com/DIAGNijmegen/rse-grand-challenge/issues/4765 (pytorch/pytorch images)
-",
+    explain: include_str!("externally_managed_python.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "flash-attn-build-isolation",
     severity: Severity::Error,
     summary: "flash-attn is installed with --no-build-isolation, after torch",
-    explain: "\
-## What it finds
-flash-attn installed by name without `--no-build-isolation`: with uv an error, with pip a warning (an older
-pip beside an installed wheel package builds without isolation). Also flash-attn with --no-build-isolation in
-the same command as torch, which is then not there yet.
-
-## Why it matters
-PyPI has flash-attn as source only, and its setup.py imports torch. An isolated build has no torch:
-\"ModuleNotFoundError: No module named 'torch'\".
-
-## How to fix it
-Install torch first, then `pip install flash-attn --no-build-isolation` (with packaging, psutil and ninja); or
-the wheel of its GitHub release that fits.
-
-## Sources
-- Dao-AILab/flash-attention:setup.py@0251105a (imports torch; there is no pyproject.toml)
-- https://pip.pypa.io/en/stable/reference/build-system/ (which projects are built in isolation)
-",
+    explain: include_str!("flash_attn_build_isolation.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

@@ -13,25 +13,7 @@ pub const RULE: Rule = Rule {
     id: "gcc-too-new-for-nvcc",
     severity: Severity::Error,
     summary: "the gcc that nvcc compiles with is one that it accepts",
-    explain: "\
-## What it finds
-Something that is compiled with nvcc (nvcc itself, DeepSpeed built ahead, flash-attn that is told to;
-DeepSpeed alone as a warning) while `gcc` is newer than the newest that this CUDA accepts: by CC or
-NVCC_CCBIN, by update-alternatives or a link, or because a toolkit is installed with apt on a system whose own
-gcc is newer.
-
-## Why it matters
-The compilation ends with \"unsupported GNU version! gcc versions later than 12 are not supported!\".
-
-## How to fix it
-An older gcc from apt, with CC, CXX and NVCC_CCBIN set to it; or a newer CUDA; or the devel image of
-nvidia/cuda, whose system fits. `-allow-unsupported-compiler` (NVCC_APPEND_FLAGS) tries anyway.
-
-## Sources
-- crt/host_config.h of the packages nvidia-cuda-nvcc-cu11, -cu12 and nvidia-cuda-crt on PyPI (measured)
-- spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py@1e8cf059e3
-- pytorch/pytorch:torch/utils/cpp_extension.py@0011ec5c (CC is handed to nvcc as -ccbin)
-",
+    explain: include_str!("gcc_too_new_for_nvcc.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

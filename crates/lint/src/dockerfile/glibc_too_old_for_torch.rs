@@ -10,22 +10,7 @@ pub const RULE: Rule = Rule {
     id: "glibc-too-old-for-torch",
     severity: Severity::Error,
     summary: "the system's C library is new enough for torch's wheels",
-    explain: "\
-## What it finds
-A pinned torch whose wheels ask for a newer glibc than the base image's system has: torch 2.7 and newer (glibc
-2.28) on Ubuntu 18.04.
-
-## Why it matters
-pip leaves wheels of a newer platform tag out, and torch has no source on PyPI: \"No matching distribution
-found for torch\".
-
-## How to fix it
-A newer base image, or an older torch.
-
-## Sources
-- tags of the PyPI wheels of torch (measured)
-- mayeut/pep600_compliance:README.rst (glibc of each distribution)
-",
+    explain: include_str!("glibc_too_old_for_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.7.1\n",

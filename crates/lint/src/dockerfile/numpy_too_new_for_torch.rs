@@ -10,21 +10,7 @@ pub const RULE: Rule = Rule {
     id: "numpy-too-new-for-torch",
     severity: Severity::Error,
     summary: "torch 2.2 and older has a numpy below 2 beside it",
-    explain: "\
-## What it finds
-A pinned torch up to 2.2 with a numpy that is pinned to 2 or newer; as a warning, with torchvision or another
-package that brings numpy and nothing that holds it below 2.
-
-## Why it matters
-These wheels were built with numpy 1 and do not say so: pip installs numpy 2, and every exchange with torch
-ends with \"RuntimeError: Numpy is not available\".
-
-## How to fix it
-`'numpy<2'` in the same command, or torch 2.3 and newer.
-
-## Sources
-- measured with the PyPI wheels; https://github.com/pytorch/pytorch/issues/132179
-",
+    explain: include_str!("numpy_too_new_for_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.11\nRUN pip install torch==2.2.2 numpy==2.1.0\n"),

@@ -10,26 +10,7 @@ pub const RULE: Rule = Rule {
     id: "nvcc-missing",
     severity: Severity::Error,
     summary: "where CUDA code is compiled the image has nvcc",
-    explain: "\
-## What it finds
-In base images that are known to have no nvcc (nvidia/cuda base and runtime, pytorch runtime, python slim,
-plain systems) and got no CUDA toolkit since: calls of nvcc, DeepSpeed built ahead (DS_BUILD_OPS=1 and its
-like) and flash-attn with FLASH_ATTENTION_FORCE_BUILD are errors. DeepSpeed alone is a warning: it compiles
-its operators when they are first used. flash-attn alone is one: it downloads a wheel where one fits, and
-compiles where none does.
-
-## Why it matters
-\"CUDA_HOME does not exist, unable to compile CUDA op(s)\", \"nvcc was not found\". base and runtime images
-have no compiler.
-
-## How to fix it
-A devel image; or a devel image as build stage whose wheels the end image copies.
-
-## Sources
-- pdtgct/cuda:dist@e3c1b680 (what base, runtime and devel install)
-- deepspeedai/DeepSpeed:op_builder/builder.py
-- Dao-AILab/flash-attention:setup.py
-",
+    explain: include_str!("nvcc_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

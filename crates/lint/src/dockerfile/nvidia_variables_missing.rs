@@ -10,23 +10,7 @@ pub const RULE: Rule = Rule {
     id: "nvidia-variables-missing",
     severity: Severity::Note,
     summary: "an image for GPUs says so: NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES",
-    explain: "\
-## What it finds
-An image on a base without CUDA (python slim, ubuntu, debian) into which torch with CUDA is installed, where
-nothing sets NVIDIA_VISIBLE_DEVICES.
-
-## Why it matters
-`docker run --gpus`, CDI devices and compose's device requests set it themselves, and all is well. Where the
-NVIDIA runtime is the default one (swarm services, `--runtime=nvidia`, Kubernetes without CDI), it looks for
-the variable: without it the container gets no GPU. Images of nvidia/cuda set it.
-
-## How to fix it
-`ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility`
-
-## Sources
-- NVIDIA/cloud-native-docs:container-toolkit/docker-specialized.md
-- pdtgct/cuda:dist@e3c1b680 (ENV of the images)
-",
+    explain: include_str!("nvidia_variables_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM python:3.12-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu124\n",

@@ -14,23 +14,7 @@ pub const RULE: Rule = Rule {
     id: "packages-do-not-resolve",
     severity: Severity::Error,
     summary: "pinned packages of one command accept each other's versions, and the Python",
-    explain: "\
-## What it finds
-Two packages that are pinned in one command where the one requires another version of the other (xformers
-0.0.29.post3 and torch 2.5.1, stable-baselines3 2.4.1 and numpy 2), a pinned package whose Requires-Python
-leaves the Python out (transformers 5.22 on 3.10), and a pinned NCCL that is not the one that the pinned torch
-requires. Only packages and releases that the catalog has.
-
-## Why it matters
-pip ends with \"ResolutionImpossible\" or \"No matching distribution found\", uv with \"No solution found\".
-
-## How to fix it
-Leave one of the two pins away, or take what `envdoc resolve --with PACKAGE==VERSION` gives.
-
-## Sources
-- PyPI metadata of the releases (Requires-Dist, Requires-Python; see `envdoc explain PACKAGE`)
-- https://github.com/sgl-project/sglang/pull/35696 (NCCL pinned by torch)
-",
+    explain: include_str!("packages_do_not_resolve.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         with(

@@ -8,23 +8,7 @@ pub const RULE: Rule = Rule {
     id: "private-key-in-image",
     severity: Severity::Error,
     summary: "no private key is copied into or made in a layer",
-    explain: "\
-## What it finds
-`COPY` and `ADD` of private SSH keys (id_rsa, id_ed25519) and of .ssh directories, keys written in the file
-itself, and, as a warning, `ssh-keygen` in a RUN: every container of the image then has the same key.
-
-## Why it matters
-Everybody who can pull the image has the key: deleting the file in a later layer does not take it out of the
-earlier one. Nodes that are made from one image with one key open every other node that trusts it.
-
-## How to fix it
-For the build: `RUN --mount=type=ssh` or `--mount=type=secret`. For the cluster: make keys when the container
-starts, or mount them as a secret.
-
-## Sources
-- https://docs.docker.com/build/building/secrets/
-- docker/docs: Dockerfile reference, RUN --mount=type=ssh
-",
+    explain: include_str!("private_key_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nCOPY id_rsa /root/.ssh/id_rsa\n"),

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "python-built-from-source",
     severity: Severity::Note,
     summary: "Python comes from packages, not from its source",
-    explain: "\
-## What it finds
-Downloads of Python's source that are configured and built in a RUN.
-
-## Why it matters
-It takes minutes in each build, the compiler and the source stay in the image, and the distribution's security
-updates do not reach it. `make install` also puts its python3 before the distribution's.
-
-## How to fix it
-The distribution's own package where it has the series, else `uv python install` or Docker's Python image.
-
-## Sources
-- https://docs.astral.sh/uv/guides/install-python/
-- python-build-standalone: builds of CPython for any Linux with glibc
-",
+    explain: include_str!("python_built_from_source.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM ubuntu:22.04\nRUN wget https://www.python.org/ftp/python/3.10.6/Python-3.10.6.tgz && tar -xf Python-3.10.6.tgz && cd Python-3.10.6 && ./configure && make -j4 && make install\n",

@@ -11,24 +11,7 @@ pub const RULE: Rule = Rule {
     id: "python-not-in-archive",
     severity: Severity::Error,
     summary: "the Pythons that apt installs are in the archives of the base",
-    explain: "\
-## What it finds
-`apt-get install python3.12` (or -dev, -venv, -distutils) on a system whose archive has no such package,
-where the system is known from the base image and no other archive was added. With the deadsnakes archive:
-the Pythons that deadsnakes does not package for that system. python3.12-distutils and later never existed.
-
-## Why it matters
-apt ends with \"Unable to locate package python3.12\": a release of Debian or Ubuntu has one Python 3.
-
-## How to fix it
-Take the system's own Python, `uv python install`, a base image with the Python, or on Ubuntu the deadsnakes
-archive where it has it.
-
-## Sources
-- Debian package index of 2026-11-21 (measured); actions/runner-images (Ubuntu 20.04 to 26.04)
-- https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa (description)
-- https://docs.python.org/3.12/whatsnew/3.12.html (distutils removed)
-",
+    explain: include_str!("python_not_in_archive.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

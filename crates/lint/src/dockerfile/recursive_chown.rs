@@ -9,22 +9,7 @@ pub const RULE: Rule = Rule {
     id: "recursive-chown",
     severity: Severity::Warning,
     summary: "files get their owner and mode when they are copied, not in a later layer",
-    explain: "\
-## What it finds
-`chown -R` and `chmod -R` of a directory that an earlier instruction filled (COPY, ADD), and of trees that are
-large in GPU images: /, /opt/conda, /opt/venv, /usr/local, site-packages.
-
-## Why it matters
-A layer holds whole files: changing the owner of a file stores it again. A recursive chown of an environment
-with torch in it stores all of torch again.
-
-## How to fix it
-`COPY --chown=USER:GROUP --chmod=755`; install as the user who owns the directory; or change the owner in the
-RUN that makes the files.
-
-## Sources
-- https://docs.docker.com/reference/dockerfile/#copy---chown---chmod
-",
+    explain: include_str!("recursive_chown.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nWORKDIR /app\nCOPY . .\nRUN useradd u && chown -R u:u /app\n"),

@@ -9,24 +9,7 @@ pub const RULE: Rule = Rule {
     id: "second-python",
     severity: Severity::Warning,
     summary: "an image that has a Python of its own gets no second one from apt for its pip",
-    explain: "\
-## What it finds
-`apt-get install python3-pip` (python3-venv, python3-dev: a note) in a base image whose Python is not the
-distribution's: conda's in pytorch/pytorch, the one in /usr/local of Docker's Python images. Files that call
-the second one by its path (/usr/bin/python3), or redirect `python3`, mean it and are left alone.
-
-## Why it matters
-apt brings the distribution's Python, another version, in /usr/bin. `pip` and `python` stay those of the base
-image, which are first in PATH: the new pip is never called, python3-dev brings headers of the wrong Python,
-and the layer grows by a whole Python.
-
-## How to fix it
-Leave the package out: the base image has pip, venv and headers.
-
-## Sources
-- pytorch/pytorch:Dockerfile@01343dcd (conda in /opt/conda, first in PATH)
-- docker-library/python: Python in /usr/local, first in PATH
-",
+    explain: include_str!("second_python.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

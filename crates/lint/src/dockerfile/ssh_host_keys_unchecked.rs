@@ -8,20 +8,7 @@ pub const RULE: Rule = Rule {
     id: "ssh-host-keys-unchecked",
     severity: Severity::Note,
     summary: "ssh checks the keys of the hosts that it talks to",
-    explain: "\
-## What it finds
-`StrictHostKeyChecking no` (or off) written into ssh's configuration.
-
-## Why it matters
-Whoever answers under a node's address is believed, also after its key changed. Images for several nodes need
-no question at the first connection; `accept-new` asks none, and still refuses a key that changed.
-
-## How to fix it
-`StrictHostKeyChecking accept-new`, or known_hosts made with ssh-keyscan.
-
-## Sources
-- ssh_config(5): StrictHostKeyChecking
-",
+    explain: include_str!("ssh_host_keys_unchecked.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM ubuntu:22.04\nRUN echo \"    StrictHostKeyChecking no\" >> /etc/ssh/ssh_config\n",

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "ssh-root-login",
     severity: Severity::Warning,
     summary: "sshd lets root in with a key at most, and nobody with an empty password",
-    explain: "\
-## What it finds
-`PermitRootLogin yes` and `PermitEmptyPasswords yes` written into sshd's configuration, and passwords that are
-set while the image is built (`echo root:root | chpasswd`, `passwd -d root`).
-
-## Why it matters
-With --network host the sshd of a container listens on the server's own addresses. A password that stands in
-a Dockerfile is known to everybody who has the image, and root in a GPU container often owns the data.
-
-## How to fix it
-`PermitRootLogin prohibit-password` with mounted public keys, and `PasswordAuthentication no`.
-
-## Sources
-- sshd_config(5): PermitRootLogin, PermitEmptyPasswords
-",
+    explain: include_str!("ssh_root_login.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

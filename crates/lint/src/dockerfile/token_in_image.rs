@@ -10,24 +10,7 @@ pub const RULE: Rule = Rule {
     id: "token-in-image",
     severity: Severity::Error,
     summary: "no token stands in the file",
-    explain: "\
-## What it finds
-Tokens by their shape (Hugging Face hf_…, GitHub ghp_… and github_pat_…, GitLab glpat-…, OpenAI sk-…, AWS
-AKIA…), and, as a warning, values of variables that are named like one (…_TOKEN, …_API_KEY, …_PASSWORD,
-…_SECRET) in ENV and ARG.
-
-## Why it matters
-ENV stands in the image's configuration, ARG and RUN in its history: `docker history` shows them to everybody
-who can pull the image.
-
-## How to fix it
-`RUN --mount=type=secret,id=NAME` for the build; the environment or a secret at run time. A token that was
-pushed is known: withdraw it.
-
-## Sources
-- https://docs.docker.com/build/building/secrets/
-- https://docs.docker.com/reference/build-checks/secrets-used-in-arg-or-env/
-",
+    explain: include_str!("token_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nENV HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh\n"),

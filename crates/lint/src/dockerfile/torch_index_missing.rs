@@ -10,21 +10,7 @@ pub const RULE: Rule = Rule {
     id: "torch-index-missing",
     severity: Severity::Error,
     summary: "a torch with a CUDA build in its version is installed from an index that has it",
-    explain: "\
-## What it finds
-`torch==2.5.1+cu121` (or torchvision, torchaudio) where no index is given, or only indexes for other builds.
-
-## Why it matters
-PyPI takes no versions with a local part, so it has no `+cu121` at all: pip ends with \"Could not find a
-version that satisfies the requirement\". Each index of PyTorch has the wheels of one build.
-
-## How to fix it
-Name the index of that build with `--index-url` (torch alone) or `--extra-index-url` (beside PyPI).
-
-## Sources
-- https://packaging.python.org/en/latest/specifications/version-specifiers/ (local versions)
-- pytorch/test-infra:tools/scripts/generate_binary_build_matrix.py (install commands)
-",
+    explain: include_str!("torch_index_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1+cu121\n"),

@@ -11,20 +11,7 @@ pub const RULE: Rule = Rule {
     id: "torch-partners-mismatch",
     severity: Severity::Error,
     summary: "torchvision and torchaudio are those of the torch that is installed with them",
-    explain: "\
-## What it finds
-Pinned torch, torchvision and torchaudio in one command that belong to different releases.
-
-## Why it matters
-torchvision (up to 0.29.0) and torchaudio (up to 2.10) require exactly one torch, so pip ends with
-\"ResolutionImpossible\". With `--no-deps` they are installed, and fail at import.
-
-## How to fix it
-Take the versions that were released with the torch; the finding names them, `envdoc resolve` too.
-
-## Sources
-- PyPI metadata of torchvision and torchaudio (Requires-Dist: torch)
-",
+    explain: include_str!("torch_partners_mismatch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12\nRUN pip install torch==2.6.0 torchvision==0.17.0\n"),

@@ -11,21 +11,7 @@ pub const RULE: Rule = Rule {
     id: "torch-python-mismatch",
     severity: Severity::Error,
     summary: "torch has wheels for the Python that it is installed into",
-    explain: "\
-## What it finds
-A pinned torch that goes into a Python for which it has no wheel, where the Python is known: from the base
-image, the distribution, a virtual environment or `--python`.
-
-## Why it matters
-torch is on PyPI as wheels only. Without one for the Python, pip says \"No matching distribution found for
-torch\" although the version exists: no 2.1 for Python 3.12, none before 2.9 for 3.14, no 2.9 for 3.9.
-
-## How to fix it
-Take a torch that has wheels for the Python, or a Python that the torch has wheels for.
-
-## Sources
-- PyPI metadata of torch (wheels and Requires-Python of each release)
-",
+    explain: include_str!("torch_python_mismatch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12-slim\nRUN pip install torch==2.1.2\n"),

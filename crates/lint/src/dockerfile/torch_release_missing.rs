@@ -10,25 +10,7 @@ pub const RULE: Rule = Rule {
     id: "torch-release-missing",
     severity: Severity::Error,
     summary: "the named torch, torchvision and torchaudio exist, with the named CUDA build",
-    explain: "\
-## What it finds
-Versions of torch that were never released (2.6.1), torchaudio after its last release (2.11.0), CUDA builds
-that a release was not made for (2.6.0+cu121), and plain versions that are asked of an index for one CUDA
-build, which has none of them (`torch==2.6.0 --index-url .../whl/cu121`).
-
-## Why it matters
-pip ends with \"Could not find a version that satisfies the requirement\", uv with \"there is no version\".
-Each torch release is made for three or four CUDA versions only, and old ones are dropped: cu121 ended with
-2.5.1.
-
-## How to fix it
-Take a build that the release has, or the newest release that has the build; the finding names both.
-`envdoc matrix` shows all of them.
-
-## Sources
-- pytorch/test-infra:tools/scripts/generate_binary_build_matrix.py (history; per release in the catalog)
-- PyPI metadata of torch, torchvision and torchaudio
-",
+    explain: include_str!("torch_release_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         with(

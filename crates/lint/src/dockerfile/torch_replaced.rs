@@ -10,23 +10,7 @@ pub const RULE: Rule = Rule {
     id: "torch-replaced",
     severity: Severity::Warning,
     summary: "torch is installed once, and nothing later replaces it",
-    explain: "\
-## What it finds
-A pinned torch, torchvision or torchaudio that needs another torch than the one that the base image
-(pytorch/pytorch, NGC) brings or an earlier command installed. Also `pip install torch==X` without an index
-after the image's own build.
-
-## Why it matters
-pip uninstalls the torch that is there and installs another one: both stay in the image's layers, another CUDA
-than the image's, and extensions of the old torch that no longer load.
-
-## How to fix it
-Take the partners of the torch that is there, or a base image without one.
-
-## Sources
-- PyPI metadata of torchvision and torchaudio (Requires-Dist: torch)
-- crickett-hpe/hpc-ai-envs#29 (NGC's torch replaced by PyPI's)
-",
+    explain: include_str!("torch_replaced.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN pip install torchvision==0.21.0\n"),

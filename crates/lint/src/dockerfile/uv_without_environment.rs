@@ -9,21 +9,7 @@ pub const RULE: Rule = Rule {
     id: "uv-without-environment",
     severity: Severity::Error,
     summary: "`uv pip install` has a virtual environment, or is told to use the system's Python",
-    explain: "\
-## What it finds
-`uv pip install` in an image that certainly has no virtual environment (python, ubuntu, debian and nvidia/cuda
-bases in which none was made), without --system, --python or UV_SYSTEM_PYTHON.
-
-## Why it matters
-uv installs into virtual environments only unless told otherwise: \"No virtual environment found\".
-
-## How to fix it
-`uv venv /opt/venv` and `ENV VIRTUAL_ENV=/opt/venv PATH=/opt/venv/bin:$PATH`, or `ENV UV_SYSTEM_PYTHON=1`.
-
-## Sources
-- uv 0.13.9, its own message (measured)
-- https://docs.astral.sh/uv/pip/environments/
-",
+    explain: include_str!("uv_without_environment.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
         "FROM python:3.12-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.8 /uv /bin/\nRUN uv pip install torch\n",

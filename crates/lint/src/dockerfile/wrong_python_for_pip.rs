@@ -9,24 +9,7 @@ pub const RULE: Rule = Rule {
     id: "wrong-python-for-pip",
     severity: Severity::Warning,
     summary: "pip belongs to the Python that the image installs",
-    explain: "\
-## What it finds
-A stage that installs python3.X with apt, and then packages with a `pip` of another Python: conda's in
-pytorch/pytorch, the distribution's, the one of Docker's Python image. Nothing in the stage makes an
-environment with python3.X, calls it with `-m pip`, or redirects `python3` to it.
-
-## Why it matters
-The packages land in the other Python. `python3.X train.py` then ends with ModuleNotFoundError; `python`
-still is the old one.
-
-## How to fix it
-`python3.X -m venv /opt/venv` and its bin directory first in PATH; or take a base image whose own Python is
-the one that is meant.
-
-## Sources
-- pytorch/pytorch:Dockerfile@01343dcd (conda in /opt/conda, first in PATH)
-- docker-library/python: Python in /usr/local, first in PATH
-",
+    explain: include_str!("wrong_python_for_pip.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(

@@ -8,27 +8,7 @@ pub const RULE: Rule = Rule {
     id: "daemon-json-refused",
     severity: Severity::Error,
     summary: "dockerd starts with daemon.json, and uses all of it",
-    explain: "\
-## What it finds
-What `envdoc check` says of the file: text that is no JSON, keys that dockerd does not know or knows and
-does not use,
-values of the wrong type, settings that exclude each other. With `--from` or `--here` also what only the
-machine
-tells (its flags, its version of Docker).
-
-## Why it matters
-dockerd does not start with a file that it cannot take; after the next reboot nothing on the machine does.
-
-## How to fix it
-As the finding says; `dockerd --validate` tries the file. The runtime of NVIDIA is written by `nvidia-ctk
-runtime
-configure --runtime=docker`; `--gpus` needs no entry, `--runtime=nvidia` and older compose files do.
-
-## Sources
-- `envdoc explain daemon-json-invalid`, `envdoc explain daemon-json-unknown-key`, `envdoc explain
-  daemon-json-flag-conflict`
-- moby/moby: daemon/config/config.go
-",
+    explain: include_str!("daemon_json_refused.md"),
     judge: Judge::Machine(judge),
     fires: &[
         named("daemon.json", "{\n  \"default-runtime\": \"nvidia\",\n}\n"),

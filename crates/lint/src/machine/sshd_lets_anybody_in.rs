@@ -8,25 +8,7 @@ pub const RULE: Rule = Rule {
     id: "sshd-lets-anybody-in",
     severity: Severity::Warning,
     summary: "sshd lets ranks in by key, and nobody by password",
-    explain: "\
-## What it finds
-`PermitEmptyPasswords yes`; root with a password (`PermitRootLogin yes` without `PasswordAuthentication
-no`);
-`PubkeyAuthentication no` or `PermitRootLogin no` where the ranks of a container would log in as root by
-key (notes).
-
-## Why it matters
-With --network host the sshd of a container listens on the server's own addresses. Launchers log in without
-anybody to type a password: without keys every node answers \"Permission denied\".
-
-## How to fix it
-`PermitRootLogin prohibit-password`, `PasswordAuthentication no`, `PubkeyAuthentication yes`, and public
-keys that are
-mounted.
-
-## Sources
-- sshd_config(5): PermitRootLogin, PermitEmptyPasswords, PasswordAuthentication, PubkeyAuthentication
-",
+    explain: include_str!("sshd_lets_anybody_in.md"),
     judge: Judge::Machine(judge),
     fires: &[
         named("sshd_config", "Port 2222\nPermitRootLogin yes\n"),

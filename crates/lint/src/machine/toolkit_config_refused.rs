@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "toolkit-config-refused",
     severity: Severity::Error,
     summary: "the container toolkit can read its config.toml",
-    explain: "\
-## What it finds
-What `envdoc check` says of `/etc/nvidia-container-runtime/config.toml`: text that is no TOML, `no-cgroups
-= true`
-on a host with rootful Docker, a driver root that is none.
-
-## Why it matters
-The runtime reads the file at every start of a container: no container with GPUs starts, or the GPUs in it
-answer
-\"Unknown Error\".
-
-## How to fix it
-As the finding says; `nvidia-ctk config --in-place --set …` writes the file.
-
-## Sources
-- `envdoc explain toolkit-config-invalid`, `envdoc explain toolkit-cgroups-disabled`
-- NVIDIA/nvidia-container-toolkit: internal/config
-",
+    explain: include_str!("toolkit_config_refused.md"),
     judge: Judge::Machine(judge),
     fires: &[named("nvidia-container-runtime/config.toml", "[nvidia-container-cli\nno-cgroups = true\n")],
     silent: &[named(

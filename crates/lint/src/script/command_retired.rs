@@ -8,28 +8,7 @@ pub const RULE: Rule = Rule {
     id: "command-retired",
     severity: Severity::Warning,
     summary: "commands are those of today's Docker, toolkit and torch",
-    explain: "\
-## What it finds
-`nvidia-docker` in place of `docker run --gpus`; the package archive of nvidia-docker and `apt-key`;
-`systemctl` on
-nvidia-container-runtime, which is a program and no service; reboots for a library path or `/etc/profile`;
-notes:
-`python -m torch.distributed.launch`.
-
-## Why it matters
-The wrapper and its archive are retired: the installation fails, or conflicts with the toolkit's own archive
-(\"Signed-By\"). A status of a service that never existed says nothing about GPUs in containers.
-
-## How to fix it
-`docker run --gpus all`; the stable/deb list of libnvidia-container with a key in `signed-by=`, then
-`nvidia-ctk runtime
-configure --runtime=docker`; `nvidia-ctk --version` and a test container to look; `torchrun`.
-
-## Sources
-- NVIDIA/cloud-native-docs: container-toolkit/install-guide.md, troubleshooting.md
-- NVIDIA/nvidia-container-toolkit: deployments/systemd
-- PyTorch: docs/source/elastic/run.rst
-",
+    explain: include_str!("command_retired.md"),
     judge: Judge::Script(judge),
     fires: &[
         named("install.sh", "nvidia-docker run nvidia/cuda nvidia-smi\n"),

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "hosts-file-pinned",
     severity: Severity::Note,
     summary: "containers find each other by their names",
-    explain: "\
-## What it finds
-Lines that a script adds to `/etc/hosts`.
-
-## Why it matters
-Containers get new addresses when they start anew, and Docker writes the file of each container itself.
-Names of
-containers and services are answered by Docker on every network that was made (not on the default bridge).
-
-## How to fix it
-The name of the container or service; on the hosts' own network the machines' names.
-
-## Sources
-- moby/moby: libnetwork (resolver, sandbox_dns_unix.go: the hosts file is made at each start)
-",
+    explain: include_str!("hosts_file_pinned.md"),
     judge: Judge::Script(judge),
     fires: &[named("setup.sh", "echo \"10.0.1.5 node2\" >> /etc/hosts\n")],
     silent: &[named("setup.sh", "cat /etc/hosts\nping -c 1 node2\n")],

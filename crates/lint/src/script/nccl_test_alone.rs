@@ -8,20 +8,7 @@ pub const RULE: Rule = Rule {
     id: "nccl-test-alone",
     severity: Severity::Warning,
     summary: "tests of NCCL run on more than one GPU",
-    explain: "\
-## What it finds
-`all_reduce_perf` and its siblings with `-g 1` (or without `-g`) and not under mpirun or srun.
-
-## Why it matters
-One GPU in one process has nobody to talk to: the numbers are those of its own memory, and a broken link
-passes.
-
-## How to fix it
-`-g` with the number of GPUs, or one process a GPU: `mpirun -np 16 … all_reduce_perf -b 8 -e 1G -f 2 -g 1`.
-
-## Sources
-- NVIDIA/nccl-tests: README.md, doc/PERFORMANCE.md
-",
+    explain: include_str!("nccl_test_alone.md"),
     judge: Judge::Script(judge),
     fires: &[named("test.sh", "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n")],
     silent: &[named(

@@ -9,21 +9,7 @@ pub const RULE: Rule = Rule {
     id: "started-image-missing",
     severity: Severity::Error,
     summary: "images that a script starts or pulls exist",
-    explain: "\
-## What it finds
-Images of nvidia/cuda, pytorch/pytorch, nvcr.io's CUDA and PyTorch and Docker's Python in `docker run` and
-`docker
-pull` whose tag never existed (`nvidia/cuda:11.8.0-base`: a system's name belongs to it).
-
-## Why it matters
-Docker answers \"manifest unknown\", which looks like a fault of the network or of the login.
-
-## How to fix it
-The tag that is named.
-
-## Sources
-- the catalog's lists of tags: `envdoc explain base-image-missing`
-",
+    explain: include_str!("started_image_missing.md"),
     judge: Judge::Script(judge),
     fires: &[named("test.sh", "docker run --rm --gpus all nvidia/cuda:11.8.0-base nvidia-smi\n")],
     silent: &[named(

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "started-image-without-torch",
     severity: Severity::Error,
     summary: "torch is imported in images that have it",
-    explain: "\
-## What it finds
-`docker run` of Docker's own Python image, or of nvidia/cuda, with a command that imports torch and
-installs nothing.
-
-## Why it matters
-These images have no torch: the command ends with ModuleNotFoundError, which tells nothing about GPUs.
-
-## How to fix it
-`nvidia-smi -L` in an image of nvidia/cuda, or the same command in an image with torch.
-
-## Sources
-- docker-library/python: Dockerfile-slim.template
-- NVIDIA CUDA images: their Dockerfiles install no Python packages
-",
+    explain: include_str!("started_image_without_torch.md"),
     judge: Judge::Script(judge),
     fires: &[named(
         "check.sh",

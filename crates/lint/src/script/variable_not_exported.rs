@@ -10,23 +10,7 @@ pub const RULE: Rule = Rule {
     id: "variable-not-exported",
     severity: Severity::Warning,
     summary: "a script exports the variables that its programs read",
-    explain: "\
-## What it finds
-Variables of the stack that a script sets without `export`, does not use itself, and nowhere exports,
-before it
-starts a program that would read them.
-
-## Why it matters
-Without `export` the variable stays in the shell; unless it was exported before the script began, the
-programs
-that it starts do not see it.
-
-## How to fix it
-`export NAME=value`, or the assignment in front of the command.
-
-## Sources
-- bash(1): ENVIRONMENT; POSIX: Shell Command Language, 2.5.3
-",
+    explain: include_str!("variable_not_exported.md"),
     judge: Judge::Script(judge),
     fires: &[named("train.sh", "NCCL_SOCKET_IFNAME=eth0\ntorchrun train.py\n")],
     silent: &[

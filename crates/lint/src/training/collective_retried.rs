@@ -10,24 +10,7 @@ pub const RULE: Rule = Rule {
     id: "collective-retried",
     severity: Severity::Warning,
     summary: "after a failed collective all ranks start anew",
-    explain: "\
-## What it finds
-`try` around a barrier or another collective whose handler sets the process group up again or repeats the
-collective.
-
-## Why it matters
-After an error or timeout the communicator is aborted, and by default the watchdog ends the process. A
-rank that tries
-again alone waits for others that are somewhere else in their program.
-
-## How to fix it
-Let the rank end, and let the launcher start all of them anew from a checkpoint: `torchrun
---max-restarts`, an elastic
-agent, the scheduler.
-
-## Sources
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp (ErrorHandlingMode); docs/source/elastic/run.rst
-",
+    explain: include_str!("collective_retried.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",

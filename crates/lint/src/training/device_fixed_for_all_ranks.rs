@@ -8,25 +8,7 @@ pub const RULE: Rule = Rule {
     id: "device-fixed-for-all-ranks",
     severity: Severity::Warning,
     summary: "every rank uses a GPU of its own",
-    explain: "\
-## What it finds
-In scripts that train with several processes: `torch.cuda.set_device(0)`, `\"cuda:0\"`, and
-DistributedDataParallel with `device_ids=[0]`, where no condition stands before it.
-
-## Why it matters
-Every rank of a node computes on the first GPU: NCCL ends with \"Duplicate GPU detected\", or the GPU runs
-out of
-memory while the others idle.
-
-## How to fix it
-`torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))`, and `device_ids=[local_rank]`; torchrun and
-DeepSpeed set
-LOCAL_RANK.
-
-## Sources
-- PyTorch: docs/source/notes/ddp.rst, docs/source/distributed.rst
-- NVIDIA/nccl: src/init.cc (Duplicate GPU detected)
-",
+    explain: include_str!("device_fixed_for_all_ranks.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(

@@ -8,22 +8,7 @@ pub const RULE: Rule = Rule {
     id: "global-rank-as-local",
     severity: Severity::Warning,
     summary: "GPUs are chosen by the local rank",
-    explain: "\
-## What it finds
-`local_rank = dist.get_rank()`, and `torch.cuda.set_device(…)` or `device_ids` with `dist.get_rank()`,
-directly or
-through a name, in scripts that do not start their own processes.
-
-## Why it matters
-On the first node both are equal. On the second the rank is beyond its GPUs: \"invalid device ordinal\".
-
-## How to fix it
-`int(os.environ[\"LOCAL_RANK\"])`, or `dist.get_rank() % torch.cuda.device_count()` where every node has
-as many.
-
-## Sources
-- PyTorch: docs/source/distributed.rst; docs/source/elastic/run.rst (LOCAL_RANK)
-",
+    explain: include_str!("global_rank_as_local.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(

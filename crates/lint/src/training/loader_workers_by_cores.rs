@@ -8,26 +8,7 @@ pub const RULE: Rule = Rule {
     id: "loader-workers-by-cores",
     severity: Severity::Warning,
     summary: "the workers of all ranks together fit the cores and /dev/shm",
-    explain: "\
-## What it finds
-In scripts that train with several processes: `num_workers` set to the number of the machine's cores (a
-note); and with
-the facts of the machine: more workers on all its GPUs than twice its cores, or workers where /dev/shm is
-smaller than
-256 MiB (warnings).
-
-## Why it matters
-Workers are processes, not threads, and every rank has its own: eight ranks with as many workers as cores
-are eight
-times too many. They hand batches over through /dev/shm: where it is small they end with \"Bus error\".
-
-## How to fix it
-Cores divided by the ranks of the node; start at 2 to 4 and measure. In containers `--shm-size=8g` or
-`--ipc=host`.
-
-## Sources
-- PyTorch: torch/utils/data/dataloader.py; docs/source/data.rst
-",
+    explain: include_str!("loader_workers_by_cores.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(

@@ -8,21 +8,7 @@ pub const RULE: Rule = Rule {
     id: "set-epoch-missing",
     severity: Severity::Warning,
     summary: "set_epoch is called on the sampler in every epoch",
-    explain: "\
-## What it finds
-A DistributedSampler that shuffles (its default), a loop over epochs, and no `set_epoch` in the file.
-
-## Why it matters
-The order of the samples comes from the seed and the epoch that was set: without it every epoch has the
-same order, and
-every rank the same samples. The sampler has no communication of its own.
-
-## How to fix it
-`sampler.set_epoch(epoch)` at the head of the loop.
-
-## Sources
-- PyTorch: torch/utils/data/distributed.py (DistributedSampler)
-",
+    explain: include_str!("set_epoch_missing.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",

@@ -8,28 +8,7 @@ pub const RULE: Rule = Rule {
     id: "timeout-unit-wrong",
     severity: Severity::Error,
     summary: "timeouts are timedeltas of minutes, not of days or seconds that were meant otherwise",
-    explain: "\
-## What it finds
-`timeout=1800` where a timedelta is wanted and `timedelta` with a keyword that it does not have (errors:
-TypeError);
-`timedelta(1800)`, whose first argument is days, and timeouts of a week or more (warnings); timeouts of a
-minute or
-less (notes).
-
-## Why it matters
-A dead rank is noticed when the timeout ends: with days in place of seconds the others hold their GPUs for
-months. One
-of a minute ends healthy runs that load a model, write a checkpoint or compile. A longer timeout helps
-against no
-deadlock.
-
-## How to fix it
-`timeout=timedelta(minutes=30)`; torch's default is 10 minutes for NCCL.
-
-## Sources
-- PyTorch: torch/distributed/distributed_c10d.py (_check_valid_timeout), torch/distributed/constants.py
-- Python: datetime.timedelta(days, seconds, microseconds, milliseconds, minutes, hours, weeks)
-",
+    explain: include_str!("timeout_unit_wrong.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(

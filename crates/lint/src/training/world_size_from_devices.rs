@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "world-size-from-devices",
     severity: Severity::Warning,
     summary: "the world size comes from the launcher",
-    explain: "\
-## What it finds
-`init_process_group(world_size=torch.cuda.device_count())`, directly or through a name, in a script that
-does not
-start its own processes.
-
-## Why it matters
-With a launcher on several nodes each node waits for a group of its own size: ranks above it are refused,
-the others
-wait or train apart.
-
-## How to fix it
-Leave rank and world_size out: torchrun and DeepSpeed set RANK and WORLD_SIZE, which init_process_group
-reads.
-
-## Sources
-- PyTorch: docs/source/distributed.rst (init_process_group, env://)
-",
+    explain: include_str!("world_size_from_devices.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",

@@ -9,27 +9,7 @@ pub const RULE: Rule = Rule {
     id: "debugging-left-on",
     severity: Severity::Warning,
     summary: "no variable for finding faults is set for good",
-    explain: "\
-## What it finds
-CUDA_LAUNCH_BLOCKING, CUDA_FORCE_PTX_JIT, NCCL_DEBUG=TRACE, NCCL_DEBUG_SUBSYS with every collective,
-TORCH_NCCL_BLOCKING_WAIT, TORCH_DISTRIBUTED_DEBUG=DETAIL, PYTORCH_NO_CUDA_MEMORY_CACHING: a warning where
-a file
-sets them for all that runs, a note for a single command. NCCL_DEBUG=INFO is a note; WARN costs nothing.
-
-## Why it matters
-Each of them makes every step slower. CUDA_LAUNCH_BLOCKING can bring NCCL to a standstill where one process
-drives several GPUs; with TORCH_NCCL_BLOCKING_WAIT no watchdog runs, and its records are lost: it changes
-how the
-wait is done, and makes no network faster.
-
-## How to fix it
-Take it out for real runs; NCCL_DEBUG=WARN tells of errors at no cost.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, src/misc/cudawrap.cc
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
-- https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
-",
+    explain: include_str!("debugging_left_on.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.sh", "export CUDA_LAUNCH_BLOCKING=1\ntorchrun train.py\n"),

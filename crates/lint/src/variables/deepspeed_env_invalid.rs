@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-env-invalid",
     severity: Severity::Error,
     summary: "every line of .deepspeed_env is NAME=value",
-    explain: "\
-## What it finds
-Lines of `.deepspeed_env` without `=`: empty lines, comments, single words; and lines whose name or value
-the
-shell of the other nodes takes otherwise than meant (`export NAME=…`, spaces, quotes that are not closed).
-
-## Why it matters
-The launcher splits every line at its first `=`, and ends with a ValueError where there is none, an empty
-line
-included. Each pair goes into `export NAME=value;` before the command on every node as it stands.
-
-## How to fix it
-Keep `NAME=value` lines and nothing else; a value with spaces needs its quotes.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py, launcher/multinode_runner.py
-  (PDSHRunner.get_cmd)
-",
+    explain: include_str!("deepspeed_env_invalid.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named(".deepspeed_env", "NCCL_IB_DISABLE=1\n\nNCCL_DEBUG=WARN\n"),

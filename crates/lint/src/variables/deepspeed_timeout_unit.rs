@@ -8,19 +8,7 @@ pub const RULE: Rule = Rule {
     id: "deepspeed-timeout-unit",
     severity: Severity::Warning,
     summary: "DEEPSPEED_TIMEOUT is in minutes",
-    explain: "\
-## What it finds
-DEEPSPEED_TIMEOUT of a day or more: it counts minutes, and 1800 (meant as seconds) is 30 hours.
-
-## Why it matters
-A rank that died is noticed only when the timeout ends; until then the others hold their GPUs and wait.
-
-## How to fix it
-Minutes: the default is 10; half an hour is 30.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/constants.py
-",
+    explain: include_str!("deepspeed_timeout_unit.md"),
     judge: Judge::Variables(judge),
     fires: &[named("train.sh", "export DEEPSPEED_TIMEOUT=7200\ndeepspeed train.py\n")],
     silent: &[named("train.sh", "export DEEPSPEED_TIMEOUT=60\ndeepspeed train.py\n")],

@@ -10,25 +10,7 @@ pub const RULE: Rule = Rule {
     id: "default-made-worse",
     severity: Severity::Note,
     summary: "what NCCL chooses well by itself is left to it",
-    explain: "\
-## What it finds
-Settings that tutorials copy from older releases, and that are seldom better than what NCCL chooses:
-NCCL_IB_PCI_RELAXED_ORDERING=1 (2 tries it and goes on without), NCCL_CHUNK_SIZE (undocumented; the buffer
-is
-NCCL_BUFFSIZE), NCCL_P2P_LEVEL=SYS, NCCL_PROTO=LL128, NCCL_LAUNCH_MODE=GROUP, NCCL_CHECK_POINTERS=1
-(switches
-checks on), one channel (NCCL_MAX_CTAS=1), and NCCL_IB_GID_INDEX where NCCL 2.21 or newer finds it by
-itself.
-
-## Why it matters
-They lose speed, fail on hardware that lacks what they force, or go wrong when an interface changes.
-
-## How to fix it
-Take it out, and set it again only where a measurement shows that it helps.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst; src at tags 2.12.7 to 2.31.2
-",
+    explain: include_str!("default_made_worse.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "NCCL_IB_PCI_RELAXED_ORDERING=1\nNCCL_CHUNK_SIZE=1048576\n"),

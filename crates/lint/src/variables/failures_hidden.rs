@@ -8,26 +8,7 @@ pub const RULE: Rule = Rule {
     id: "failures-hidden",
     severity: Severity::Warning,
     summary: "failures are noticed: no variable switches their handling off",
-    explain: "\
-## What it finds
-TORCH_NCCL_ASYNC_ERROR_HANDLING=0 or 2 (3 is the default: the process is killed; the number is a mode, no
-switch), TORCH_NCCL_ENABLE_MONITORING=0, TORCH_NCCL_RETHROW_CUDA_ERRORS=0, NCCL_IB_RETURN_ASYNC_EVENTS=0,
-NCCL_IB_TIMEOUT=0 or above 22, NVIDIA_DISABLE_REQUIRE.
-
-## Why it matters
-A collective that failed or hangs leaves the ranks waiting or computing on bad data, and nothing says why.
-NCCL_IB_TIMEOUT is the wait of the adapter, 4.096 µs times two to that power, for each of seven retries:
-it does
-not change the timeout of the watchdog, and large values make a dead link a silent one.
-
-## How to fix it
-Take it out. A longer timeout of collectives is `init_process_group(timeout=…)`.
-
-## Sources
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
-- NVIDIA/nccl: docs/userguide/source/env.rst (NCCL_IB_TIMEOUT, NCCL_IB_RETURN_ASYNC_EVENTS)
-- NVIDIA/nvidia-container-toolkit: NVIDIA_DISABLE_REQUIRE
-",
+    explain: include_str!("failures_hidden.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "TORCH_NCCL_ASYNC_ERROR_HANDLING=0\n"),

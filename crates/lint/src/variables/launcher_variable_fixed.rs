@@ -8,24 +8,7 @@ pub const RULE: Rule = Rule {
     id: "launcher-variable-fixed",
     severity: Severity::Warning,
     summary: "what the launcher sets for each rank stands in no file",
-    explain: "\
-## What it finds
-RANK, LOCAL_RANK and OMPI_COMM_WORLD_* in `.deepspeed_env`, in an image's ENV, or in a file that login
-shells
-read; MASTER_ADDR=localhost or 127.0.0.1 in `.deepspeed_env`.
-
-## Why it matters
-They differ from process to process. A fixed one makes every process believe to be the same rank: the
-rendezvous
-waits for ever or ends with a duplicate, and a single run believes in MPI.
-
-## How to fix it
-Take it out: torchrun, DeepSpeed, mpirun and Slurm set them.
-
-## Sources
-- PyTorch: docs/source/distributed.rst, elastic/run
-- deepspeedai/DeepSpeed@edaa7221: deepspeed/launcher/launch.py
-",
+    explain: include_str!("launcher_variable_fixed.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named(".deepspeed_env", "MASTER_ADDR=localhost\nLOCAL_RANK=0\n"),

@@ -8,27 +8,7 @@ pub const RULE: Rule = Rule {
     id: "libraries-shadowed",
     severity: Severity::Warning,
     summary: "the loader finds the CUDA and NCCL that torch was built with",
-    explain: "\
-## What it finds
-LD_LIBRARY_PATH with a `stubs` folder (a warning); LD_PRELOAD of a libnccl (a note); and, in an image that
-installs
-torch with pip, a CUDA toolkit's folder in LD_LIBRARY_PATH (a note).
-
-## Why it matters
-Folders in LD_LIBRARY_PATH come before the place where a wheel keeps its own libraries. torch brings CUDA,
-cuDNN
-and NCCL with it and needs no path to them: an older one found first gives undefined symbols and version
-mismatches.
-A `stubs` folder has a libcuda that is for linking only.
-
-## How to fix it
-Take the folder out; programs that need the toolkit's libraries are started with their own path. There is
-no NCCL
-in a toolkit's folder: `torch.cuda.nccl.version()` tells the one in use.
-
-## Sources
-- ld.so(8); NVIDIA/nccl#1180, pytorch/pytorch#119932, pytorch/pytorch#186591
-",
+    explain: include_str!("libraries_shadowed.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.sh", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH\ntrain\n"),

@@ -8,26 +8,7 @@ pub const RULE: Rule = Rule {
     id: "name-prefix-too-wide",
     severity: Severity::Warning,
     summary: "names of adapters and interfaces mean what they say",
-    explain: "\
-## What it finds
-NCCL_IB_HCA and NCCL_SOCKET_IFNAME hold beginnings of names: `mlx5_1` also means mlx5_10 to mlx5_19 (a
-note where the
-machine is not known). `^` and `=` count once, before the first name, for the whole list.
-GLOO_SOCKET_IFNAME and
-TP_SOCKET_IFNAME take whole names only, without `^` and `=`.
-
-## Why it matters
-One adapter too many is one that may lead to another network: ibv_modify_qp fails, or nothing answers. Gloo
-finds no interface called `^lo`, and ends at its start.
-
-## How to fix it
-Put `=` before whole names: `NCCL_IB_HCA==mlx5_1`, `NCCL_SOCKET_IFNAME==eth0`.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst (NCCL_IB_HCA, NCCL_SOCKET_IFNAME),
-  src/transport/net_ib/init.cc, src/bootstrap.cc
-- https://discuss.pytorch.org/t/runtime-error-using-distributed-with-gloo/16579
-",
+    explain: include_str!("name_prefix_too_wide.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "GLOO_SOCKET_IFNAME=^lo,docker0\n"),

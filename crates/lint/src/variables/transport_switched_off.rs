@@ -9,28 +9,7 @@ pub const RULE: Rule = Rule {
     id: "transport-switched-off",
     severity: Severity::Warning,
     summary: "no variable switches off a fast way between GPUs for good",
-    explain: "\
-## What it finds
-NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_IB_DISABLE, NCCL_PXN_DISABLE, NCCL_NET=Socket, NCCL_P2P_LEVEL=LOC
-and
-NCCL_NET_GDR_LEVEL=LOC, where they hold for more than one command: a note, for there are machines that
-need it;
-a warning where the facts of the machine (`--from`, `--here`) show the way that is lost.
-
-## Why it matters
-They are right for finding out which part fails. Left on they hide the fault and cost most of the bandwidth.
-None of them forces or forbids collectives: the data only takes a slower way.
-
-## How to fix it
-Take it out and mend what it hid: P2P errors are mostly ACS or the IOMMU, shared memory a small /dev/shm,
-InfiniBand the adapter's port or the limit of locked memory. GeForce cards of the 40 series have no direct
-way,
-and need nothing set.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst
-- huggingface/accelerate#2328 (GeForce cards of the 40 series)
-",
+    explain: include_str!("transport_switched_off.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named_with(

@@ -9,26 +9,7 @@ pub const RULE: Rule = Rule {
     id: "variable-names-nothing-here",
     severity: Severity::Error,
     summary: "variables name interfaces, adapters and GPUs that the machine has",
-    explain: "\
-## What it finds
-With the facts of the machine (`--from server.json`, `--here`): NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME and
-TP_SOCKET_IFNAME against its interfaces, NCCL_IB_HCA against its RDMA devices, CUDA_VISIBLE_DEVICES
-against its GPUs.
-The judgements are those of `envdoc check`. A compose service with a network of its own has other
-interfaces, and
-is left out.
-
-## Why it matters
-A name copied from another machine is the usual reason. NCCL ends at its start, or takes TCP without an
-error.
-
-## How to fix it
-Use the names that the machine has, or leave the choice to NCCL.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, src/bootstrap.cc, src/transport/net_ib/init.cc
-- `envdoc explain nccl-interface-missing`, `envdoc explain nccl-hca-wrong`
-",
+    explain: include_str!("variable_names_nothing_here.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named_with(

@@ -13,23 +13,7 @@ pub const RULE: Rule = Rule {
     id: "variable-no-longer-read",
     severity: Severity::Warning,
     summary: "no variable is set that its reader has dropped",
-    explain: "\
-## What it finds
-Variables that older releases of NCCL and PyTorch read and newer ones do not (NCCL_CHECKS_DISABLE,
-NCCL_TREE_THRESHOLD, NCCL_LL_THRESHOLD, NCCL_IB_CUDA_SUPPORT), where the torch or NCCL is known to be
-newer, or the
-last release that read it is from before 2021.
-
-## Why it matters
-The setting has no effect; the file suggests that it has.
-
-## How to fix it
-Take it out, or use what stands in its place.
-
-## Sources
-- NVIDIA/nccl: src at all tags from 2.3.5; docs/userguide/source/env.rst
-- PyTorch 2.0 to 2.15: c10d/ProcessGroupNCCL.hpp
-",
+    explain: include_str!("variable_no_longer_read.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.sh", "export NCCL_CHECKS_DISABLE=1\ntorchrun train.py\n"),

@@ -10,34 +10,7 @@ pub const RULE: Rule = Rule {
     id: "variable-not-forwarded",
     severity: Severity::Warning,
     summary: "variables reach the ranks on other machines",
-    explain: "\
-## What it finds
-Variables of the stack that a script exports before it starts ranks on several machines with a launcher
-that does
-not hand them on: DeepSpeed's (over pdsh) hands on what begins with NCCL, PYTHON, MV2, UCX and MLFLOW, and
-the lines
-of `.deepspeed_env`; Open MPI's mpirun what stands behind `-x`. Also (notes) variables in `/etc/profile`,
-`/etc/profile.d`, `~/.profile` and, behind its early return, `~/.bashrc`, or that are written there: a
-command that
-ssh runs reads none of them.
-
-## Why it matters
-The first node uses the setting, the others the default: an interface that only one side chose, other
-timeouts,
-other algorithms. It looks like a fault of the network.
-
-## How to fix it
-Put `NAME=value` lines into `.deepspeed_env` (home or working directory of the launching node), name them
-with
-`-x`, or write NCCL's into `/etc/nccl.conf` of every node. In images `ENV` holds for what the container
-starts.
-
-## Sources
-- deepspeedai/DeepSpeed@edaa7221 (0.19.6): deepspeed/launcher/runner.py (EXPORT_ENVS, .deepspeed_env),
-  launcher/multinode_runner.py
-- bash(1): INVOCATION; Open MPI: mpirun(1), -x
-- NVIDIA/nccl: docs/userguide/source/env.rst (nccl.conf)
-",
+    explain: include_str!("variable_not_forwarded.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),

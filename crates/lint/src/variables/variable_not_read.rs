@@ -11,26 +11,7 @@ pub const RULE: Rule = Rule {
     id: "variable-not-read",
     severity: Severity::Warning,
     summary: "every variable of the stack that is set is read by something",
-    explain: "\
-## What it finds
-Names that no release of NCCL or PyTorch reads, though tutorials set them (NCCL_TIMEOUT,
-NCCL_SOCKET_TIMEOUT,
-NCCL_BUFFLE_SIZE, NCCL_IB_ENABLE), and slips of NCCL's, PyTorch's, Gloo's, CUDA's and DeepSpeed's names.
-Names
-that a script uses itself, and names of plugins, are left alone.
-
-## Why it matters
-Such a name has no effect and says nothing: the timeout or buffer that somebody believes to have set is the
-default.
-
-## How to fix it
-Use the name that is read. Timeouts of collectives are set with `init_process_group(timeout=timedelta(…))`,
-those of DeepSpeed also with DEEPSPEED_TIMEOUT (minutes).
-
-## Sources
-- NVIDIA/nccl: src at all tags 1.2 to 2.30.7, strings of libnccl 2.31.2
-- PyTorch 2.0 to 2.15: c10d/ProcessGroupNCCL.hpp; DeepSpeed: deepspeed/constants.py
-",
+    explain: include_str!("variable_not_read.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "NCCL_BUFFLE_SIZE=4194304\nNCCL_TIMEOUT=1800\n"),

@@ -13,24 +13,7 @@ pub const RULE: Rule = Rule {
     id: "variable-renamed",
     severity: Severity::Warning,
     summary: "no variable is set by its old name",
-    explain: "\
-## What it finds
-Old names of variables of NCCL and PyTorch (NCCL_ASYNC_ERROR_HANDLING, NCCL_BLOCKING_WAIT,
-NCCL_MAX_NCHANNELS,
-NCCL_MAX_NRINGS, NCCL_CHECK_POINTERS): a warning where the torch or NCCL of the image or the machine knows
-the new
-name, a note where the version cannot be told. Where the new name is set beside it nothing is said.
-
-## Why it matters
-Old names work for some releases, with a warning in the log of every rank, and then silently stop.
-
-## How to fix it
-Set the new name in place of the old one.
-
-## Sources
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
-- NVIDIA/nccl: docs/userguide/source/env.rst
-",
+    explain: include_str!("variable_renamed.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named(

@@ -9,23 +9,7 @@ pub const RULE: Rule = Rule {
     id: "variable-value-not-taken",
     severity: Severity::Warning,
     summary: "variables of the stack have values that are taken",
-    explain: "\
-## What it finds
-Values outside the bounds or words that a variable takes: NCCL_IB_RETRY_CNT=13 (three bits: 0 to 7),
-NCCL_P2P_DISABLE=true (a number), NCCL_P2P_LEVEL=NVLINK (NVL). Values that only the shell knows are left
-alone.
-
-## Why it matters
-The adapter refuses a number that does not fit, and NCCL ignores a word where it wants a number: the default
-stays in force.
-
-## How to fix it
-Write one of the values that are named, or take the variable out.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst, src/transport/net_ib/connect.cc, src/misc/param.cc
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
-",
+    explain: include_str!("variable_value_not_taken.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "NCCL_IB_RETRY_CNT=13\n"),

@@ -9,26 +9,7 @@ pub const RULE: Rule = Rule {
     id: "variables-contradict",
     severity: Severity::Warning,
     summary: "variables that are set together agree",
-    explain: "\
-## What it finds
-Settings of which one makes the other useless or says the opposite: InfiniBand switched off and its adapters
-chosen; NCCL_NET=IB with NCCL_IB_DISABLE=1; a log file or subsystems without NCCL_DEBUG; more channels at
-least than
-at most; NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD above 64; an old and a new name with different
-values;
-blocking wait with error handling; `include` and `exclude` of Open MPI's interfaces.
-
-## Why it matters
-One of the two has no effect, and nothing says which: whoever reads the file believes both.
-
-## How to fix it
-Keep the one that is meant.
-
-## Sources
-- NVIDIA/nccl: docs/userguide/source/env.rst
-- PyTorch 2.15.0: c10d/ProcessGroupNCCL.hpp
-- Open MPI: btl_tcp_if_include and btl_tcp_if_exclude
-",
+    explain: include_str!("variables_contradict.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA=mlx5\n"),

@@ -141,7 +141,7 @@ impl Nccl {
             None => unsafe { (self.init_rank)(&raw mut communicator, world, id, number) },
         };
         let communicator = Communicator(communicator);
-        self.settle("ncclCommInitRank", started, communicator, until)?;
+        self.wait_until_done("ncclCommInitRank", started, communicator, until)?;
         Ok(communicator)
     }
 
@@ -157,7 +157,7 @@ impl Nccl {
         // SAFETY: the buffer is memory of the GPU of so many float32, which the caller keeps until the stream is done.
         let started =
             unsafe { (self.all_reduce)(buffer, buffer, elements, FLOAT32, SUM, communicator.0, stream) };
-        self.settle("ncclAllReduce", started, communicator, until)
+        self.wait_until_done("ncclAllReduce", started, communicator, until)
     }
 
     /// Whether the communicator is still in order.
@@ -189,7 +189,7 @@ impl Nccl {
     }
 
     /// Waits until what was started is done, as a communicator that does not block tells it.
-    fn settle(
+    fn wait_until_done(
         &self,
         what: &str,
         started: c_int,

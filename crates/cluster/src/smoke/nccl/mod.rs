@@ -2,15 +2,15 @@
 //!
 //! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with it. [`search`] finds the library
 //! ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`] is the GPU, [`rank`] does what is asked of a rank, [`words`] says
-//! what its errors mean. [`workers`] starts the ranks, [`rungs`] is what the ladder makes of them, [`carried`] its last rung.
+//! what its errors mean. [`workers`] starts the ranks, [`phases`] is what the ladder makes of them, [`carried`] its last rung.
 
-pub mod carried;
 pub mod elf;
 pub mod gpu;
 pub mod library;
+pub mod phases;
 pub mod rank;
-pub mod rungs;
 pub mod search;
+pub mod transport_used;
 pub mod words;
 pub mod workers;
 

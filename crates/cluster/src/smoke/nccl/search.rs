@@ -17,7 +17,7 @@ const PYTHON: Duration = Duration::from_secs(10);
 
 /// What there is to choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct Candidates {
     /// Files of `LD_PRELOAD` that are a libnccl.
     pub preloaded: Vec<PathBuf>,
     /// Folders of `LD_LIBRARY_PATH`.
@@ -45,17 +45,17 @@ pub struct Choice {
 
 /// Chooses. `is_file` and `dynamic` look at the file system.
 pub fn choose(
-    seen: &Seen,
+    candidates: &Candidates,
     is_file: &dyn Fn(&Path) -> bool,
     dynamic: &dyn Fn(&Path) -> Result<Dynamic, String>,
 ) -> Choice {
     let mut remarks = Vec::new();
     let within =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.join(NAME)).find(|path| is_file(path));
-    if let Some(path) = seen.preloaded.first() {
+    if let Some(path) = candidates.preloaded.first() {
         return Choice { path: path.clone(), from: "LD_PRELOAD names it".into(), remarks };
     }
-    let sites = match &seen.python {
+    let sites = match &candidates.python {
         Ok(sites) => sites.clone(),
         Err(why) => {
             remarks.push(format!("no Python was asked where torch is: {why}"));
@@ -76,7 +76,7 @@ pub fn choose(
                 if let Some(path) = within(&first) {
                     return Choice { path: plain(&path), from: asks, remarks };
                 }
-                if let Some(path) = within(&seen.library_path) {
+                if let Some(path) = within(&candidates.library_path) {
                     let from = format!("{asks}, and LD_LIBRARY_PATH has it");
                     return Choice { path, from, remarks };
                 }
@@ -100,7 +100,7 @@ pub fn choose(
     if let Some(path) = within(&packages) {
         return Choice { path, from: "the package nvidia-nccl in Python's site-packages".into(), remarks };
     }
-    if let Some(path) = within(&seen.library_path) {
+    if let Some(path) = within(&candidates.library_path) {
         return Choice { path, from: "LD_LIBRARY_PATH has it".into(), remarks };
     }
     Choice { remarks, ..Choice::default() }
@@ -130,7 +130,7 @@ pub async fn here() -> Choice {
     let is_nccl = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libnccl.so"))
     };
-    let seen = Seen {
+    let candidates = Candidates {
         preloaded: preloaded.filter(is_nccl).collect(),
         library_path: folders(&words("LD_LIBRARY_PATH")),
         python: python().await,
@@ -139,7 +139,7 @@ pub async fn here() -> Choice {
         let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         elf::dynamic(&mut file)
     };
-    choose(&seen, &|path| path.is_file(), &read)
+    choose(&candidates, &|path| path.is_file(), &read)
 }
 
 /// The folders that Python looks for modules in.
@@ -175,13 +175,13 @@ mod tests {
 
     const SITE: &str = "/usr/lib/python3/site-packages";
 
-    fn chosen(files: &[&str], seen: &Seen, torch: Dynamic) -> Choice {
+    fn chosen(files: &[&str], candidates: &Candidates, torch: Dynamic) -> Choice {
         let is_file = |path: &Path| files.iter().any(|file| Path::new(file) == plain(path));
-        choose(seen, &is_file, &|_| Ok(torch.clone()))
+        choose(candidates, &is_file, &|_| Ok(torch.clone()))
     }
 
-    fn seen() -> Seen {
-        Seen {
+    fn candidates() -> Candidates {
+        Candidates {
             preloaded: Vec::new(),
             library_path: vec!["/opt/nccl/lib".into()],
             python: Ok(vec!["/usr/lib/python3".into(), SITE.into()]),
@@ -209,16 +209,16 @@ mod tests {
     fn torchs_own_among_several() {
         let (own, torch) = (of("~/nvidia/nccl/lib/libnccl.so.2"), of("~/torch/lib/libtorch_cuda.so"));
         let all = [own.as_str(), torch.as_str(), "/opt/nccl/lib/libnccl.so.2"];
-        let choice = chosen(&all, &seen(), wheel());
+        let choice = chosen(&all, &candidates(), wheel());
         assert_eq!(choice.path, PathBuf::from(&own));
         assert_eq!(choice.from, format!("{torch} asks for it"));
         // A RUNPATH comes after LD_LIBRARY_PATH.
         let runpath = Dynamic { rpath: Vec::new(), runpath: wheel().rpath, ..wheel() };
-        let choice = chosen(&all, &seen(), runpath.clone());
+        let choice = chosen(&all, &candidates(), runpath.clone());
         assert_eq!(choice.path, PathBuf::from("/opt/nccl/lib/libnccl.so.2"));
         assert!(choice.from.contains("LD_LIBRARY_PATH"));
-        assert_eq!(chosen(&all[..2], &seen(), runpath).path, PathBuf::from(&own));
-        let preloaded = Seen { preloaded: vec!["/x/libnccl.so.2.18".into()], ..seen() };
+        assert_eq!(chosen(&all[..2], &candidates(), runpath).path, PathBuf::from(&own));
+        let preloaded = Candidates { preloaded: vec!["/x/libnccl.so.2.18".into()], ..candidates() };
         assert_eq!(chosen(&all, &preloaded, wheel()).path, PathBuf::from("/x/libnccl.so.2.18"));
     }
 
@@ -226,7 +226,7 @@ mod tests {
     fn a_torch_that_was_built_against_the_systems() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
         let plain = Dynamic { needed: vec![NAME.into()], ..Dynamic::default() };
-        let choice = chosen(&[&torch], &seen(), plain);
+        let choice = chosen(&[&torch], &candidates(), plain);
         assert_eq!(choice.path, PathBuf::from(NAME));
         assert!(choice.from.ends_with("the system has it"));
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn nccl_inside_torch_is_said() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
-        let choice = chosen(&[&torch], &seen(), Dynamic::default());
+        let choice = chosen(&[&torch], &candidates(), Dynamic::default());
         assert_eq!(choice.path, PathBuf::from(NAME));
         assert!(choice.remarks[0].contains("built in"), "{choice:?}");
     }
@@ -243,10 +243,10 @@ mod tests {
     fn without_torch_the_package_then_the_path_then_the_system() {
         let package = of("~/nvidia/nccl/lib/libnccl.so.2");
         let both = [package.as_str(), "/opt/nccl/lib/libnccl.so.2"];
-        assert_eq!(chosen(&both, &seen(), wheel()).path, PathBuf::from(&package));
-        assert_eq!(chosen(&both[1..], &seen(), wheel()).from, "LD_LIBRARY_PATH has it");
-        assert_eq!(chosen(&[], &seen(), wheel()).from, "the system's");
-        let no_python = Seen { python: Err("there is none on PATH".into()), ..seen() };
+        assert_eq!(chosen(&both, &candidates(), wheel()).path, PathBuf::from(&package));
+        assert_eq!(chosen(&both[1..], &candidates(), wheel()).from, "LD_LIBRARY_PATH has it");
+        assert_eq!(chosen(&[], &candidates(), wheel()).from, "the system's");
+        let no_python = Candidates { python: Err("there is none on PATH".into()), ..candidates() };
         assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("none on PATH"));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 
 use super::{Answer, Ground, Task};
-use crate::inside::Inside;
+use crate::container_probe::ContainerProbe;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
@@ -27,7 +27,7 @@ pub enum Site<'s> {
     /// In containers that run already.
     Cluster {
         /// The containers.
-        inside: &'s [Inside<'s>],
+        containers: &'s [ContainerProbe<'s>],
         /// What was brought into them.
         bundle: &'s Bundle,
     },
@@ -76,7 +76,7 @@ impl Site<'_> {
     pub fn nodes(&self) -> Vec<String> {
         match self {
             Site::Local => vec!["this machine".into()],
-            Site::Cluster { inside, .. } => inside.iter().map(|one| one.node.name.clone()).collect(),
+            Site::Cluster { containers, .. } => containers.iter().map(|one| one.node.name.clone()).collect(),
         }
     }
 
@@ -84,8 +84,8 @@ impl Site<'_> {
     pub fn environment(&self, node: usize) -> BTreeMap<String, String> {
         match self {
             Site::Local => BTreeMap::new(),
-            Site::Cluster { inside, .. } => {
-                let interface = inside.get(node).map(|one| one.interface.clone());
+            Site::Cluster { containers, .. } => {
+                let interface = containers.get(node).map(|one| one.interface.clone());
                 interface
                     .map(|interface| ("NCCL_SOCKET_IFNAME".to_owned(), format!("={interface}")))
                     .into_iter()
@@ -103,8 +103,8 @@ impl Site<'_> {
                 workers.children.push(child);
                 session
             }
-            Site::Cluster { inside, bundle } => {
-                let one = inside.get(node).ok_or("there is no such node")?;
+            Site::Cluster { containers, bundle } => {
+                let one = containers.get(node).ok_or("there is no such node")?;
                 let argv = command(bundle, &ground(one).await?);
                 worker_container::worker(one.engine, &one.node.name, argv).await?
             }
@@ -126,7 +126,7 @@ impl Workers {
 }
 
 /// What decides how a rank is to be started in a container.
-pub async fn ground(one: &Inside<'_>) -> Result<Ground, String> {
+pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
     match one.session.ask(worker::Task::Nccl(Task::Look), LOOKING).await {
         Ok(worker::Answer::Nccl(Answer::Ground(ground))) => Ok(ground),
         Ok(other) => Err(format!("it answered {other:?}")),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anstyle::AnsiColor;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::smoke::tell::Step;
+use crate::smoke::progress::Event;
 use diagnostic::terminal::{self, colour};
 
 /// Columns before the cells of the nodes: the longest name of a rung.
@@ -62,10 +62,10 @@ impl Live {
     }
 
     /// Something was told.
-    pub fn step(&self, step: Step<'_>) {
+    pub fn step(&self, step: Event<'_>) {
         let mut rows = self.rows.borrow_mut();
         match step {
-            Step::Rung { name, says } => {
+            Event::Phase { name, says } => {
                 if let Some(last) = rows.last_mut().filter(|row| row.name == name) {
                     says.clone_into(&mut last.says);
                     last.cells.fill(Cell::Waiting);
@@ -79,7 +79,7 @@ impl Live {
                 self.draw(&row);
                 rows.push(row);
             }
-            Step::Node { node, held } => {
+            Event::Node { node, held } => {
                 let Some(row) = rows.last_mut() else { return };
                 for (cell, _) in row.cells.iter_mut().zip(&self.nodes).filter(|(_, name)| *name == node) {
                     *cell = if held { Cell::Held } else { Cell::Broke };
@@ -189,16 +189,16 @@ mod tests {
     #[test]
     fn a_row_shows_who_is_waited_for() {
         let live = live(3, 7);
-        live.step(Step::Rung { name: "worker", says: "envdoc goes into every container" });
-        live.step(Step::Node { node: "node3", held: true });
-        live.step(Step::Node { node: "node2", held: false });
+        live.step(Event::Phase { name: "worker", says: "envdoc goes into every container" });
+        live.step(Event::Node { node: "node3", held: true });
+        live.step(Event::Node { node: "node2", held: false });
         assert_eq!(live.head(), "                node1  node2  node3  ");
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          .      x      +      ");
-        live.step(Step::Rung { name: "shm", says: "" });
+        live.step(Event::Phase { name: "shm", says: "" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          +      +      +      ");
         // Something else on the same rung begins anew, without a row of its own.
-        live.step(Step::Node { node: "node1", held: true });
-        live.step(Step::Rung { name: "shm", says: "again" });
+        live.step(Event::Node { node: "node1", held: true });
+        live.step(Event::Phase { name: "shm", says: "again" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[1])), "shm             .      .      .      ");
         assert_eq!(live.rows.borrow().len(), 2);
     }
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn many_nodes_have_a_column_each() {
         let live = live(64, 1);
-        live.step(Step::Rung { name: "bandwidth", says: "" });
+        live.step(Event::Phase { name: "bandwidth", says: "" });
         assert_eq!(
             plain(&live.line(&live.rows.borrow()[0])),
             format!("{:<16}{}", "bandwidth", ".".repeat(64))

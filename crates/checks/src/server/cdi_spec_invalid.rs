@@ -1,0 +1,65 @@
+//! A CDI specification cannot be read.
+
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "cdi-spec-invalid",
+    group: Group::Toolkit,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "every CDI specification can be read",
+    explain: include_str!("cdi_spec_invalid.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let invalid = facts.toolkit.cdi_invalid.require("no CDI directory")?;
+    let Some((path, why)) = invalid.first() else {
+        return if facts.toolkit.cdi.require("no CDI directory")?.is_empty() {
+            Err(Verdict::NotApplicable("no CDI specification here".into()))
+        } else {
+            Ok(Verdict::Pass)
+        };
+    };
+    let says = format!("{path} is no valid CDI specification, and engines skip it: {why}");
+    // The directories are shared: another maker's file must not be written over.
+    let ours = path.rsplit('/').next().is_some_and(|name| name.contains("nvidia"));
+    let fix = Fix {
+        title: if ours {
+            "Write it anew, or delete it:"
+        } else {
+            "Let the program that made it write it anew, or delete it."
+        }
+        .into(),
+        commands: ours.then(|| format!("sudo nvidia-ctk cdi generate --output={path}")).into_iter().collect(),
+        edits: Vec::new(),
+        class: FixClass::Safe,
+    };
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    #[test]
+    fn the_reason_is_given() {
+        let of = |text: &str| {
+            says(
+                &CHECK,
+                &gpu_host(&Sparse::new(&[
+                    ("list /etc/cdi", "nvidia.yaml"),
+                    ("read /etc/cdi/nvidia.yaml", text),
+                ])),
+            )
+        };
+        assert!(of("cdiVersion: 0.5.0\n").starts_with("warning: /etc/cdi/nvidia.yaml is no valid"));
+        assert_eq!(of("cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n"), "pass");
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        let denied = Sparse::new(&[]).failing(&[("list /etc/cdi", "permission denied")]);
+        assert_eq!(says(&CHECK, &gpu_host(&denied)), "unknown: /etc/cdi: permission denied");
+    }
+}

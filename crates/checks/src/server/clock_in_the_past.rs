@@ -1,0 +1,55 @@
+//! The clock stands before the time that this program was made.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "clock-in-the-past",
+    group: Group::System,
+    severity: Severity::Error,
+    applies: Applies::Anywhere,
+    summary: "the clock does not stand years behind",
+    explain: include_str!("clock_in_the_past.md"),
+    judge,
+};
+
+/// 2025-01-01T00:00:00Z.
+const EARLIEST: i64 = 1_735_689_600;
+
+fn judge(facts: &Facts) -> Judged {
+    let now = *facts.clock.now.require("the machine has no clock")?;
+    if now >= EARLIEST {
+        return Ok(Verdict::Pass);
+    }
+    let days = (EARLIEST - now) / 86_400;
+    let says = format!(
+        "the clock stands at least {days} days in the past: every certificate counts as not yet valid"
+    );
+    let fix = match facts.system.container.decided() {
+        Ok(Some(_)) => Fix::safe("Set the clock of the host: a container has no own.", &[]),
+        _ => Fix::safe(
+            "Put the true time in place of the example.",
+            &["sudo date -u -s '2026-11-21 12:00:00'"],
+        ),
+    };
+    Ok(Verdict::error(says, fix).evidence(format!("{now} seconds since 1970-01-01 UTC")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    #[test]
+    fn a_clock_in_the_past_is_found() {
+        let mut facts = build_host();
+        facts.clock.now = Fact::Known(1_600_000_000);
+        expect(&CHECK, &facts, "error", "in the past");
+        facts.clock.now = Fact::Known(1_795_000_000);
+        expect(&CHECK, &facts, "pass", "");
+        facts.clock.now = Fact::Unknown("no clock".into());
+        expect(&CHECK, &facts, "unknown", "");
+    }
+}

@@ -1,0 +1,78 @@
+//! The proprietary kernel module meets a GPU that only the open one drives.
+
+use super::gpu_without_driver::{name, replace};
+use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use catalog::gpus;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "closed-module-on-open-only-gpu",
+    group: Group::Driver,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "GPUs that need NVIDIA's open kernel module have it",
+    explain: include_str!("closed_module_on_open_only_gpu.md"),
+    judge,
+};
+
+/// Whether the module that is loaded, else the one on disk, is the open one.
+pub(super) fn open(facts: &Facts) -> Result<bool, Verdict> {
+    if let Some(module) = facts.driver.module.decided()? {
+        return Ok(module.open);
+    }
+    let file = facts.modules.nvidia_file.require("no driver is installed")?;
+    Ok(*file.open.require("the module does not name its licence")?)
+}
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let needy: Vec<_> = facts
+        .pci
+        .gpus()
+        .filter(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module_only) == Some(true))
+        .collect();
+    let Some(first) = needy.first() else {
+        return Ok(Verdict::NotApplicable("no GPU is known here to need the open kernel module".into()));
+    };
+    if open(facts)? {
+        return Ok(Verdict::Pass);
+    }
+    crate::yield_to(&[&super::driver_too_old_for_gpu::CHECK], facts)?;
+    let says = format!(
+        "the proprietary kernel module is installed, but {} works with NVIDIA's open kernel module only",
+        name(first)
+    );
+    Ok(needy.iter().fold(Verdict::error(says, replace(facts)), |verdict, gpu| {
+        verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::{first, server};
+
+    #[test]
+    fn the_closed_module_does_not_drive_them() {
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
+        let row =
+            gpus::all().iter().find(|row| row.open_module_only == Some(true) && !row.pci_ids.is_empty());
+        let Some(row) = row else { return };
+        let on = |open: bool| {
+            server(|f| {
+                first(f, |gpu| gpu.device = row.pci_ids[0]);
+                f.driver.module = f.driver.module.clone().map(|mut module| {
+                    module.open = open;
+                    module
+                });
+            })
+        };
+        expect(&CHECK, &on(false), "error", "open kernel module only");
+        expect(&CHECK, &on(true), "pass", "");
+        let mut unknown = on(true);
+        unknown.driver.module = Fact::Unknown("x".into());
+        expect(&CHECK, &unknown, "unknown", "x");
+    }
+}

@@ -1,0 +1,82 @@
+//! The same thing is set by a flag and in daemon.json.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::docker_daemon;
+use facts::Facts;
+use facts::docker::flags;
+
+pub const CHECK: Check = Check {
+    id: "daemon-json-flag-conflict",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "no key of daemon.json is also a flag of dockerd's command line",
+    explain: include_str!("daemon_json_flag_conflict.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let file = docker.daemon_json.require("no daemon.json")?;
+    let Ok(value) = &file.value else {
+        return Err(Verdict::NotApplicable("the file is not valid JSON".into()));
+    };
+    let (argv, place) = match (docker.unit.decided()?, docker.command_line.decided()?) {
+        (Some(unit), _) => (&unit.argv, unit.path.clone()),
+        (None, Some(argv)) => (argv, "the running dockerd's command line".to_owned()),
+        (None, None) => {
+            return Err(Verdict::NotApplicable("neither docker.service nor a running dockerd".into()));
+        }
+    };
+    let keys = super::daemon_json_unknown_key::keys(value);
+    let mut twice: Vec<String> = flags(argv)
+        .iter()
+        .filter_map(|(flag, value)| {
+            let key = &docker_daemon::flag(flag)?.key;
+            let there = keys.contains(&key.as_str()) && key != "runtimes";
+            there.then(|| format!("{key:?} beside --{flag}={value}"))
+        })
+        .collect();
+    twice.dedup();
+    if twice.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "set twice, in {} and as a flag: {}; dockerd does not start with both",
+        file.path,
+        twice.join(", ")
+    );
+    let fix = Fix::safe(
+        "Keep one of the two: delete the key from the file, or change the command line:",
+        &["sudo systemctl edit docker.service"],
+    );
+    Ok(Verdict::error(says, fix).evidence(format!("flags: {} ({place})", argv.join(" "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    const FILE: &str = "read /etc/docker/daemon.json";
+    const UNIT: &str =
+        "[Service]\nExecStart=/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock\n";
+
+    #[test]
+    fn hosts_beside_the_packaged_flag_is_found() {
+        let with = |text: &str| {
+            let unit = "/lib/systemd/system/docker.service";
+            let (stat, read) = (format!("stat {unit}"), format!("read {unit}"));
+            says(&CHECK, &host(&Sparse::new(&[(FILE, text), (&stat, "{}"), (&read, UNIT)])))
+        };
+        let found = with(r#"{"hosts": ["unix:///var/run/docker.sock", "tcp://0.0.0.0:2375"]}"#);
+        assert!(found.starts_with("error: ") && found.contains("\"hosts\" beside --host=fd://"), "{found}");
+        assert_eq!(with(r#"{"data-root": "/data"}"#), "pass");
+        let alone = says(&CHECK, &host(&Sparse::new(&[(FILE, "{}")])));
+        assert!(alone.starts_with("not-applicable"), "{alone}");
+        let unknown =
+            Sparse::new(&[(FILE, "{}")]).failing(&[("stat /lib/systemd/system/docker.service", "no rights")]);
+        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+    }
+}

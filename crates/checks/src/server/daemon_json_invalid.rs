@@ -1,0 +1,219 @@
+//! daemon.json is not what dockerd can read.
+
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use catalog::docker_daemon::{self, Kind};
+use facts::docker::State;
+use facts::{Fact, Facts};
+use serde_json::Value;
+
+pub const CHECK: Check = Check {
+    id: "daemon-json-invalid",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "daemon.json is valid, with values of the right types",
+    explain: include_str!("daemon_json_invalid.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let file = facts.docker.daemon_json.require("no daemon.json")?;
+    let running = matches!(facts.docker.state(), State::Running);
+    let later = if running {
+        "the engine that runs has not read this yet and will not start again"
+    } else {
+        "dockerd does not start with it"
+    };
+    let fix = mend("Mend the file", facts, &file.path);
+    let value = match &file.value {
+        Ok(value) => value,
+        Err(error) => {
+            let says = format!(
+                "{}, line {}, column {}: {}; {later}",
+                file.path, error.line, error.column, error.says
+            );
+            let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
+            let verdict = Verdict::error(says, fix);
+            return Ok(if line.is_empty() {
+                verdict
+            } else {
+                verdict.evidence(format!("line {}: {line}", error.line))
+            });
+        }
+    };
+    // Before 23.0 dockerd knew neither a byte order mark nor an empty file: "EOF", "invalid character 'ï'".
+    let what = match file.text.trim_start_matches('\u{feff}').trim() {
+        "" => Some("the file is empty, which dockerd before 23.0 refuses (write {} into it, or delete it)"),
+        _ if file.text.starts_with('\u{feff}') => {
+            Some("the file begins with a byte order mark, which dockerd before 23.0 refuses")
+        }
+        _ => None,
+    };
+    if let Some(what) = what {
+        match facts.docker.at_least("23.0") {
+            Fact::Known(true) => {}
+            Fact::Known(false) => {
+                return Ok(Verdict::error(format!("{}: {what}; {later}", file.path), fix));
+            }
+            _ => {
+                let why = format!("{}: {what}, and this engine's version is not known", file.path);
+                return Err(Verdict::unknown(why));
+            }
+        }
+    }
+    let wrong = wrong_types(value);
+    if wrong.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!("{}: {}; {later}", file.path, wrong.join("; "));
+    Ok(Verdict::error(says, fix))
+}
+
+/// dockerd itself judges the file from 23.0 on (`--validate`); an older one does when it is started.
+pub(super) fn mend(what: &str, facts: &Facts, path: &str) -> Fix {
+    if facts.docker.at_least("23.0") == Fact::Known(false) {
+        return Fix {
+            title: format!("{what}, then start the engine; its log names what it refuses:"),
+            commands: vec![
+                "sudo systemctl restart docker".into(),
+                "sudo journalctl -u docker -n 20 --no-pager".into(),
+            ],
+            edits: Vec::new(),
+            class: FixClass::RestartsService,
+        };
+    }
+    let mut commands = vec![format!("sudo dockerd --validate --config-file={path}")];
+    if matches!(facts.docker.state(), State::Stopped(_)) && facts.system.systemd.known() == Some(&true) {
+        commands.push("sudo systemctl start docker".into());
+    }
+    Fix {
+        title: format!("{what}, then let dockerd judge it (23.0 and newer):"),
+        commands,
+        edits: Vec::new(),
+        class: FixClass::Safe,
+    }
+}
+
+/// Keys whose values are of another type than dockerd reads into.
+fn wrong_types(value: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let Some(row) = docker_daemon::key(name) else { continue };
+        let (right, wanted) = match row.kind {
+            _ if value.is_null() => (true, ""),
+            Kind::Boolean => (value.is_boolean(), "true or false"),
+            Kind::Number => (value.is_number(), "a number"),
+            Kind::String => (value.is_string(), "a string"),
+            Kind::Strings => {
+                (value.as_array().is_some_and(|l| l.iter().all(Value::is_string)), "a list of strings")
+            }
+            Kind::Size => (value.is_string(), "a string such as \"64M\""),
+            Kind::List => (value.is_array(), "a list"),
+            Kind::Object => (value.is_object(), "an object"),
+            Kind::Texts => (
+                value.as_object().is_some_and(|o| o.values().all(Value::is_string)),
+                "an object whose values are all strings",
+            ),
+            Kind::Booleans => (
+                value.as_object().is_some_and(|o| o.values().all(Value::is_boolean)),
+                "an object of true and false",
+            ),
+        };
+        if !right {
+            let shown: String = value.to_string().chars().take(60).collect();
+            wrong.push(format!("{name} must be {wanted}, and is {shown}"));
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{
+        Sparse,
+        sparse::{engine, host},
+    };
+
+    const FILE: &str = "read /etc/docker/daemon.json";
+
+    #[test]
+    fn line_and_column_are_named() {
+        let text = "{\n  \"runtimes\": {},\n}";
+        let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
+        assert!(
+            says_of(text)
+                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma stands before"),
+            "{}",
+            says_of(text)
+        );
+        let text = r#"{"log-opts": {"max-size": "10m", "max-file": 3}}"#;
+        assert!(says_of(text).contains("log-opts must be an object whose values are all strings"));
+        assert!(says_of(r#"{"insecure-registries": "a:5000"}"#).contains("must be a list of strings"));
+        for fine in [
+            "{}",
+            r#"{"debug": true, "log-opts": {"max-size": "10m"}, "proxies": {"http-proxy": "http://p"}}"#,
+        ] {
+            assert_eq!(says_of(fine), "pass", "{fine}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_as_the_engine_takes_it() {
+        assert!(says(&CHECK, &host(&Sparse::new(&[(FILE, "\n")]))).starts_with("unknown: "));
+        let running = |version: &str| {
+            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, "")])))
+        };
+        assert!(running("20.10.24+dfsg1").starts_with("error: /etc/docker/daemon.json: the file is empty"));
+        assert_eq!(running("23.0.15"), "pass");
+    }
+
+    #[test]
+    fn a_directory_is_unknown() {
+        let facts = host(&Sparse::new(&[]).failing(&[(FILE, "is a directory, not a file")]));
+        assert_eq!(says(&CHECK, &facts), "unknown: /etc/docker/daemon.json: is a directory, not a file");
+        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "not-applicable: no daemon.json");
+    }
+
+    /// What dockerd 20.10.24 really said of these files when it was started with each.
+    #[test]
+    fn the_verdict_is_that_of_a_real_dockerd() {
+        const REFUSED: &[&str] = &[
+            "",
+            " \n",
+            "\u{feff}{}",
+            r#"{"log-opts":{"max-file":3}}"#,
+            r#"{"debug":true,}"#,
+            r#"{"bip6":"fd00::1/64"}"#,
+            "[]",
+            r#"{"default-shm-size": 64}"#,
+            r#"{"dns":"8.8.8.8"}"#,
+            r#"{"mtu":"1500"}"#,
+            r#"{"DEBUG":true}"#,
+            r#"{"proxies":{"http-proxy":"http://p"}}"#,
+        ];
+        const ACCEPTED: &[&str] = &[
+            r#"{"foo":{"debug":true}}"#,
+            r#"{"features":{"cdi":true}}"#,
+            r#"{"runtimes":{"nvidia":{"path":"x","runtimeArgs":[]}},"debug":null}"#,
+            r#"{"default-shm-size": "64M"}"#,
+            r#"{"graph":"/x"}"#,
+        ];
+        let finds = |text: &str| {
+            let facts = host(&facts::testing::sparse::engine(
+                r#"{"ServerVersion":"20.10.24+dfsg1"}"#,
+                &[(FILE, text)],
+            ));
+            let verdicts =
+                [says(&CHECK, &facts), says(&super::super::daemon_json_unknown_key::CHECK, &facts)];
+            verdicts.iter().any(|verdict| verdict.starts_with("error: "))
+        };
+        for text in REFUSED {
+            assert!(finds(text), "{text:?}");
+        }
+        for text in ACCEPTED {
+            assert!(!finds(text), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! daemon.json has a key that dockerd does not know.
+
+use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use catalog::docker_daemon;
+use catalog::version::Version;
+use facts::Facts;
+use serde_json::Value;
+
+pub const CHECK: Check = Check {
+    id: "daemon-json-unknown-key",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "every key of daemon.json is one that this dockerd knows",
+    explain: include_str!("daemon_json_unknown_key.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let file = docker.daemon_json.require("no daemon.json")?;
+    let Ok(value) = &file.value else {
+        return Err(Verdict::NotApplicable("the file is not valid JSON".into()));
+    };
+    let version = docker.engine_version();
+    let version = version.known();
+    let read = docker
+        .started
+        .known()
+        .zip(file.modified.known())
+        .is_some_and(|(started, modified)| started > modified);
+    let newest = Version::parse(NEWEST);
+    let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
+    let (mut unknown, mut idle) = (Vec::new(), Vec::new());
+    for name in keys(value) {
+        let Some(row) = docker_daemon::key(name) else {
+            match docker_daemon::flag(name) {
+                Some(row) => idle.push(format!("{name:?} (write {:?})", row.key)),
+                None => unknown.push(match docker_daemon::nearest(name) {
+                    Some(near) => format!("{name:?} (did you mean {near:?}?)"),
+                    None => format!("{name:?}"),
+                }),
+            }
+            continue;
+        };
+        let Some(version) = version else { continue };
+        if docker_daemon::all().iter().filter(|row| row.key == *name).any(|row| accepts(row, version)) {
+            continue;
+        }
+        unknown.push(match Version::parse(&row.since).is_some_and(|since| *version < since) {
+            true => format!("{name:?} (known from {} on)", row.since),
+            false => format!("{name:?} (known until {})", row.last),
+        });
+    }
+    let fix = super::daemon_json_invalid::mend("Correct the key", facts, &file.path);
+    if !unknown.is_empty() && !read {
+        if beyond {
+            return Err(Verdict::unknown(format!(
+                "this engine is newer than envdoc's list of keys: {}",
+                unknown.join(", ")
+            )));
+        }
+        let says = format!(
+            "{} has keys that dockerd does not know: {}; it does not start with them",
+            file.path,
+            unknown.join(", ")
+        );
+        return Ok(Verdict::error(says, fix));
+    }
+    if !idle.is_empty() {
+        let says = format!(
+            "{}: dockerd accepts these keys and does nothing with them: {}",
+            file.path,
+            idle.join(", ")
+        );
+        return Ok(Verdict::warning(says, fix));
+    }
+    Ok(Verdict::Pass)
+}
+
+/// Whether an engine of this version knows the key. What the newest engine that was read still knows has no end.
+fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
+    let after = Version::parse(&row.since).is_none_or(|since| *version >= since);
+    let before = Version::parse(&row.last).zip(Version::parse(NEWEST)).is_none_or(|(last, newest)| {
+        last.number(0) >= newest.number(0)
+            || version.minor() <= last.minor()
+            || version.number(0) <= last.number(0)
+    });
+    after && before
+}
+
+/// The newest series in the catalog.
+const NEWEST: &str = "29";
+
+/// The keys that dockerd sees: those of objects that are no values of their own stand beside the others.
+pub(super) fn keys(value: &Value) -> Vec<&str> {
+    let mut keys = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        match value.as_object() {
+            Some(inner) if !docker_daemon::key(name).is_some_and(|row| row.flat) => {
+                keys.extend(inner.keys().map(String::as_str))
+            }
+            _ => keys.push(name.as_str()),
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    use facts::testing::sparse::engine;
+
+    const FILE: &str = "read /etc/docker/daemon.json";
+
+    #[test]
+    fn keys_are_held_against_the_version() {
+        let stopped = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
+        let running = |version: &str, text: &str| {
+            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, text)])))
+        };
+        assert!(stopped(r#"{"default_runtime": "nvidia"}"#).contains("did you mean \"default-runtime\""));
+        assert!(stopped(r#"{"insecure-registry": ["a:5000"]}"#).starts_with("warning: "));
+        assert!(running("24.0.7", r#"{"bip6": "fd00::1/64"}"#).contains("known from 28 on"));
+        assert!(running("27.5.1", r#"{"graph": "/data"}"#).contains("known until 23.0"));
+        assert!(running("30.0.0", r#"{"brand-new": 1}"#).starts_with("unknown: "));
+        for version in ["19.03.15", "23.0.6", "29.7.2"] {
+            assert_eq!(
+                running(version, r#"{"runtimes": {"nvidia": {"path": "x"}}, "exec-opts": []}"#),
+                "pass"
+            );
+        }
+        assert_eq!(
+            running("29.7.2", r#"{"proxies": {"http-proxy": "http://p"}, "features": {"cdi": true}}"#),
+            "pass"
+        );
+        assert_eq!(running("20.10.24", r#"{"features": {"buildkit": true}}"#), "pass", "two rows of one key");
+        assert_eq!(running("20.10.24+dfsg1", r#"{"oom-score-adjust": -1}"#), "pass");
+    }
+}

@@ -1,0 +1,70 @@
+//! There is little space where images lie.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::State;
+
+pub const CHECK: Check = Check {
+    id: "data-root-too-small",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "there is room for a CUDA image where images lie (25 GiB)",
+    explain: include_str!("data_root_too_small.md"),
+    judge,
+};
+
+/// Below this the smallest of the measured images does not fit.
+const TOO_SMALL: u64 = 11_000_000_000;
+/// Below this the largest of them does not.
+const SMALL: u64 = 25 << 30;
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    match docker.state() {
+        State::Missing => return Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
+        State::Unknown(why) => return Err(Verdict::Unknown(why)),
+        _ => {}
+    }
+    let root = docker.data_root.require("images lie inside Docker Desktop's virtual machine")?;
+    let free = root.space.available;
+    if free >= SMALL {
+        return Ok(Verdict::Pass);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let says = format!(
+        "{:.1} GiB are free where images lie ({}, {:.0} GiB in all); an image with CUDA and torch takes 10 to 24 GB",
+        gib(free),
+        root.path,
+        gib(root.space.total)
+    );
+    let fix = Fix::restarts_service(
+        "See what takes the space and remove what is not used, or move data-root to a larger disk:",
+        &["docker system df", "docker builder prune", "docker image prune -a"],
+    );
+    Ok(if free < TOO_SMALL { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn free_space_decides() {
+        let of = |gib: u64| {
+            let space = format!(r#"{{"total":{},"available":{}}}"#, 500_u64 << 30, gib << 30);
+            says(&CHECK, &host(&engine("{}", &[("space /var/lib/docker", space.as_str())])))
+        };
+        assert!(of(5).starts_with("error: 5.0 GiB are free"));
+        assert!(of(15).starts_with("warning: "));
+        assert_eq!(of(200), "pass");
+        let unknown = engine("{}", &[]).failing(&[("space /var/lib/docker", "permission denied")]);
+        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown: "));
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

@@ -1,0 +1,91 @@
+//! A variable for finding faults is still set.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+/// `debug-variable-left-on`.
+pub const CHECK: Check = Check {
+    id: "debug-variable-left-on",
+    group: Group::Environment,
+    severity: Severity::Warning,
+    applies: Applies::Gpu,
+    summary: "no variable for finding faults is left on",
+    explain: include_str!("debug_variable_left_on.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let log = settings.iter().any(|setting| {
+        setting.name == "NCCL_DEBUG"
+            && ["INFO", "TRACE"].iter().any(|on| setting.value.eq_ignore_ascii_case(on))
+    });
+    let mut found = Vec::new();
+    for setting in settings {
+        let Some(effect) = effect(setting.name, setting.value, log) else { continue };
+        found.push((setting, effect));
+    }
+    let Some((first, effect)) = found.first() else { return Ok(Verdict::Pass) };
+    let says = format!("{}={} is left on: {effect}", first.name, first.value);
+    let unset: Vec<String> = found.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
+    let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
+    let verdict = Verdict::warning(says, Fix::safe("Take it out where it is set, for real runs.", &commands));
+    Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
+        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
+    }))
+}
+
+/// What a variable for finding faults costs; `None` where it is none or off. `log`: whether NCCL_DEBUG is INFO or TRACE.
+pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
+    let on = |value: &str| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false");
+    let effect = match name {
+        "CUDA_LAUNCH_BLOCKING" if on(value) => "every kernel is waited for",
+        "CUDA_FORCE_PTX_JIT" if on(value) => "every kernel is compiled anew",
+        "NCCL_DEBUG" if value.eq_ignore_ascii_case("TRACE") => "every call is logged",
+        "NCCL_DEBUG_SUBSYS"
+            if log
+                && ["ALL", "COLL", "CALL"]
+                    .iter()
+                    .any(|all| value.split(',').any(|system| system == *all)) =>
+        {
+            "every collective is logged"
+        }
+        "TORCH_NCCL_BLOCKING_WAIT" | "NCCL_BLOCKING_WAIT" if on(value) => {
+            "the host waits for every collective, and no watchdog runs"
+        }
+        "TORCH_DISTRIBUTED_DEBUG" if value.eq_ignore_ascii_case("DETAIL") => {
+            "every collective is checked against those of all ranks"
+        }
+        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(value) => "every allocation asks the driver",
+        _ => return None,
+    };
+    Some(effect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{expect, says};
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    fn node(name: &str, value: &str) -> Facts {
+        with_variables(gpu_node(), &[(name, value)])
+    }
+
+    #[test]
+    fn what_is_left_on_is_found() {
+        expect(&CHECK, &node("CUDA_LAUNCH_BLOCKING", "1"), "warning", "waited for");
+        expect(&CHECK, &node("NCCL_DEBUG", "TRACE"), "warning", "logged");
+        for (name, value) in
+            [("CUDA_LAUNCH_BLOCKING", "0"), ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "ALL")]
+        {
+            assert_eq!(says(&CHECK, &node(name, value)), "pass", "{name}={value}");
+        }
+        expect(&CHECK, &build_host(), "not-applicable", "");
+        let mut unread = gpu_node();
+        unread.environment.variables = Fact::Unknown("--root".into());
+        expect(&CHECK, &unread, "unknown", "");
+    }
+}

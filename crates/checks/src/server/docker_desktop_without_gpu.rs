@@ -1,0 +1,55 @@
+//! Docker Desktop answers, whose virtual machine has no GPU.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-desktop-without-gpu",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "on Linux with a GPU, the engine is this machine's own and not Docker Desktop",
+    explain: include_str!("docker_desktop_without_gpu.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    docker.answering()?;
+    if !docker.is_desktop() {
+        return Ok(Verdict::Pass);
+    }
+    if facts.system.wsl.decided()?.is_some() {
+        return Err(Verdict::NotApplicable("under WSL2 Docker Desktop passes the GPU on".into()));
+    }
+    let says = "the engine is Docker Desktop, which runs in a virtual machine without this machine's GPU: no container gets it";
+    let fix = Fix::safe(
+        "With Docker Engine installed (https://docs.docker.com/engine/install/):",
+        &["docker context use default"],
+    );
+    Ok(Verdict::error(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::Fact;
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn only_outside_of_wsl() {
+        let mut facts = gpu_host(&engine(r#"{"OperatingSystem":"Docker Desktop"}"#, &[]));
+        facts.system.wsl = Fact::Absent;
+        assert!(says(&CHECK, &facts).starts_with("error: "));
+        facts.system.wsl = Fact::Unknown("no /proc".into());
+        assert!(says(&CHECK, &facts).starts_with("unknown"));
+        assert_eq!(
+            says(&CHECK, &gpu_host(&engine(r#"{"OperatingSystem":"Ubuntu 24.04.3 LTS"}"#, &[]))),
+            "pass"
+        );
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

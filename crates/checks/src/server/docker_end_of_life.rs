@@ -1,0 +1,71 @@
+//! The engine gets no more fixes.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::toolkit;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-end-of-life",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the engine's series is still maintained",
+    explain: include_str!("docker_end_of_life.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    docker.answering()?;
+    if !*docker.built_by_docker().require("the engine gives no version")? {
+        return Err(Verdict::NotApplicable("this engine is not of Docker's own build".into()));
+    }
+    let text = docker.info_text(&["ServerVersion"]);
+    let text = text.require("the engine gives no version")?;
+    let now = facts.clock.now.require("no clock")?;
+    let Some(row) = toolkit::engine_series(text) else {
+        return Err(Verdict::unknown(format!(
+            "until when Docker {text} is maintained is not known to envdoc"
+        )));
+    };
+    let Some(end) = &row.end_of_life else { return Ok(Verdict::Pass) };
+    let Ok(today) = jiff::Timestamp::from_second(*now) else {
+        return Err(Verdict::Unknown("the clock gives no date".into()));
+    };
+    if *end >= today.strftime("%Y-%m-%d").to_string() {
+        return Ok(Verdict::Pass);
+    }
+    let newest = toolkit::all_engine_series().iter().find(|row| row.end_of_life.is_none());
+    let newest = newest
+        .and_then(|row| row.latest.as_deref())
+        .map(|latest| format!("; {latest} is of the current series"));
+    let says = format!(
+        "the engine is {text}; series {} got its last fixes on {end}{}",
+        row.series,
+        newest.unwrap_or_default()
+    );
+    let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
+    Ok(Verdict::warning(says, fix).evidence(format!("end of life {end} ({})", row.source)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::sparse::host;
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn the_date_decides() {
+        let of = |version: &str, now: &str| {
+            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[("clock", now)])))
+        };
+        // 2026-11-21 and 2025-01-01.
+        assert!(of("24.0.9", "1795219200").starts_with("warning: the engine is 24.0.9; series 24.0"));
+        assert!(of("28.5.2", "1795219200").contains("2026-05-13"));
+        assert_eq!(of("28.5.2", "1735689600"), "pass");
+        assert_eq!(of("29.7.2", "1795219200"), "pass");
+        assert!(of("31.0.0", "1795219200").starts_with("unknown: "));
+    }
+}

@@ -1,0 +1,49 @@
+//! Docker comes from a snap.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-from-snap",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "Docker is not a snap package",
+    explain: include_str!("docker_from_snap.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    if !*docker.snap.require("no snap")? {
+        return Ok(Verdict::Pass);
+    }
+    let says = "Docker is a snap: it reads neither /etc/docker/daemon.json nor the host's NVIDIA toolkit, and gives GPUs only \
+                with --runtime nvidia, by a toolkit of its own";
+    let fix = Fix::restarts_service(
+        "Save images and volumes that you need, then install Docker Engine: https://docs.docker.com/engine/install/",
+        &["sudo snap remove docker"],
+    );
+    let verdict = Verdict::warning(says, fix);
+    Ok(match docker.program.known() {
+        Some(path) => verdict.evidence(format!("the docker program is {path}")),
+        None => verdict.evidence("/snap/docker exists"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    #[test]
+    fn a_snap_is_seen_by_its_path() {
+        assert!(
+            says(&CHECK, &host(&Sparse::new(&[("program docker", "/snap/bin/docker")])))
+                .starts_with("warning: ")
+        );
+        assert!(says(&CHECK, &host(&Sparse::new(&[("stat /snap/docker", "{}")]))).starts_with("unknown: "));
+        assert_eq!(says(&CHECK, &host(&Sparse::new(&[("program docker", "/usr/bin/docker")]))), "pass");
+    }
+}

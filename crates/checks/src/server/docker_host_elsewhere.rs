@@ -1,0 +1,47 @@
+//! The docker program asks another machine.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-host-elsewhere",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the docker program uses this machine's engine",
+    explain: include_str!("docker_host_elsewhere.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let endpoint = facts.docker.endpoint.require("no engine is chosen")?;
+    if !endpoint.elsewhere {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "docker commands go to another machine, {} ({}); envdoc looked at this machine and its own socket",
+        endpoint.url, endpoint.from
+    );
+    let command =
+        if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
+    Ok(Verdict::warning(says, Fix::safe("To use this machine's engine:", &[command])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    #[test]
+    fn another_machine_is_named() {
+        let remote = host(&Sparse::new(&[("environment", "DOCKER_HOST=ssh://root@gpu")]));
+        assert!(
+            says(&CHECK, &remote)
+                .starts_with("warning: docker commands go to another machine, ssh://root@gpu")
+        );
+        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "pass");
+        let unknown = host(&Sparse::new(&[]).failing(&[("environment", "not read")]));
+        assert_eq!(says(&CHECK, &unknown), "unknown: not read");
+    }
+}

@@ -1,0 +1,83 @@
+//! No container engine is installed.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::State;
+
+pub const CHECK: Check = Check {
+    id: "docker-missing",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "a container engine is installed",
+    explain: include_str!("docker_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    match docker.state() {
+        State::Running | State::Stopped(_) | State::Denied => return Ok(Verdict::Pass),
+        State::Unknown(why) => return Err(Verdict::Unknown(why)),
+        State::Missing => {}
+    }
+    if docker.endpoint.known().is_some_and(|endpoint| endpoint.elsewhere) {
+        return Err(Verdict::NotApplicable("the docker program uses another machine's engine".into()));
+    }
+    if docker.podman.decided()?.is_some() || docker.podman_socket.decided()?.is_some() {
+        return Err(Verdict::NotApplicable("Podman is installed in its place".into()));
+    }
+    let others = docker.others.decided()?.map_or(String::new(), |others| others.join(", "));
+    if !others.is_empty() {
+        return Err(Verdict::NotApplicable(format!("containers are run without Docker here ({others})")));
+    }
+    let program = docker.program.decided()?;
+    let says = match program {
+        Some(path) => format!(
+            "the docker program is here ({path}) but no engine: neither dockerd nor its socket nor docker.service; \
+             no image can be built and no container started"
+        ),
+        None => "no container engine is installed: no image can be built and no container started; where programs run without \
+                 containers, that is no fault"
+            .to_owned(),
+    };
+    let id = facts.system.os.known().map(|os| os.id.as_str()).unwrap_or_default();
+    let package = match id {
+        "fedora" => Some("moby-engine"),
+        "debian" | "ubuntu" | "linuxmint" | "pop" => Some("docker.io"),
+        "arch" | "opensuse-leap" | "opensuse-tumbleweed" | "amzn" => Some("docker"),
+        _ => None,
+    };
+    let command = package.and_then(|package| facts.system.os.known()?.install(package));
+    let mut fix = Fix::safe("Or install Docker's own packages: https://docs.docker.com/engine/install/", &[]);
+    fix.commands.extend(command);
+    Ok(if program.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    #[test]
+    fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
+        let client = Sparse::new(&[("program docker", "/usr/local/bin/docker")]);
+        assert!(says(&CHECK, &host(&client)).starts_with("error: the docker program is here"));
+        let podman = Sparse::new(&[("program podman", "/usr/bin/podman")]);
+        assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
+        assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
+        for other in ["stat /run/containerd/containerd.sock", "program enroot", "program slurmd"] {
+            assert!(
+                says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"),
+                "{other}"
+            );
+        }
+        let remote = Sparse::new(&[("environment", "DOCKER_HOST=ssh://gpu")]);
+        assert!(says(&CHECK, &host(&remote)).starts_with("not-applicable"));
+        let unknown = Sparse::new(&[])
+            .failing(&[("program dockerd", "no PATH"), ("stat /usr/sbin/dockerd", "no rights")]);
+        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"), "{}", says(&CHECK, &host(&unknown)));
+    }
+}

@@ -1,0 +1,67 @@
+//! daemon.json wants the nvidia runtime, and nothing defines it.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::{State, flags};
+use serde_json::Value;
+
+pub const CHECK: Check = Check {
+    id: "docker-nvidia-runtime-missing",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "where the nvidia runtime is the default, it is defined",
+    explain: include_str!("docker_nvidia_runtime_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    if docker.state() == State::Missing {
+        return Err(Verdict::NotApplicable("no Docker engine on this machine".into()));
+    }
+    let value = docker.configured();
+    let file = value.decided()?;
+    let argv = docker.unit.decided()?.map(|unit| &unit.argv);
+    let given = argv.map(|argv| flags(argv)).unwrap_or_default();
+    let by_flag = given.iter().find(|(name, _)| name == "default-runtime").map(|(_, value)| value.as_str());
+    let by_file = file.and_then(|file| file.get("default-runtime")).and_then(Value::as_str);
+    if by_file.or(by_flag) != Some("nvidia") {
+        return Err(Verdict::NotApplicable(
+            "nothing asks for it: --gpus does not need it, only --runtime=nvidia does".into(),
+        ));
+    }
+    let defined = file.and_then(|file| file.pointer("/runtimes/nvidia")).is_some()
+        || given.iter().any(|(name, value)| name == "add-runtime" && value.starts_with("nvidia="));
+    if defined {
+        return Ok(Verdict::Pass);
+    }
+    let says = "nvidia is the default runtime, but no runtime of that name is defined: dockerd or every container fails to start";
+    let commands = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
+    Ok(Verdict::error(
+        says,
+        Fix::restarts_service("Let the toolkit write the entry, or remove default-runtime:", &commands),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn only_what_asks_for_it_needs_it() {
+        let with =
+            |text: &str| says(&CHECK, &gpu_host(&engine("{}", &[("read /etc/docker/daemon.json", text)])));
+        assert!(with(r#"{"default-runtime": "nvidia"}"#).starts_with("error: "));
+        assert!(with("{}").starts_with("not-applicable: nothing asks for it"));
+        let both =
+            r#"{"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}"#;
+        assert_eq!(with(both), "pass");
+        assert!(with("{").starts_with("unknown: "));
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

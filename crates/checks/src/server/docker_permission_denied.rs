@@ -1,0 +1,100 @@
+//! This user may not use the engine.
+
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::State;
+
+pub const CHECK: Check = Check {
+    id: "docker-permission-denied",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "this user may open the engine's socket",
+    explain: include_str!("docker_permission_denied.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    match docker.state() {
+        State::Running => return Ok(Verdict::Pass),
+        State::Denied => {}
+        State::Stopped(_) => return Err(Verdict::NotApplicable("the engine does not run".into())),
+        State::Missing => return Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
+        State::Unknown(why) => return Err(Verdict::Unknown(why)),
+    }
+    let user = facts.environment.variable("USER").known().copied().unwrap_or("$USER").to_owned();
+    let group = docker.group.known();
+    let socket_group = docker.socket.known().map(|socket| socket.gid);
+    let member = group.is_some_and(|group| group.members.contains(&user));
+    let in_session =
+        group.zip(facts.system.gids.known()).is_some_and(|(group, gids)| gids.contains(&group.gid));
+    let (says, fix) = match group {
+        Some(group) if socket_group.is_some_and(|gid| gid != group.gid) => (
+            format!(
+                "the engine's socket belongs to group {}, not to the group docker ({}): members of docker cannot use the engine",
+                socket_group.unwrap_or_default(),
+                group.gid
+            ),
+            Fix::restarts_service(
+                "dockerd gives the socket to the group docker when it starts. Containers stop unless live-restore is on.",
+                &["sudo systemctl restart docker.socket docker.service"],
+            ),
+        ),
+        Some(_) if member && !in_session => (
+            format!("{user} is a member of the group docker, but this session began before: it may not use the engine"),
+            Fix::safe("Log out and in again, or in this shell only:", &["newgrp docker"]),
+        ),
+        Some(_) => (
+            format!("{user} may not open the engine's socket: not a member of the group docker"),
+            Fix {
+                title: "Then log in again. Members of this group can do everything that root can; sudo works too.".into(),
+                commands: vec![format!("sudo usermod -aG docker {user}")],
+                edits: Vec::new(),
+                class: FixClass::Safe,
+            },
+        ),
+        None => (
+            format!("{user} may not open the engine's socket, and there is no group docker to which it could be given"),
+            Fix::restarts_service(
+                "Make the group, join it, and let dockerd give it the socket; then log in again.",
+                &["sudo groupadd docker", "sudo usermod -aG docker $USER", "sudo systemctl restart docker.socket docker.service"],
+            ),
+        ),
+    };
+    let verdict = Verdict::error(says, fix);
+    Ok(match docker.socket.known() {
+        Some(socket) => verdict.evidence(format!(
+            "{} has mode {}, owner {}, group {}",
+            socket.path, socket.mode, socket.uid, socket.gid
+        )),
+        None => verdict,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    use facts::Fact;
+    use facts::testing::sparse::SOCKET;
+
+    #[test]
+    fn each_cause_has_its_own_words() {
+        let ask = "engine unix:///var/run/docker.sock /info";
+        let denied = |group: &str| {
+            let readings = [("stat /var/run/docker.sock", SOCKET), ("read /etc/group", group)];
+            let mut facts = host(&Sparse::new(&readings).failing(&[(ask, facts::Missing::denied())]));
+            facts.system.gids = Fact::Known(vec![1000]);
+            facts.environment.variables = Fact::Known([("USER".to_owned(), "me".to_owned())].into());
+            says(&CHECK, &facts)
+        };
+        assert!(denied("docker:x:999:me").contains("this session began before"));
+        assert!(denied("docker:x:999:other").contains("not a member"));
+        assert!(denied("docker:x:998:me").contains("belongs to group 999"));
+        assert!(denied("root:x:0:").contains("no group docker"));
+        assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
+    }
+}

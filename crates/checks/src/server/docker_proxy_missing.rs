@@ -1,0 +1,61 @@
+//! The shell has a proxy, the engine has none.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-proxy-missing",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "an engine on a machine with a proxy has one too",
+    explain: include_str!("docker_proxy_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let has = docker.proxies.clone();
+    docker.answering()?;
+    let environment = &facts.environment;
+    let set: Vec<&str> = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]
+        .into_iter()
+        .filter(|name| environment.variable(name).known().is_some())
+        .collect();
+    let Some(name) = set.first() else {
+        environment.variables.decided()?;
+        return Err(Verdict::NotApplicable("this shell has no proxy".into()));
+    };
+    if !has.require("no engine")?.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "this shell reaches the network through a proxy ({name}), and the engine has none: where the proxy is needed, image pulls fail"
+    );
+    let fix = Fix::restarts_service(
+        "Set \"proxies\": {\"http-proxy\": …, \"https-proxy\": …, \"no-proxy\": …} in /etc/docker/daemon.json (Docker 23 and newer), then:",
+        &["sudo systemctl restart docker"],
+    );
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn the_engine_needs_the_shells_proxy() {
+        let of = |environment: &str, info: &str| {
+            says(&CHECK, &host(&engine(info, &[("environment", environment)])))
+        };
+        assert!(of("HTTPS_PROXY=http://user:secret@p:3128", "{}").contains("(HTTPS_PROXY)"));
+        assert!(!of("HTTPS_PROXY=http://user:secret@p:3128", "{}").contains("secret"));
+        assert_eq!(of("https_proxy=http://p:3128", r#"{"HttpsProxy":"http://p:3128"}"#), "pass");
+        assert!(of("HOME=/root", "{}").starts_with("not-applicable"));
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

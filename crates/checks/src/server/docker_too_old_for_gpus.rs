@@ -1,0 +1,49 @@
+//! The engine does not know `--gpus`.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::toolkit;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-too-old-for-gpus",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the engine is 19.03 or newer and knows `--gpus`",
+    explain: include_str!("docker_too_old_for_gpus.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    docker.answering()?;
+    let text = docker.info_text(&["ServerVersion"]);
+    let text = text.require("the engine gives no version")?;
+    if *docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine gives no version")? {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!("the engine is {text}; `docker run --gpus` needs 19.03 or newer");
+    let fix = Fix::restarts_service("Install a current engine: https://docs.docker.com/engine/install/", &[]);
+    Ok(Verdict::error(says, fix).evidence(format!("ServerVersion {text} (/info)")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn the_version_is_compared_by_numbers() {
+        let of = |version: &str| {
+            says(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[])))
+        };
+        assert!(of("17.06.1-ce").starts_with("error: the engine is 17.06.1-ce"));
+        assert_eq!(of("20.10.24+dfsg1"), "pass");
+        assert_eq!(of("19.03.15"), "pass");
+        assert!(of("library-import").starts_with("unknown: "));
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

@@ -1,0 +1,93 @@
+//! The engine or its runc has known vulnerabilities.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::toolkit::{self, Exposure};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "docker-vulnerable",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the engine and its runc have no vulnerability that envdoc knows",
+    explain: include_str!("docker_vulnerable.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    docker.answering()?;
+    if !*docker.built_by_docker().require("the engine gives no version")? {
+        return Err(Verdict::NotApplicable(
+            "this engine is not of Docker's own build: its maker mends it without a new number".into(),
+        ));
+    }
+    let engine = docker.info_text(&["ServerVersion"]);
+    let engine = engine.require("the engine gives no version")?.as_str();
+    let runc = docker.component("runc");
+    let runc = runc.decided()?.map(String::as_str);
+    let mut parts = vec![("docker-engine", "the engine", engine)];
+    parts.extend(runc.map(|version| ("runc", "runc", version)));
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    for (component, name, version) in parts {
+        for cve in toolkit::cves(component) {
+            match cve.exposure(version) {
+                Exposure::Vulnerable => found.push((name, version, cve)),
+                Exposure::Unknown => open.push(format!("{} ({name} {version})", cve.id)),
+                Exposure::Safe => {}
+            }
+        }
+    }
+    if found.is_empty() {
+        return if open.is_empty() {
+            Ok(Verdict::Pass)
+        } else {
+            Err(Verdict::unknown(format!(
+                "whether these concern this engine is not known: {}",
+                open.join(", ")
+            )))
+        };
+    }
+    let ids: Vec<&str> = found.iter().map(|(_, _, cve)| cve.id.as_str()).collect();
+    let versions =
+        runc.map_or_else(|| format!("engine {engine}"), |runc| format!("engine {engine}, runc {runc}"));
+    let says = format!("{versions}: known vulnerabilities: {}", ids.join(", "));
+    let packages = "docker-ce docker-ce-cli containerd.io";
+    let mut fix = Fix::restarts_service("Upgrade the engine with containerd and runc:", &[]);
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install(packages)));
+    let verdict = Verdict::warning(says, fix);
+    Ok(found.iter().fold(verdict, |verdict, (name, version, cve)| {
+        let what = cve.summary.as_deref().unwrap_or("what it allows is not in envdoc's list");
+        verdict.evidence(format!(
+            "{}: {name} {version}, fixed in {}: {what}",
+            cve.id,
+            cve.fixed_in.join(", ")
+        ))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::sparse::host;
+
+    use facts::testing::sparse::engine;
+
+    fn of(version: &str, runc: &str, platform: &str) -> String {
+        let said = format!(
+            r#"{{"Platform":{{"Name":"{platform}"}},"Components":[{{"Name":"runc","Version":"{runc}"}}]}}"#
+        );
+        let more = [("engine unix:///var/run/docker.sock /version", said.as_str())];
+        says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
+    }
+
+    #[test]
+    fn ids_are_named() {
+        let old = of("27.1.0", "1.1.11", "Docker Engine - Community");
+        assert!(old.contains("CVE-2024-41110") && old.contains("CVE-2024-21626"), "{old}");
+        assert!(of("27.0.3", "1.1.11", "").starts_with("not-applicable"));
+        let new = of("29.7.2", "1.5.1", "Docker Engine - Community");
+        assert_eq!(new, "pass");
+    }
+}

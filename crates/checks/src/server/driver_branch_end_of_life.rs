@@ -1,0 +1,136 @@
+//! The driver's branch gets no fixes any more.
+
+use super::driver_too_old_for_gpu::loaded;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::drivers;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "driver-branch-end-of-life",
+    group: Group::Driver,
+    severity: Severity::Warning,
+    applies: Applies::Gpu,
+    summary: "the driver's branch still gets fixes",
+    explain: include_str!("driver_branch_end_of_life.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let version = loaded(facts);
+    let version = version.require("the driver is not loaded")?;
+    let today = date(*facts.clock.now.require("the time is not known")?);
+    let Some(branch) = drivers::branch(version.branch) else {
+        return Ok(Verdict::NotApplicable(format!(
+            "envdoc's catalog does not know branch {}",
+            version.branch
+        )));
+    };
+    let Some(end) = &branch.end_of_life else {
+        return Ok(Verdict::NotApplicable(format!("no end of life is known for branch {}", branch.branch)));
+    };
+    if !over(end, &today) {
+        return Ok(match &branch.end_of_life_disputed {
+            Some(earlier) if over(earlier, &today) => Verdict::NotApplicable(format!(
+                "sources disagree on branch {}: one says that it ended {earlier}, another {end}",
+                branch.branch
+            )),
+            _ => Verdict::Pass,
+        });
+    }
+    let latest =
+        branch.latest.as_deref().filter(|latest| latest.parse().is_ok_and(|latest| *version < latest));
+    let latest = latest.map(|latest| format!(" (its last known release is {latest})")).unwrap_or_default();
+    let says = format!(
+        "driver {version} is of branch {}, which ended {end}{latest}: no security fixes, and none for new kernels",
+        branch.branch
+    );
+    let supported: Vec<String> = drivers::all()
+        .iter()
+        .filter(|other| other.branch > branch.branch)
+        .filter(|other| other.end_of_life.as_ref().is_some_and(|end| !over(end, &today)))
+        .filter(|other| other.end_of_life_disputed.as_ref().is_none_or(|end| !over(end, &today)))
+        .map(|other| match &other.kind {
+            Some(kind) => {
+                format!("{} ({kind}, until {})", other.branch, other.end_of_life.as_deref().unwrap_or(""))
+            }
+            None => other.branch.to_string(),
+        })
+        .collect();
+    let text = match supported.is_empty() {
+        true => "Move to a branch that is supported.".to_owned(),
+        false => format!("Move to a supported branch: {}.", supported.join(", ")),
+    };
+    let mut verdict = Verdict::warning(says, Fix::needs_reboot(text, &[]));
+    if let Some(earlier) = &branch.end_of_life_disputed {
+        verdict = verdict.evidence(format!("sources name {earlier} and {end} as its end"));
+    }
+    Ok(verdict.evidence(format!("today {today}; {}", branch.source)))
+}
+
+/// Whether a day (`2026-06-01`) or a whole month (`2026-06`) is over.
+fn over(end: &str, today: &str) -> bool {
+    today.get(..end.len()).is_some_and(|today| today > end)
+}
+
+/// `2026-11-21` out of seconds since 1970 (days to a civil date, after H. Hinnant).
+fn date(seconds: i64) -> String {
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::system::Wsl;
+    use facts::testing::server::server;
+
+    fn on(version: &str) -> Facts {
+        server(|f| {
+            f.driver.module = f.driver.module.clone().map(|mut module| {
+                module.version = version.parse().unwrap();
+                module
+            })
+        })
+    }
+
+    #[test]
+    fn a_branch_at_its_end_is_a_warning() {
+        expect(&CHECK, &on("580.95.05"), "pass", "");
+        expect(&CHECK, &on("550.90.07"), "warning", "ended 2025-04-17");
+        expect(&CHECK, &on("610.57.04"), "not-applicable", "disagree");
+        expect(&CHECK, &on("700.10.01"), "not-applicable", "does not know branch 700");
+        expect(&CHECK, &server(|f| f.clock.now = Fact::Unknown("no clock".into())), "unknown", "no clock");
+        let windows = server(|f| {
+            f.driver.module = Fact::Absent;
+            f.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });
+            f.gpu.driver = Fact::Known("536.40".parse().unwrap());
+        });
+        expect(&CHECK, &windows, "not-applicable", "branch 536");
+    }
+
+    #[test]
+    fn dates_are_read_off_the_clock() {
+        for (seconds, day) in [
+            (0, "1970-01-01"),
+            (1_795_219_200, "2026-11-21"),
+            (951_782_400, "2000-02-29"),
+            (1_735_603_199, "2024-12-30"),
+        ] {
+            assert_eq!(date(seconds), day);
+        }
+        assert!(
+            over("2026-06", "2026-07-01")
+                && !over("2026-06", "2026-06-30")
+                && over("2026-06-01", "2026-06-02")
+        );
+    }
+}

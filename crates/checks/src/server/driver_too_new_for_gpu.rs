@@ -1,0 +1,89 @@
+//! The driver's branch has left the GPU's architecture behind.
+
+use super::driver_too_old_for_gpu::installed;
+use super::gpu_without_driver::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::{cuda, gpus};
+use facts::Facts;
+use facts::pci::Device;
+
+pub const CHECK: Check = Check {
+    id: "driver-too-new-for-gpu",
+    group: Group::Driver,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the driver still supports the architecture of every GPU",
+    explain: include_str!("driver_too_new_for_gpu.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let version = installed(facts).require("no driver is installed")?.to_owned();
+    let mut known = 0;
+    let mut left: Vec<(&Device, &str, u32)> = Vec::new();
+    for gpu in facts.pci.gpus() {
+        let Some(row) = gpus::by_pci(gpu.device) else { continue };
+        let Some(architecture) = capability(&row.compute_capability).and_then(cuda::architecture) else {
+            continue;
+        };
+        known += 1;
+        if let Some(last) = architecture.last_driver_branch.filter(|last| version.branch > *last) {
+            left.push((gpu, &row.architecture, last));
+        }
+    }
+    let Some((gpu, architecture, last)) = left.first() else {
+        return Ok(match known {
+            0 => Verdict::NotApplicable("envdoc's catalog does not know these GPUs".into()),
+            _ => Verdict::Pass,
+        });
+    };
+    let says = format!(
+        "driver {version} does not support {} any more: {last} is the last branch for {architecture} GPUs",
+        name(gpu)
+    );
+    let fix = Fix::needs_reboot(
+        format!(
+            "Install branch {last} and keep it from being upgraded: \
+             https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (version locking)."
+        ),
+        &[],
+    );
+    Ok(left.iter().fold(Verdict::error(says, fix), |verdict, (gpu, architecture, last)| {
+        verdict.evidence(format!("{} {}: {architecture}, up to branch {last}", gpu.address, name(gpu)))
+    }))
+}
+
+/// `9.0` as two numbers.
+fn capability(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::{first, server};
+
+    #[test]
+    fn a_driver_that_left_the_architecture_behind_is_an_error() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let volta = gpus::all().iter().find(|row| row.compute_capability == "7.0" && !row.pci_ids.is_empty());
+        let Some(volta) = volta else { return };
+        let with = |branch: u32| {
+            server(|f| {
+                first(f, |gpu| gpu.device = volta.pci_ids[0]);
+                f.driver.module = f.driver.module.clone().map(|mut module| {
+                    module.version.branch = branch;
+                    module
+                });
+            })
+        };
+        expect(&CHECK, &with(590), "error", "580 is the last branch");
+        expect(&CHECK, &with(580), "pass", "");
+        expect(&CHECK, &server(|f| first(f, |gpu| gpu.device = 0xffff)), "not-applicable", "does not know");
+        expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");
+    }
+}

@@ -1,0 +1,74 @@
+//! Programs compiled with the toolkit of this machine cannot run on its driver.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::cuda;
+use facts::support::CudaSupport;
+
+pub const CHECK: Check = Check {
+    id: "driver-too-old-for-cuda-toolkit",
+    group: Group::Cuda,
+    severity: Severity::Error,
+    applies: Applies::Gpu,
+    summary: "the driver runs what the CUDA toolkit here compiles",
+    explain: include_str!("driver_too_old_for_cuda_toolkit.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let compiler = facts.cuda.compiler();
+    let (path, version) = compiler.require("no CUDA toolkit with a compiler")?;
+    let driver = facts.driver_version();
+    let driver = driver.require("the driver is not loaded")?;
+    let support = facts.cuda_support(version);
+    let CudaSupport::No(needs) = support.require("the driver is not loaded")? else {
+        return Ok(Verdict::Pass);
+    };
+    let minor = cuda::minor(version).unwrap_or(version);
+    let says = format!(
+        "programs compiled with CUDA {version} need driver {needs} or newer; driver {driver} is loaded and refuses them"
+    );
+    let fix = Fix::needs_reboot(
+        format!("Install driver {needs} or newer, or a toolkit older than CUDA {minor}'s major."),
+        &[],
+    );
+    Ok(Verdict::error(says, fix)
+        .evidence(format!("CUDA {version} ({path})"))
+        .evidence(format!("driver {driver}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::status;
+    use facts::Fact;
+    use facts::testing::files::node;
+
+    fn facts(driver: &str, json: &'static str) -> Facts {
+        let files = [
+            ("environment", "CUDA_HOME=/usr/local/cuda-x"),
+            ("/usr/local/cuda-x/version.json", json),
+            ("/usr/local/cuda-x/bin/nvcc", ""),
+        ];
+        node(driver, "NVIDIA H100 80GB HBM3 9.0", &files)
+    }
+
+    #[test]
+    fn the_major_decides() {
+        let cases = [
+            ("550.54.14", r#"{"cuda":{"version":"12.4.0"}}"#, "pass"),
+            ("550.54.14", r#"{"cuda":{"version":"12.8.1"}}"#, "pass"),
+            ("550.54.14", r#"{"cuda":{"version":"13.0.1"}}"#, "error"),
+            ("580.65.06", r#"{"cuda":{"version":"11.8.0"}}"#, "pass"),
+            ("580.65.06", r#"{"cuda":{"version":"14.0.0"}}"#, "unknown"),
+            ("580.65.06", r#"{}"#, "unknown"),
+        ];
+        for (driver, json, expected) in cases {
+            let verdict = crate::judge_one(&CHECK, &facts(driver, json));
+            assert_eq!(status(&verdict), expected, "{driver}, {json}: {verdict:?}");
+        }
+        let mut facts = facts("580.65.06", r#"{"cuda":{"version":"13.0.1"}}"#);
+        facts.cuda.home_toolkit = Fact::Absent;
+        assert_eq!(status(&crate::judge_one(&CHECK, &facts)), "not-applicable");
+    }
+}

@@ -1,0 +1,96 @@
+//! The fabric manager is installed and does not run.
+
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::{Fact, fabric};
+
+pub const CHECK: Check = Check {
+    id: "fabric-manager-down",
+    group: Group::Fabric,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the fabric manager runs where it is needed",
+    explain: include_str!("fabric_manager_down.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    fabric::runs_here(facts)?;
+    let state = facts.fabric.manager.require("the service is not installed")?;
+    let fix = Fix::safe(
+        "The journal says why it stopped; its version must be the driver's.",
+        &[
+            "sudo journalctl -u nvidia-fabricmanager -b --no-pager | tail -n 30",
+            "sudo systemctl enable --now nvidia-fabricmanager",
+        ],
+    );
+    if state != "active" && state != "reloading" {
+        crate::yield_to(&[&super::fabric_manager_version_mismatch::CHECK], facts)?;
+    }
+    let is = match state.as_str() {
+        "failed" => "has failed".to_owned(),
+        "inactive" => "does not run".to_owned(),
+        other => format!("is {other}"),
+    };
+    let says = match (state.as_str(), fabric::completed(facts)) {
+        ("active" | "reloading", _) => return Ok(Verdict::Pass),
+        ("activating", _) => {
+            let says = "the fabric manager is still starting (or is started again and again)";
+            return Ok(Verdict::warning(says, fix).evidence("nvidia-fabricmanager.service is activating"));
+        }
+        (_, Fact::Known(true)) => {
+            let says = format!(
+                "the fabric manager {is}: the paths set up earlier still stand, link errors are not dealt with"
+            );
+            // A start sets the paths up anew, below what runs.
+            let fix = Fix {
+                class: FixClass::RestartsService,
+                title: format!("{} Start it when no job runs.", fix.title),
+                ..fix
+            };
+            return Ok(
+                Verdict::warning(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}"))
+            );
+        }
+        _ => {
+            format!("the fabric manager {is}: CUDA programs fail with error 802 (system not yet initialized)")
+        }
+    };
+    Ok(Verdict::error(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{pci::device, smi::machine, unknown};
+
+    /// A machine with GPUs and NVSwitches, whose fabric is in this state.
+    fn switched(state: &str) -> Facts {
+        let mut facts =
+            machine(&[&format!("<fabric><state>{state}</state><status>Success</status></fabric>")]);
+        facts.pci.devices = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
+        facts.fabric.process = Fact::Known(false);
+        facts
+    }
+
+    #[test]
+    fn a_dead_manager_is_worse_before_the_fabric_is_complete() {
+        let state = |service: &str, fabric: &str| {
+            let mut facts = switched(fabric);
+            facts.fabric.manager = Fact::Known(service.into());
+            kind(&CHECK, &facts)
+        };
+        assert_eq!(state("active", "Completed"), "pass");
+        assert_eq!(state("failed", "Completed"), "warning");
+        assert_eq!(state("failed", "In Progress"), "error");
+        assert_eq!(state("inactive", "N/A"), "error");
+        assert_eq!(state("activating", "In Progress"), "warning");
+        let mut facts = switched("Completed");
+        facts.fabric.manager = Fact::Absent;
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+        facts.fabric.manager = Fact::Unknown("no systemctl".into());
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

@@ -1,0 +1,102 @@
+//! There are NVSwitches and no fabric manager.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::{Fact, fabric};
+
+pub const CHECK: Check = Check {
+    id: "fabric-manager-missing",
+    group: Group::Fabric,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "machines with NVSwitches have the fabric manager",
+    explain: include_str!("fabric_manager_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    fabric::runs_here(facts)?;
+    if facts.fabric.manager.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    match (&facts.fabric.process, fabric::completed(facts)) {
+        (Fact::Known(true), _) | (_, Fact::Known(true)) => return Ok(Verdict::Pass),
+        (Fact::Unknown(why), _) => return Ok(Verdict::Unknown(why.clone())),
+        _ => {}
+    }
+    let version = facts.driver.module.known().map_or(String::new(), |module| format!(" {}", module.version));
+    let says = "the GPUs are connected by NVSwitches and no fabric manager is installed: CUDA programs fail with error 802 \
+                (system not yet initialized)";
+    let commands = install(facts);
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let text = format!("Install the fabric manager of exactly the driver's version{version}, then start it.");
+    let verdict = Verdict::error(says, Fix::safe(text, &commands))
+        .evidence("no unit nvidia-fabricmanager.service and no process nv-fabricmanager");
+    let switches =
+        facts.pci.devices.known().into_iter().flatten().filter(|device| device.is_nvswitch()).count();
+    Ok(if switches > 0 { verdict.evidence(format!("{switches} NVSwitches on the PCI bus")) } else { verdict })
+}
+
+/// The command that finds the package of the driver's version.
+fn install(facts: &Facts) -> Vec<String> {
+    let branch =
+        facts.driver.module.known().map_or("BRANCH".to_owned(), |module| module.version.branch.to_string());
+    let debian = facts.system.os.known().is_some_and(|os| {
+        ["ubuntu", "debian"].iter().any(|id| os.id == *id || os.id_like.iter().any(|like| like == id))
+    });
+    let find = if debian {
+        format!("apt-cache policy nvidia-fabricmanager-{branch} nvidia-fabricmanager")
+    } else {
+        "sudo dnf list --showduplicates 'nvidia-fabric*'".to_owned()
+    };
+    vec![find, "sudo systemctl enable --now nvidia-fabricmanager".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{pci::device, smi::machine, unknown};
+
+    /// A machine with GPUs and NVSwitches, whose fabric is in this state.
+    fn switched(state: &str) -> Facts {
+        let mut facts =
+            machine(&[&format!("<fabric><state>{state}</state><status>Success</status></fabric>")]);
+        facts.pci.devices = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
+        facts.fabric.process = Fact::Known(false);
+        facts
+    }
+
+    #[test]
+    fn a_missing_manager_is_an_error_where_switches_are() {
+        let mut facts = switched("In Progress");
+        facts.fabric.manager = Fact::Absent;
+        assert_eq!(kind(&CHECK, &facts), "error");
+        facts.fabric.process = Fact::Known(true);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        facts.fabric.manager = Fact::Known("failed".into());
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        facts.fabric.manager = Fact::Unknown("denied".into());
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+
+    #[test]
+    fn a_guest_without_switches_has_none_and_a_b200_board_has() {
+        let mut facts = machine(&["<fabric><state>In Progress</state></fabric>"]);
+        facts.pci.devices = Fact::Known(vec![device("0000:01:00.0", 0x03_02_00, "nvidia")]);
+        facts.fabric.manager = Fact::Absent;
+        facts.fabric.process = Fact::Known(false);
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            gpus[0].name = "NVIDIA B200".into();
+        }
+        assert_eq!(kind(&CHECK, &facts), "error");
+        facts.system.virtualisation = Fact::Known("kvm".into());
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+        if let Fact::Known(gpus) = &mut facts.gpu.list {
+            gpus[0].name = "NVIDIA GB200".into();
+        }
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+    }
+}

@@ -1,0 +1,78 @@
+//! The fabric manager is not of the driver's version.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::driver::DriverVersion;
+use facts::fabric;
+
+pub const CHECK: Check = Check {
+    id: "fabric-manager-version-mismatch",
+    group: Group::Fabric,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "driver and fabric manager are one version",
+    explain: include_str!("fabric_manager_version_mismatch.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    fabric::runs_here(facts)?;
+    let manager = facts.fabric.version.require("nv-fabricmanager is not installed here")?;
+    let module = &facts.driver.module.require("the driver is not loaded")?.version;
+    let Ok(version) = manager.parse::<DriverVersion>() else {
+        return Ok(Verdict::Unknown(format!("{manager:?} is not a version that envdoc can compare").into()));
+    };
+    if version == *module {
+        return Ok(Verdict::Pass);
+    }
+    crate::yield_to(&[&super::driver_library_mismatch::CHECK], facts)?;
+    let says = format!(
+        "the fabric manager is {version}, the loaded driver {module}: it refuses to start with any version but its own, and without it CUDA programs fail (error 802)"
+    );
+    let debian = facts.system.os.known().is_some_and(|os| {
+        ["ubuntu", "debian"].iter().any(|id| os.id == *id || os.id_like.iter().any(|like| like == id))
+    });
+    let find = if debian {
+        format!("apt-cache policy nvidia-fabricmanager-{} nvidia-fabricmanager", module.branch)
+    } else {
+        "sudo dnf list --showduplicates 'nvidia-fabric*'".to_owned()
+    };
+    let text =
+        format!("Install the fabric manager {module} and restart it; running jobs may lose their fabric.");
+    let fix = Fix::restarts_service(text, &[&find, "sudo systemctl restart nvidia-fabricmanager"]);
+    Ok(Verdict::error(says, fix)
+        .evidence(format!("nv-fabricmanager --version: {version}"))
+        .evidence(format!("loaded module {module} (/proc/driver/nvidia/version)")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::Fact;
+    use facts::driver::Module;
+    use facts::testing::{pci::device, smi::machine, unknown};
+
+    /// A machine with GPUs and NVSwitches, whose fabric is in this state.
+    fn switched(state: &str) -> Facts {
+        let mut facts =
+            machine(&[&format!("<fabric><state>{state}</state><status>Success</status></fabric>")]);
+        facts.pci.devices = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
+        facts.fabric.process = Fact::Known(false);
+        facts
+    }
+
+    #[test]
+    fn versions_must_be_equal() {
+        let mut facts = switched("Completed");
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        facts.driver.module = Fact::Known(Module { version: "580.120".parse().unwrap(), open: true });
+        for (manager, verdict) in [("580.120", "pass"), ("580.127.05", "error"), ("new", "unknown")] {
+            facts.fabric.version = Fact::Known(manager.into());
+            assert_eq!(kind(&CHECK, &facts), verdict, "{manager}");
+        }
+        facts.fabric.version = Fact::Absent;
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

@@ -1,0 +1,95 @@
+//! Fewer GPUs than the user said.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::{Fact, Facts, Role};
+
+pub const CHECK: Check = Check {
+    id: "gpu-missing-from-bus",
+    group: Group::Pci,
+    severity: Severity::Error,
+    applies: Applies::Anywhere,
+    summary: "the machine has as many GPUs as expected",
+    explain: include_str!("gpu_missing_from_bus.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let Some(expected) = facts.expected.gpus else {
+        return Ok(Verdict::NotApplicable("no number of GPUs was expected (--expect gpus=N)".into()));
+    };
+    let inside = match facts.role() {
+        Fact::Known(role) => role == Role::Container,
+        Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
+        Fact::Absent => false,
+    };
+    if inside && matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_))) {
+        return Err(Verdict::NotApplicable("nvidia-visible-devices-void says why there are none".into()));
+    }
+    let (found, place) = if facts.system.wsl.decided()?.is_some() {
+        (facts.gpu.list.decided()?.map_or(0, Vec::len), "WSL2")
+    } else if inside {
+        (facts.driver.device_nodes.decided()?.map_or(0, |nodes| nodes.gpus.len()), "this container")
+    } else {
+        facts.pci.devices.decided()?;
+        (facts.pci.gpus().count(), "the PCI bus")
+    };
+    if found == expected as usize {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!("{place} has {}, {expected} were expected", count(found));
+    if found > expected as usize {
+        return Ok(Verdict::warning(
+            says,
+            Fix::safe("Correct the expectation, or look why there are more.", &[]),
+        ));
+    }
+    let fix = if inside {
+        Fix::restarts_service("Start the container anew.", &["docker run --gpus all …"])
+    } else if place == "WSL2" {
+        Fix::safe("Look at the driver on Windows.", &["nvidia-smi"])
+    } else {
+        Fix::needs_reboot(
+            "Look into the management controller's log, take the machine off power and on again, then have the board \
+             seated anew. In a VM: ask for the right type of instance.",
+            &["lspci -nn -d 10de:", "sudo dmesg | grep -i -E 'pcie|nvrm'"],
+        )
+    };
+    let verdict = Verdict::error(says, fix);
+    Ok(facts.pci.gpus().fold(verdict, |verdict, gpu| {
+        verdict.evidence(format!("{} {}", gpu.address, super::gpu_without_driver::name(gpu)))
+    }))
+}
+
+fn count(found: usize) -> String {
+    match found {
+        0 => "no NVIDIA GPU".into(),
+        1 => "1 NVIDIA GPU".into(),
+        more => format!("{more} NVIDIA GPUs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::testing::server::server;
+
+    fn expecting(gpus: u32, change: impl FnOnce(&mut Facts)) -> Facts {
+        server(|f| {
+            f.expected.gpus = Some(gpus);
+            change(f);
+        })
+    }
+
+    #[test]
+    fn gpus_are_counted_where_they_can_be_seen() {
+        expect(&CHECK, &server(|_| {}), "not-applicable", "--expect");
+        expect(&CHECK, &expecting(1, |_| {}), "pass", "");
+        expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 NVIDIA GPU, 8 were expected");
+        expect(&CHECK, &expecting(0, |_| {}), "warning", "has 1");
+        expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Known(vec![])), "error", "no NVIDIA GPU");
+        expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Unknown("x".into())), "unknown", "x");
+        let container = |f: &mut Facts| f.system.container = Fact::Known("docker".into());
+        expect(&CHECK, &expecting(2, container), "error", "this container has 1");
+    }
+}

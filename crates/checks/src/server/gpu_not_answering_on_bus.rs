@@ -1,0 +1,64 @@
+//! A GPU is listed on the bus and does not answer any more.
+
+use super::gpu_without_driver::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "gpu-not-answering-on-bus",
+    group: Group::Pci,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "every GPU on the PCI bus answers",
+    explain: include_str!("gpu_not_answering_on_bus.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let mut gone = Vec::new();
+    let mut looked = 0;
+    for gpu in facts.pci.gpus() {
+        match gpu.answers.decided()? {
+            Some(false) => gone.push(gpu),
+            Some(true) => {}
+            None => continue,
+        }
+        looked += 1;
+    }
+    if gone.is_empty() {
+        return Ok(match looked {
+            0 => Verdict::NotApplicable("no GPU's configuration space is shown here".into()),
+            _ => Verdict::Pass,
+        });
+    }
+    crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
+    let says = format!(
+        "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and of no use until the machine is booted or power is cut",
+        gone.len()
+    );
+    let fix = Fix::needs_reboot(
+        "Drain the machine and take it off power and on again; if the fault returns, have the board seated anew or replaced.",
+        &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
+    );
+    Ok(gone.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
+        verdict.evidence(format!("{} {}: configuration space reads ff", gpu.address, name(gpu)))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::{first, server};
+
+    #[test]
+    fn ones_only_mean_that_it_is_gone() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let answers = |fact: Fact<bool>| server(|f| first(f, |gpu| gpu.answers = fact));
+        expect(&CHECK, &answers(Fact::Known(false)), "error", "1 of 1");
+        expect(&CHECK, &answers(Fact::Unknown("x".into())), "unknown", "x");
+        expect(&CHECK, &answers(Fact::Absent), "not-applicable", "");
+    }
+}

@@ -1,0 +1,87 @@
+//! A GPU slows itself down because of heat or power supply.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Fact;
+use facts::Facts;
+use facts::gpu::{Gpu, names};
+
+pub const CHECK: Check = Check {
+    id: "gpu-throttled",
+    group: Group::Gpu,
+    severity: Severity::Warning,
+    applies: Applies::Gpu,
+    summary: "no GPU is slowed down by heat or its power supply",
+    explain: include_str!("gpu_throttled.md"),
+    judge,
+};
+
+/// Reasons that a healthy GPU does not show, and what they mean. `hw_slowdown` goes with each of the others of the hardware.
+const REASONS: &[(&str, &str)] = &[
+    ("hw_thermal_slowdown", "too hot: clocks are cut by half or more"),
+    ("hw_power_brake_slowdown", "the power supply asked for less: clocks are cut by half or more"),
+    ("sw_thermal_slowdown", "too hot: the driver lowers the clocks"),
+    ("hw_slowdown", "the hardware cut the clocks by half or more"),
+];
+
+fn reasons(gpu: &Gpu) -> Fact<Vec<&'static (&'static str, &'static str)>> {
+    gpu.throttling
+        .as_ref()
+        .map(|active| REASONS.iter().filter(|(name, _)| active.iter().any(|a| a == name)).collect())
+}
+
+fn judge(facts: &Facts) -> Judged {
+    let found = facts.gpu.found("no GPU here reports why its clocks are low", |gpu| {
+        reasons(gpu).map(|active| !active.is_empty())
+    })?;
+    if found.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let heat = found
+        .iter()
+        .any(|gpu| gpu.throttling.known().is_some_and(|active| active.iter().any(|a| a.contains("thermal"))));
+    let text = if heat {
+        "Check fans, airflow and inlet temperature."
+    } else {
+        "Check the power supplies and their cables."
+    };
+    let fix = Fix::safe(text, &["nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"]);
+    let verb = if found.len() == 1 { "is" } else { "are" };
+    let says = format!(
+        "{} {verb} slowed down now; a job over several GPUs runs at the speed of the slowest",
+        names(&found)
+    );
+    let verdict = found.iter().fold(Verdict::warning(says, fix), |verdict, gpu| {
+        let active = reasons(gpu).known().cloned().unwrap_or_default();
+        let first = active.first().map_or(String::new(), |(name, meaning)| format!("{name} ({meaning})"));
+        let degrees = gpu.temperature.known().map_or(String::new(), |degrees| format!(", {degrees} C"));
+        verdict.evidence(format!("{}: {first}{degrees}", gpu.label()))
+    });
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{smi::machine, unknown};
+
+    #[test]
+    fn a_power_cap_is_normal_and_a_brake_is_not() {
+        let active = |names: &[&str]| {
+            let reasons: String =
+                ["gpu_idle", "sw_power_cap", "hw_slowdown", "hw_power_brake_slowdown", "hw_thermal_slowdown"]
+                    .iter()
+                    .map(|name| {
+                        let state = if names.contains(name) { "Active" } else { "Not Active" };
+                        format!("<clocks_event_reason_{name}>{state}</clocks_event_reason_{name}>")
+                    })
+                    .collect();
+            machine(&[&format!("<clocks_event_reasons>{reasons}</clocks_event_reasons>")])
+        };
+        assert_eq!(kind(&CHECK, &active(&["sw_power_cap", "gpu_idle"])), "pass");
+        assert_eq!(kind(&CHECK, &active(&["hw_slowdown", "hw_power_brake_slowdown"])), "warning");
+        assert_eq!(kind(&CHECK, &active(&["hw_thermal_slowdown"])), "warning");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

@@ -1,0 +1,70 @@
+//! The own host name leads to the loopback address, on a machine that works with others.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "hostname-resolves-to-loopback",
+    group: Group::Network,
+    severity: Severity::Warning,
+    applies: Applies::Anywhere,
+    summary: "the machine's own name leads to an address that other machines can reach",
+    explain: include_str!("hostname_resolves_to_loopback.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let Some(peers) = facts.peers() else {
+        return Err(Verdict::NotApplicable("nothing shows that this machine works with others".into()));
+    };
+    if facts.environment.setting("GLOO_SOCKET_IFNAME").decided()?.is_some() {
+        return Err(Verdict::NotApplicable("GLOO_SOCKET_IFNAME names the interface".into()));
+    }
+    let name = facts.network.hostname.require("the machine has no name")?;
+    let addresses =
+        facts.network.hostname_in_hosts.require("/etc/hosts does not name it: name servers decide")?;
+    let loopback = |address: &String| address.starts_with("127.") || address == "::1";
+    if !addresses.iter().all(loopback) {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "/etc/hosts leads {name} to {}: Gloo then offers the loopback address to other nodes, and they connect to themselves",
+        addresses.join(" and ")
+    );
+    let text =
+        "In that line of /etc/hosts put the machine's real address, or name the interface in every job.";
+    let interface = facts.network.default_route.known().map_or("eth0", String::as_str);
+    let export = format!("export GLOO_SOCKET_IFNAME={interface}");
+    let fix = Fix::safe(text, &["sudoedit /etc/hosts", &export]);
+    Ok(Verdict::warning(says, fix)
+        .evidence(format!("{} {name} (/etc/hosts)", addresses.join(", ")))
+        .evidence(peers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    fn named(addresses: &[&str]) -> Facts {
+        let mut facts = with_variables(gpu_node(), &[("MASTER_ADDR", "10.0.0.1")]);
+        facts.network.hostname = Fact::Known("node1".into());
+        facts.network.hostname_in_hosts = Fact::Known(addresses.iter().map(|a| (*a).to_owned()).collect());
+        facts
+    }
+
+    #[test]
+    fn debians_line_is_found_where_there_are_peers() {
+        expect(&CHECK, &named(&["127.0.1.1"]), "warning", "127.0.1.1");
+        expect(&CHECK, &named(&["127.0.1.1", "10.0.0.7"]), "pass", "");
+        let alone = with_variables(named(&["127.0.1.1"]), &[]);
+        expect(&CHECK, &alone, "not-applicable", "");
+        let told = with_variables(named(&["127.0.1.1"]), &[("GLOO_SOCKET_IFNAME", "eth0")]);
+        expect(&CHECK, &told, "not-applicable", "");
+        let mut unread = named(&[]);
+        unread.network.hostname_in_hosts = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &unread, "unknown", "");
+    }
+}

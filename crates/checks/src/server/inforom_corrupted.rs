@@ -1,0 +1,52 @@
+//! A GPU's own configuration memory is damaged.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "inforom-corrupted",
+    group: Group::Gpu,
+    severity: Severity::Warning,
+    applies: Applies::Gpu,
+    summary: "no GPU has a corrupted infoROM",
+    explain: include_str!("inforom_corrupted.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let warnings: Vec<&String> = facts
+        .gpu
+        .warnings
+        .iter()
+        .filter(|line| line.to_ascii_lowercase().contains("inforom is corrupted"))
+        .collect();
+    if warnings.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = "a GPU's infoROM is corrupted: its error counters cannot be trusted, and nvidia-smi ends with status 14, which \
+                other programs take for a failure";
+    let fix =
+        Fix::needs_reboot("Boot once; if the warning stays, have the board replaced.", &["sudo reboot"]);
+    Ok(warnings.into_iter().fold(Verdict::warning(says, fix), Verdict::evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{
+        smi::{machine, said},
+        unknown,
+    };
+    use host::Reading;
+
+    #[test]
+    fn the_warning_beside_the_answer_is_seen() {
+        let stdout = "<nvidia_smi_log></nvidia_smi_log>\nWARNING: infoROM is corrupted at gpu 0000:0B:00.0\n";
+        let corrupted = said(Reading::Ran { status: Some(14), stdout: stdout.into(), stderr: String::new() });
+        assert_eq!(kind(&CHECK, &corrupted), "warning");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "pass");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

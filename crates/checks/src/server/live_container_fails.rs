@@ -1,0 +1,85 @@
+//! The engine cannot run a container with the machine's GPUs (`check --live`).
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "live-container-fails",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "a real container starts, with the GPUs where there are some (`check --live`)",
+    explain: include_str!("live_container_fails.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let live = facts.live.require("only with --live")?;
+    let failure = match &live.inside {
+        Ok(_) => return Ok(Verdict::Pass),
+        Err(failure) => failure,
+    };
+    if !failure.of_container {
+        return Err(Verdict::unknown(format!(
+            "the container of {} started, but envdoc could not look from inside ({}: {})",
+            live.image, failure.step, failure.says
+        )));
+    }
+    let with = if live.gpus { " with all GPUs" } else { "" };
+    let says = format!(
+        "a container of {}{with} cannot be run; {} failed: {}",
+        live.image, failure.step, failure.says
+    );
+    Ok(Verdict::error(says, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
+}
+
+fn fix(words: &str) -> Fix {
+    // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
+    if words.contains("could not select device driver") {
+        let text = "Docker found nothing that serves --gpus: install nvidia-container-toolkit, then let Docker know it.";
+        let commands =
+            ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
+        return Fix::restarts_service(text, &commands);
+    }
+    let text = "The engine's words name the cause; its log has more.";
+    Fix::safe(text, &["sudo journalctl -u docker --since -10min --no-pager"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge_one;
+    use facts::live::{Failure, Live};
+    use facts::testing::nothing_known;
+    use facts::{Fact, Role};
+
+    fn facts(failure: Option<(&'static str, bool)>) -> Facts {
+        let mut facts = nothing_known("not looked at");
+        facts.expected.role = Some(Role::GpuNode);
+        let inside = match failure {
+            None => Ok(Box::new(nothing_known("inside"))),
+            Some((says, of_container)) => {
+                Err(Failure { step: "starting the container", says: says.into(), of_container })
+            }
+        };
+        facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, inside });
+        facts
+    }
+
+    #[test]
+    fn the_engines_words_are_the_finding() {
+        // Docker's own text when neither the hook nor CDI serves `--gpus` (moby, daemon/devices.go).
+        let says = "could not select device driver \"\" with capabilities: [[gpu]]";
+        let verdict = judge_one(&CHECK, &facts(Some((says, true))));
+        assert!(matches!(&verdict, Verdict::Found(found) if found.message.contains(says)), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_container_that_envdoc_cannot_look_into_is_unknown() {
+        assert!(matches!(judge_one(&CHECK, &facts(Some(("no libc", false)))), Verdict::Unknown(_)));
+        assert_eq!(judge_one(&CHECK, &facts(None)), Verdict::Pass);
+        let mut none = facts(None);
+        none.live = Fact::Absent;
+        assert!(matches!(judge_one(&CHECK, &none), Verdict::NotApplicable(_)));
+    }
+}

@@ -1,0 +1,114 @@
+//! A container was started with all GPUs, and they did not arrive in it (`check --live`).
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "live-gpu-missing",
+    group: Group::Toolkit,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "GPUs, device nodes and the driver's library arrive in a container (`check --live`)",
+    explain: include_str!("live_gpu_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let live = facts.live.require("only with --live")?;
+    let inside = match &live.inside {
+        Ok(inside) => inside,
+        Err(failure) => {
+            return Err(Verdict::Unknown(format!("no look from inside: {} failed", failure.step).into()));
+        }
+    };
+    let fix = Fix::restarts_service(
+        "Let Docker know the toolkit, then look again.",
+        &[
+            "sudo nvidia-ctk runtime configure --runtime=docker",
+            "sudo systemctl restart docker",
+            "envdoc check --live",
+        ],
+    );
+    let nodes = inside.driver.device_nodes.decided()?.cloned().unwrap_or_default();
+    let host = facts.driver.device_nodes.decided()?.cloned().unwrap_or_default();
+    if nodes.gpus.len() < host.gpus.len() || !nodes.control {
+        let says = format!(
+            "a container started with all GPUs has {} of the host's {} device nodes /dev/nvidiaN{}",
+            nodes.gpus.len(),
+            host.gpus.len(),
+            if nodes.control { "" } else { " and no /dev/nvidiactl" }
+        );
+        return Ok(Verdict::error(says, fix));
+    }
+    let Some(library) = inside.driver.library.decided()? else {
+        let says = "a container started with all GPUs has their device nodes but no libcuda.so.1: the driver's \
+                    library was not injected, and CUDA cannot start";
+        return Ok(Verdict::error(says, fix));
+    };
+    let module = facts.driver.module.require("the driver is not loaded")?;
+    if module.version != *library {
+        let says = format!(
+            "the driver's library inside a container is {library}, the loaded kernel module {}; they must be one version",
+            module.version
+        );
+        let fix = Fix::safe(
+            "Write the CDI specification anew.",
+            &["sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"],
+        );
+        return Ok(Verdict::error(says, fix));
+    }
+    Ok(Verdict::Pass)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge_one;
+    use facts::driver::{DeviceNodes, Module};
+    use facts::live::Live;
+    use facts::testing::nothing_known;
+    use facts::{Fact, Role};
+
+    fn facts(inside: impl FnOnce(&mut Facts)) -> Facts {
+        let version = "550.90.07".parse().unwrap();
+        let mut facts = nothing_known("not looked at");
+        facts.expected.role = Some(Role::GpuNode);
+        facts.driver.device_nodes =
+            Fact::Known(DeviceNodes { gpus: vec![0, 1], control: true, uvm: true, ..DeviceNodes::default() });
+        facts.driver.module = Fact::Known(Module { version, open: true });
+        facts.driver.library = Fact::Known(version);
+        let mut container = facts.clone();
+        inside(&mut container);
+        facts.live =
+            Fact::Known(Live { image: "debian:12".into(), gpus: true, inside: Ok(Box::new(container)) });
+        facts
+    }
+
+    type Change = fn(&mut Facts);
+
+    #[test]
+    fn what_did_not_arrive_is_named() {
+        let cases: [(Change, &str); 3] = [
+            (|f| f.driver.device_nodes = Fact::Absent, "0 of the host's 2 device nodes"),
+            (|f| f.driver.library = Fact::Absent, "no libcuda.so.1"),
+            (
+                |f| f.driver.library = Fact::Known("535.183.01".parse().unwrap()),
+                "inside a container is 535.183.01",
+            ),
+        ];
+        for (change, expected) in cases {
+            let verdict = judge_one(&CHECK, &facts(change));
+            assert!(
+                matches!(&verdict, Verdict::Found(found) if found.message.contains(expected)),
+                "{verdict:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_arrived_passes_and_unknown_stays_unknown() {
+        assert_eq!(judge_one(&CHECK, &facts(|_| {})), Verdict::Pass);
+        let verdict = judge_one(&CHECK, &facts(|f| f.driver.library = Fact::Unknown("why".into())));
+        assert!(matches!(verdict, Verdict::Unknown(_)));
+    }
+}

@@ -1,0 +1,108 @@
+//! Too little memory may be locked for RDMA.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::{Facts, limits::Limit};
+
+pub const CHECK: Check = Check {
+    id: "memlock-too-small",
+    group: Group::System,
+    severity: Severity::Error,
+    applies: Applies::Gpu,
+    summary: "as much memory may be locked as RDMA needs",
+    explain: include_str!("memlock_too_small.md"),
+    judge,
+};
+
+/// An estimate of envdoc's own: no source names a number, NVIDIA asks for unlimited.
+const ENOUGH: u64 = 4 << 30;
+
+/// The largest of the usual limits (64 KiB, 8 MiB), at which NCCL is known to fail; above it fails with size.
+const USUAL: u64 = 8 << 20;
+
+fn judge(facts: &Facts) -> Judged {
+    let devices = facts.rdma.devices.require("no RDMA device")?;
+    if devices.is_empty() {
+        return Err(Verdict::NotApplicable("no RDMA device".into()));
+    }
+    if facts.peers().is_none() {
+        return Err(Verdict::NotApplicable("nothing shows that this machine uses RDMA with others".into()));
+    }
+    let container = facts.system.container.decided()?.is_some();
+    if container && facts.rdma.verbs_nodes.decided()?.is_none_or(|nodes| nodes.is_empty()) {
+        return Err(Verdict::NotApplicable("no RDMA device was given to this container".into()));
+    }
+    let (soft, hard) = *facts.limits.memlock.require("no limits are set")?;
+    let Limit::At(bytes) = soft else { return Ok(Verdict::Pass) };
+    if bytes >= ENOUGH {
+        return Ok(Verdict::Pass);
+    }
+    if *facts.limits.ipc_lock.require("no capabilities")? {
+        return Err(Verdict::NotApplicable("CAP_IPC_LOCK lifts the limit for this process".into()));
+    }
+    let says = format!(
+        "only {} KiB may be locked, but RDMA locks every buffer: NCCL can fail with \"ibv_reg_mr\"",
+        bytes >> 10
+    );
+    let verdict = if container && bytes <= USUAL {
+        let text = "Start the container without the limit.";
+        Verdict::error(
+            says,
+            Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
+        )
+    } else if container {
+        let text = "Start the container without the limit.";
+        Verdict::warning(
+            says,
+            Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
+        )
+    } else {
+        let lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n";
+        let command = format!("printf '{lines}' | sudo tee /etc/security/limits.d/90-memlock.conf");
+        Verdict::warning(says, Fix::safe("Holds from the next login on.", &[&command]))
+    };
+    let show = |limit| match limit {
+        Limit::At(bytes) => format!("{bytes} bytes"),
+        Limit::Unlimited => "unlimited".to_owned(),
+    };
+    Ok(verdict.evidence(format!("max locked memory: soft {}, hard {}", show(soft), show(hard))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    fn node() -> Facts {
+        let mut facts = gpu_node();
+        facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
+        facts.limits.ipc_lock = Fact::Known(false);
+        facts
+    }
+
+    #[test]
+    fn a_small_limit_is_found_where_there_is_rdma() {
+        let mut facts = node();
+        facts.limits.memlock = Fact::Known((Limit::At(65_536), Limit::At(65_536)));
+        expect(&CHECK, &facts, "warning", "64 KiB");
+        facts.system.container = Fact::Known("docker".into());
+        facts.rdma.verbs_nodes = Fact::Known(vec!["uverbs0".into()]);
+        expect(&CHECK, &facts, "error", "64 KiB");
+        facts.rdma.verbs_nodes = Fact::Absent;
+        expect(&CHECK, &facts, "not-applicable", "");
+    }
+
+    #[test]
+    fn unlimited_passes_and_root_is_free() {
+        let mut facts = node();
+        facts.limits.memlock = Fact::Known((Limit::Unlimited, Limit::Unlimited));
+        expect(&CHECK, &facts, "pass", "");
+        facts.limits.memlock = Fact::Known((Limit::At(65_536), Limit::Unlimited));
+        facts.limits.ipc_lock = Fact::Known(true);
+        expect(&CHECK, &facts, "not-applicable", "");
+        facts.limits.memlock = Fact::Unknown("no /proc".into());
+        expect(&CHECK, &facts, "unknown", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
+    }
+}

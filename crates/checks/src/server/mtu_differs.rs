@@ -1,0 +1,119 @@
+//! Interfaces that do the same work have different MTUs.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::{Facts, network::Interface};
+
+pub const CHECK: Check = Check {
+    id: "mtu-differs",
+    group: Group::Network,
+    severity: Severity::Warning,
+    applies: Applies::Anywhere,
+    summary: "interfaces of one network have one MTU",
+    explain: include_str!("mtu_differs.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    let up: Vec<&Interface> = interfaces.iter().filter(|i| i.physical && i.state == "up").collect();
+    if up.len() < 2 {
+        return Err(Verdict::NotApplicable("fewer than two physical interfaces are up".into()));
+    }
+    let devices = facts.rdma.devices.require("no RDMA devices")?;
+    let roce = |interface: &&&Interface| {
+        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
+        of.flat_map(|device| device.ports())
+            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
+    };
+    let rails: Vec<&Interface> =
+        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
+    let mut groups: Vec<(String, Vec<&Interface>)> = Vec::new();
+    // Rails are of one speed; a slower port of the same maker is for something else.
+    for &rail in &rails {
+        let of = format!("RoCE at {} Gbit/s", rail.speed.known().unwrap_or(&0) / 1000);
+        match groups.iter_mut().find(|(name, _)| *name == of) {
+            Some((_, members)) => members.push(rail),
+            None => groups.push((of, vec![rail])),
+        }
+    }
+    for &interface in &up {
+        for network in &interface.networks {
+            let of = format!("network {network}");
+            match groups.iter_mut().find(|(name, _)| *name == of) {
+                Some((_, members)) => members.push(interface),
+                None => groups.push((of, vec![interface])),
+            }
+        }
+    }
+    // Two ports of one speed may be a front and a storage network; one among many is a rail that was forgotten.
+    let odd = |members: &[&Interface]| {
+        let most = members.iter().map(|i| i.mtu).max().unwrap_or(0);
+        members.len() > 2 && members.iter().filter(|i| i.mtu < most).count() == 1
+    };
+    let differing = groups.iter().find(|(of, members)| match of.starts_with("RoCE") {
+        true => odd(members),
+        false => members.iter().any(|i| i.mtu != members[0].mtu),
+    });
+    let Some((of, members)) = differing else { return Ok(Verdict::Pass) };
+    let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
+    let small: Vec<&&Interface> = members.iter().filter(|interface| interface.mtu < most).collect();
+    let names: Vec<&str> = small.iter().map(|interface| interface.name.as_str()).collect();
+    let says = format!(
+        "{of}: {} {} an MTU of {}, the others of {most}; large messages may vanish or be slow on the way",
+        names.join(", "),
+        if names.len() == 1 { "has" } else { "have" },
+        small[0].mtu
+    );
+    let commands: Vec<String> =
+        names.iter().map(|name| format!("sudo ip link set dev {name} mtu {most}")).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let text = "Only if the switch takes it. Put it into the network configuration too, or it is gone at the next boot.";
+    let mut verdict = Verdict::warning(says, Fix::restarts_service(text, &commands));
+    for member in members {
+        verdict = verdict.evidence(format!("{} MTU {}", member.name, member.mtu));
+    }
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    fn node(mtus: &[u32]) -> Facts {
+        let mut facts = gpu_node();
+        let mut interfaces = Vec::new();
+        let mut devices = Vec::new();
+        for (at, mtu) in mtus.iter().enumerate() {
+            let mut rail = interface(&format!("eth{at}"), true, *mtu, &format!("10.{at}.0.5/24"));
+            rail.speed = Fact::Known(400_000);
+            interfaces.push(rail);
+            let mut device = rdma_device(&format!("mlx5_{at}"), "Ethernet", "ACTIVE", 400);
+            device.interfaces = vec![format!("eth{at}")];
+            devices.push(device);
+        }
+        facts.network.interfaces = Fact::Known(interfaces);
+        facts.rdma.devices = Fact::Known(devices);
+        facts
+    }
+
+    #[test]
+    fn a_rail_with_another_mtu_is_found() {
+        expect(&CHECK, &node(&[9000, 9000, 1500]), "warning", "eth2 has an MTU of 1500");
+        expect(&CHECK, &node(&[9000, 9000]), "pass", "");
+        expect(&CHECK, &node(&[9000]), "not-applicable", "");
+    }
+
+    #[test]
+    fn a_management_port_may_differ() {
+        let mut facts = node(&[9000, 9000]);
+        if let Fact::Known(interfaces) = &mut facts.network.interfaces {
+            interfaces.push(interface("eno1", true, 1500, "192.0.2.5/24"));
+        }
+        expect(&CHECK, &facts, "pass", "");
+        facts.network.interfaces = Fact::Unknown("no /sys".into());
+        expect(&CHECK, &facts, "unknown", "");
+    }
+}

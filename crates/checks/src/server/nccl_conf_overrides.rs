@@ -1,0 +1,69 @@
+//! A configuration file of NCCL sets something for every job.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::variables::Status;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "nccl-conf-overrides",
+    group: Group::Nccl,
+    severity: Severity::Warning,
+    applies: Applies::Anywhere,
+    summary: "no configuration file of NCCL turns a transport off or sets what nothing reads",
+    explain: include_str!("nccl_conf_overrides.md"),
+    judge,
+};
+
+/// What costs most when it stays set by mistake.
+const TRANSPORTS: &[&str] = &["NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"];
+
+fn judge(facts: &Facts) -> Judged {
+    let lines = facts.libraries.nccl_conf.require("no nccl.conf")?;
+    let mut told = Vec::new();
+    for (name, value) in lines.iter().filter_map(|line| line.split_once('=')) {
+        let (name, value) = (name.trim(), value.trim());
+        if TRANSPORTS.contains(&name) && !["0", ""].contains(&value) {
+            told.push(format!("{name}={value} turns a transport off for every job"));
+        } else if let Some(row) = catalog::variables::variable(name)
+            && row.status == Status::NotRead
+        {
+            told.push(format!("{name} is read by nothing"));
+        }
+    }
+    let Some(first) = told.first() else { return Ok(Verdict::Pass) };
+    let verdict = Verdict::warning(
+        format!("a configuration file of NCCL sets what should not stand there: {first}"),
+        Fix::safe(
+            "Remove the line from /etc/nccl.conf or ~/.nccl.conf.",
+            &["grep -n NCCL_ /etc/nccl.conf ~/.nccl.conf"],
+        ),
+    );
+    Ok(told.into_iter().fold(verdict, Verdict::evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::status;
+    use facts::Fact;
+    use facts::testing::files::machine;
+
+    #[test]
+    fn only_what_hurts_is_told() {
+        let cases = [
+            ("NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0\n", "pass"),
+            ("# comment\nNCCL_P2P_DISABLE=1\n", "warning"),
+            ("NCCL_P2P_DISABLE=0\n", "pass"),
+            ("NCCL_TIMEOUT=1800\n", "warning"),
+        ];
+        for (text, expected) in cases {
+            let verdict =
+                crate::judge_one(&CHECK, &machine(&[("environment", ""), ("/etc/nccl.conf", text)]));
+            assert_eq!(status(&verdict), expected, "{text}: {verdict:?}");
+        }
+        let mut facts = machine(&[("environment", "")]);
+        assert_eq!(status(&crate::judge_one(&CHECK, &facts)), "not-applicable");
+        facts.libraries.nccl_conf = Fact::Unknown("permission denied".into());
+        assert_eq!(judge(&facts), Err(Verdict::Unknown("permission denied".into())));
+    }
+}

@@ -1,0 +1,115 @@
+//! NCCL would choose among interfaces of which some lead nowhere.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::version::at_least;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "nccl-interface-ambiguous",
+    group: Group::Network,
+    severity: Severity::Warning,
+    applies: Applies::Gpu,
+    summary: "NCCL finds the interface to other nodes by itself",
+    explain: include_str!("nccl_interface_ambiguous.md"),
+    judge,
+};
+
+/// Beginnings of names of interfaces that lead to containers, virtual machines or tunnels of this machine.
+const INNER: &[&str] = &[
+    "virbr", "br-", "veth", "cni", "cali", "flannel", "lxdbr", "lxcbr", "podman", "cbr", "kube", "weave",
+    "vxlan",
+];
+
+/// From NCCL 2.28.3 on libvirt's bridges are left out: whether each NCCL that is in use here is so new.
+fn leaves_virbr_out(facts: &Facts) -> bool {
+    let Some(environments) = facts.python.environments.known() else { return false };
+    let mut any = false;
+    for environment in environments.iter().filter(|environment| environment.active()) {
+        let Some(packages) = environment.packages.known() else { return false };
+        for wheel in packages.iter().filter(|package| package.name.starts_with("nvidia-nccl-cu")) {
+            if at_least(&wheel.version, "2.28.3") != Some(true) {
+                return false;
+            }
+            any = true;
+        }
+    }
+    any
+}
+
+fn judge(facts: &Facts) -> Judged {
+    let Some(peers) = facts.peers() else {
+        return Err(Verdict::NotApplicable("nothing shows that this machine works with others".into()));
+    };
+    if facts.environment.setting("NCCL_SOCKET_IFNAME").decided()?.is_some() {
+        return Err(Verdict::NotApplicable("NCCL_SOCKET_IFNAME names the interface".into()));
+    }
+    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    let usable = || interfaces.iter().filter(|i| i.state != "down" && i.kind != "loopback" && i.has_ipv4());
+    if usable().any(|interface| interface.name.starts_with("ib")) {
+        return Ok(Verdict::Pass);
+    }
+    let without_virbr = leaves_virbr_out(facts);
+    let candidates: Vec<&str> = usable()
+        .map(|interface| interface.name.as_str())
+        .filter(|name| !(name.starts_with("docker") || without_virbr && name.starts_with("virbr")))
+        .collect();
+    let inner = |name: &&&str| INNER.iter().any(|prefix| name.starts_with(prefix));
+    let wrong: Vec<&str> = candidates.iter().filter(inner).copied().collect();
+    if wrong.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "NCCL{} takes {} by its own rules, though {} lead{} only to containers or virtual machines of this node: other nodes \
+         cannot connect there",
+        if wrong.iter().all(|name| name.starts_with("virbr")) { " before 2.28.3" } else { "" },
+        candidates.join(", "),
+        wrong.join(", "),
+        if wrong.len() == 1 { "s" } else { "" }
+    );
+    let route = facts.network.default_route.known().map(String::as_str);
+    let right = candidates.iter().find(|name| !wrong.contains(name)).copied();
+    let name = route.filter(|name| !wrong.contains(name)).or(right).unwrap_or("eth0");
+    let nccl = format!("export NCCL_SOCKET_IFNAME=={name}");
+    let gloo = format!("export GLOO_SOCKET_IFNAME={name}");
+    let fix = Fix::safe("Name the interface that leads to the other nodes, in every job.", &[&nccl, &gloo]);
+    Ok(Verdict::warning(says, fix)
+        .evidence(format!("interfaces with an address: {}", candidates.join(", ")))
+        .evidence(peers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+    use facts::testing::*;
+
+    fn node(names: &[&str]) -> Facts {
+        let mut facts = with_variables(gpu_node(), &[("MASTER_ADDR", "10.0.0.1")]);
+        let all =
+            names.iter().map(|name| interface(name, name.starts_with('e'), 1500, &format!("{name}/24")));
+        facts.network.interfaces = Fact::Known(all.collect());
+        facts
+    }
+
+    #[test]
+    fn bridges_among_the_candidates_are_found() {
+        expect(&CHECK, &node(&["ens3", "virbr0", "docker0"]), "warning", "virbr0 leads only");
+        expect(&CHECK, &node(&["ens3", "docker0"]), "pass", "");
+        let with_nccl = |wheel: &str| {
+            let mut facts = node(&["ens3", "virbr0"]);
+            facts.python = files::machine(&files::venv("2.5.1+cu124 12.4", &[wheel])).python;
+            facts
+        };
+        expect(&CHECK, &with_nccl("nvidia_nccl_cu12-2.28.9"), "pass", "");
+        expect(&CHECK, &with_nccl("nvidia_nccl_cu12-2.21.5"), "warning", "NCCL before 2.28.3");
+        expect(&CHECK, &node(&["ib0", "virbr0"]), "pass", "");
+        expect(&CHECK, &with_variables(node(&["ens3", "virbr0"]), &[]), "not-applicable", "");
+        let named = with_variables(node(&["ens3", "virbr0"]), &[("NCCL_SOCKET_IFNAME", "=ens3")]);
+        expect(&CHECK, &named, "not-applicable", "");
+        let mut unread = node(&[]);
+        unread.network.interfaces = Fact::Unknown("no /sys".into());
+        expect(&CHECK, &unread, "unknown", "");
+    }
+}

@@ -1,0 +1,117 @@
+//! NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME names no interface that exists and is up.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::{Facts, network::Interface};
+
+pub const CHECK: Check = Check {
+    id: "nccl-interface-missing",
+    group: Group::Network,
+    severity: Severity::Error,
+    applies: Applies::Anywhere,
+    summary: "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME name interfaces that exist",
+    explain: include_str!("nccl_interface_missing.md"),
+    judge,
+};
+
+const VARIABLES: &[&str] = &["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"];
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let set: Vec<_> = settings
+        .iter()
+        .filter(|setting| VARIABLES.contains(&setting.name) && !setting.value.is_empty())
+        .collect();
+    if set.is_empty() {
+        return Err(Verdict::NotApplicable("no variable names an interface".into()));
+    }
+    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    for setting in set {
+        let wrong = if setting.name.starts_with("NCCL_") {
+            nccl(setting.value, interfaces)
+        } else {
+            exact(setting.value, interfaces)
+        };
+        let Some(wrong) = wrong else { continue };
+        let says =
+            format!("{}={}: {wrong}; every job that reads it ends at start", setting.name, setting.value);
+        let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != "down" && i.has_ipv4());
+        let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
+        let route = facts.network.default_route.known().map(String::as_str);
+        let name = route.or(names.first().copied()).unwrap_or("eth0");
+        let command = format!("export {}={name}", setting.name);
+        let fix = Fix::safe("Name the interface that leads to the other nodes.", &[&command]);
+        return Ok(Verdict::error(says, fix)
+            .evidence(format!("set in {}", setting.place))
+            .evidence(format!("interfaces with an address: {}", names.join(", "))));
+    }
+    Ok(Verdict::Pass)
+}
+
+/// `eth,ib` are beginnings of names, `=eth0` whole names, `^docker` what is left out. A port may follow.
+fn nccl(value: &str, interfaces: &[Interface]) -> Option<String> {
+    let (excluded, list) = value.strip_prefix('^').map_or((false, value), |list| (true, list));
+    let (whole, list) = list.strip_prefix('=').map_or((false, list), |list| (true, list));
+    let matches = |interface: &&Interface| {
+        list.split(',').any(|entry| {
+            let name = entry.split(':').next().unwrap_or(entry);
+            if whole { interface.name == name } else { interface.name.starts_with(name) }
+        })
+    };
+    let mut found = interfaces.iter().filter(|interface| matches(interface) != excluded).peekable();
+    if found.peek().is_none() {
+        return Some("no interface matches".into());
+    }
+    let mut down = found.filter(|interface| interface.state != "down");
+    down.next().is_none().then(|| "the interfaces that match are down".into())
+}
+
+fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
+    value.split(',').find_map(|name| match interfaces.iter().find(|interface| interface.name == name) {
+        None if name.starts_with(['^', '=']) => {
+            Some(format!("Gloo knows whole names only, neither ^ nor =: {name}"))
+        }
+        None => Some(format!("there is no interface {name}")),
+        Some(interface) => (interface.state == "down").then(|| format!("{name} is down")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{expect, says};
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    fn node(variables: &[(&str, &str)]) -> Facts {
+        let mut facts = with_variables(gpu_node(), variables);
+        let mut down = interface("eth1", true, 1500, "10.1.0.5/24");
+        down.state = "down".into();
+        facts.network.interfaces = Fact::Known(vec![interface("ens3", true, 1500, "10.0.0.5/24"), down]);
+        facts
+    }
+
+    #[test]
+    fn names_that_do_not_exist_are_found() {
+        for (name, value, says) in [
+            ("NCCL_SOCKET_IFNAME", "eth0", "no interface matches"),
+            ("NCCL_SOCKET_IFNAME", "=ens", "no interface matches"),
+            ("NCCL_SOCKET_IFNAME", "eth1", "are down"),
+            ("GLOO_SOCKET_IFNAME", "ens", "no interface ens"),
+            ("GLOO_SOCKET_IFNAME", "^lo", "neither ^ nor ="),
+        ] {
+            expect(&CHECK, &node(&[(name, value)]), "error", says);
+        }
+    }
+
+    #[test]
+    fn prefixes_and_exclusions_are_understood() {
+        for value in ["ens", "=ens3", "^docker,lo", "ib,ens", "ens3:0"] {
+            assert_eq!(says(&CHECK, &node(&[("NCCL_SOCKET_IFNAME", value)])), "pass", "{value}");
+        }
+        expect(&CHECK, &node(&[]), "not-applicable", "");
+        let mut unread = node(&[("NCCL_SOCKET_IFNAME", "ens")]);
+        unread.network.interfaces = Fact::Unknown("no /sys".into());
+        expect(&CHECK, &unread, "unknown", "");
+    }
+}

@@ -1,0 +1,100 @@
+//! Another NCCL lies before the one of the wheel.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::python::PythonEnvironment;
+
+pub const CHECK: Check = Check {
+    id: "nccl-shadowed",
+    group: Group::Nccl,
+    severity: Severity::Warning,
+    applies: Applies::Anywhere,
+    summary: "no other NCCL stands before the one that PyTorch brings",
+    explain: include_str!("nccl_shadowed.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    const NONE: &str = "no NCCL wheel in the Python environments that are in use here";
+    let environments = facts.python.environments.require(NONE)?;
+    Verdict::together(environments.iter().filter(|e| e.active()).map(|e| one(facts, e)), NONE)
+}
+
+fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
+    let packages = environment.packages.require("no packages")?;
+    let wheel = packages.iter().find(|package| package.name.starts_with("nvidia-nccl-cu"));
+    let wheel = wheel.ok_or_else(|| Verdict::NotApplicable("no NCCL wheel".into()))?;
+    let preload = facts.libraries.preload.decided()?;
+    if let Some(library) =
+        preload.and_then(|list| list.split([':', ' ']).find(|path| path.contains("libnccl.so")))
+    {
+        // Preloading the wheel's own file is a known way to make sure of it.
+        if !environment.site_packages.iter().any(|site| library.starts_with(site.as_str())) {
+            let says = format!(
+                "LD_PRELOAD names {library}, so PyTorch in {} runs with it instead of its own NCCL {}",
+                environment.prefix, wheel.version
+            );
+            return Ok(Verdict::warning(
+                says,
+                Fix::safe("Take it out of LD_PRELOAD.", &["unset LD_PRELOAD"]),
+            ));
+        }
+    }
+    let found = facts.libraries.nccl.decided()?;
+    let first = found.into_iter().flatten().find(|library| library.found_in == "LD_LIBRARY_PATH");
+    let Some(library) = first else { return Ok(Verdict::Pass) };
+    let own = environment.site_packages.iter().any(|site| library.path.starts_with(site.as_str()));
+    let version = library.version.known().map(String::as_str);
+    if own || version == Some(wheel.version.as_str()) {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "LD_LIBRARY_PATH leads to NCCL {} in {}, while PyTorch in {} brings {}; whatever loads NCCL by name before torch \
+         gives the whole process the wrong one",
+        version.unwrap_or("of unknown version"),
+        library.directory,
+        environment.prefix,
+        wheel.version
+    );
+    let fix = Fix::safe(
+        format!("Take {} out of LD_LIBRARY_PATH for programs that use PyTorch.", library.directory),
+        &[],
+    );
+    Ok(Verdict::warning(says, fix)
+        .evidence(format!("{} (LD_LIBRARY_PATH)", library.path))
+        .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::status;
+    use facts::Fact;
+    use facts::testing::files::{machine, venv};
+
+    fn verdict(environment: &'static str, library: &'static str, wheels: &[&str]) -> &'static str {
+        let mut files = venv("2.5.1+cu124 12.4", wheels);
+        files[0].1 = environment;
+        files.push((library, ""));
+        status(&crate::judge_one(&CHECK, &machine(&files)))
+    }
+
+    #[test]
+    fn another_version_in_front_is_told() {
+        let wheel = ["nvidia_nccl_cu12-2.21.5"];
+        let ld = "HOME=/root\nVIRTUAL_ENV=/venv\nLD_LIBRARY_PATH=/opt/nccl";
+        assert_eq!(verdict(ld, "/opt/nccl/libnccl.so.2.18.5", &wheel), "warning");
+        assert_eq!(verdict(ld, "/opt/nccl/libnccl.so.2.21.5", &wheel), "pass");
+        assert_eq!(verdict(ld, "/usr/lib/libnccl.so.2.18.5", &wheel), "pass");
+        assert_eq!(verdict(ld, "/opt/nccl/libnccl.so.2.18.5", &[]), "not-applicable");
+        let preload = "HOME=/root\nVIRTUAL_ENV=/venv\nLD_PRELOAD=/opt/nccl/libnccl.so.2";
+        assert_eq!(verdict(preload, "/opt/nccl/libnccl.so.2.18.5", &wheel), "warning");
+    }
+
+    #[test]
+    fn libraries_that_could_not_be_looked_for_are_unknown() {
+        let mut facts = machine(&venv("2.5.1+cu124 12.4", &["nvidia_nccl_cu12-2.21.5"]));
+        facts.libraries.nccl = Fact::Unknown("permission denied".into());
+        assert_eq!(judge(&facts), Err(Verdict::Unknown("permission denied".into())));
+    }
+}

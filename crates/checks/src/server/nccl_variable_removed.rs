@@ -1,0 +1,65 @@
+//! A variable is set that newer releases do not read any more.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::variables::{self, Status};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "nccl-variable-removed",
+    group: Group::Environment,
+    severity: Severity::Warning,
+    applies: Applies::Anywhere,
+    summary: "no variable is set that only old releases read",
+    explain: include_str!("nccl_variable_removed.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let settings = facts.environment.settings();
+    let settings = settings.require("no environment")?;
+    let mut any = false;
+    let mut gone = Vec::new();
+    for setting in settings {
+        let Some(row) = variables::variable(setting.name) else { continue };
+        if !matches!(row.owner.as_str(), "nccl" | "pytorch") {
+            continue;
+        }
+        any = true;
+        if row.status == Status::Removed {
+            gone.push((setting, row));
+        }
+    }
+    if !any {
+        return Err(Verdict::NotApplicable("no variable of NCCL or PyTorch is set".into()));
+    }
+    let Some((first, row)) = gone.first() else { return Ok(Verdict::Pass) };
+    let owner = if row.owner == "nccl" { "NCCL" } else { "PyTorch" };
+    let last = row.last_seen.as_deref().unwrap_or("an old release");
+    let instead = row.deprecated_by.as_ref().map(|name| format!("; use {name}")).unwrap_or_default();
+    let says = format!("{} has no effect: {owner} {last} was the last that read it{instead}", first.name);
+    let unset: Vec<String> = gone.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
+    let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
+    let verdict = Verdict::warning(says, Fix::safe("Take it out where it is set.", &commands));
+    Ok(gone.iter().fold(verdict, |verdict, (setting, _)| {
+        verdict.evidence(format!("{}={} in {}", setting.name, setting.value, setting.place))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    #[test]
+    fn what_only_old_releases_read_is_found() {
+        let facts = with_variables(gpu_node(), &[("NCCL_IB_CUDA_SUPPORT", "1")]);
+        expect(&CHECK, &facts, "warning", "2.3.7 was the last");
+        expect(&CHECK, &with_variables(gpu_node(), &[("NCCL_DEBUG", "WARN")]), "pass", "");
+        expect(&CHECK, &gpu_node(), "not-applicable", "");
+        let mut unread = gpu_node();
+        unread.environment.variables = Fact::Unknown("--root".into());
+        expect(&CHECK, &unread, "unknown", "");
+    }
+}

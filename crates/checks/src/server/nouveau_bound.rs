@@ -1,0 +1,87 @@
+//! The open-source driver nouveau has a GPU.
+
+use super::gpu_without_driver::{Family, family, name};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::pci::Device;
+
+/// Drivers of the kernel itself for NVIDIA GPUs, which know nothing of CUDA.
+pub(super) const NAMES: &[&str] = &["nouveau", "nova-core", "nova_core"];
+
+pub const CHECK: Check = Check {
+    id: "nouveau-bound",
+    group: Group::Driver,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "no GPU is held by nouveau, the kernel's own driver",
+    explain: include_str!("nouveau_bound.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let gpus: Vec<&Device> = facts.pci.gpus().collect();
+    let mut bound = Vec::new();
+    let mut nvidia = false;
+    for gpu in &gpus {
+        match gpu.driver.decided()? {
+            Some(driver) if NAMES.contains(&driver.as_str()) => bound.push((*gpu, driver)),
+            Some(driver) => nvidia |= driver == "nvidia",
+            None => {}
+        }
+    }
+    let Some((_, driver)) = bound.first() else {
+        return Ok(match gpus.is_empty() {
+            true => Verdict::NotApplicable("no NVIDIA GPU on the PCI bus".into()),
+            false => Verdict::Pass,
+        });
+    };
+    let says = format!(
+        "{driver}, the kernel's own driver, has {} of {} NVIDIA GPUs; CUDA needs NVIDIA's driver in its place",
+        bound.len(),
+        gpus.len()
+    );
+    // A display card of its own beside GPUs that work is a choice that people make.
+    let verdict = if nvidia { Verdict::warning(says, fix(facts)) } else { Verdict::error(says, fix(facts)) };
+    Ok(bound.iter().fold(verdict, |verdict, (gpu, driver)| {
+        verdict.evidence(format!("{} {}: driver {driver}", gpu.address, name(gpu)))
+    }))
+}
+
+fn fix(facts: &Facts) -> Fix {
+    const FORBID: &str = r"printf 'blacklist nouveau\noptions nouveau modeset=0\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf";
+    const TEXT: &str = "Then install NVIDIA's driver, if it is not installed, and reboot.";
+    match family(facts) {
+        Family::Ubuntu | Family::Debian => {
+            Fix::needs_reboot(TEXT, &[FORBID, "sudo update-initramfs -u", "sudo reboot"])
+        }
+        Family::Rhel | Family::Fedora => {
+            Fix::needs_reboot(TEXT, &[FORBID, "sudo dracut --force", "sudo reboot"])
+        }
+        Family::Other => Fix::needs_reboot(format!("Rebuild the initial RAM disk. {TEXT}"), &[FORBID]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::{
+        pci::gpu,
+        server::{first, server},
+    };
+
+    #[test]
+    fn nouveau_is_an_error_unless_other_gpus_work() {
+        expect(&CHECK, &server(|_| {}), "pass", "");
+        let nouveau = server(|f| first(f, |gpu| gpu.driver = Fact::Known("nouveau".into())));
+        expect(&CHECK, &nouveau, "error", "1 of 1");
+        let mut both = nouveau.clone();
+        if let Fact::Known(devices) = &mut both.pci.devices {
+            devices.push(gpu("0000:43:00.0"));
+        }
+        expect(&CHECK, &both, "warning", "1 of 2");
+        expect(&CHECK, &server(|f| first(f, |gpu| gpu.driver = Fact::Unknown("x".into()))), "unknown", "x");
+    }
+}

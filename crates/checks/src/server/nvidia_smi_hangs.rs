@@ -1,0 +1,90 @@
+//! `nvidia-smi` does not come back.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::gpu::Failure;
+use facts::{Facts, Missing, MissingKind};
+
+pub const CHECK: Check = Check {
+    id: "nvidia-smi-hangs",
+    group: Group::Gpu,
+    severity: Severity::Error,
+    applies: Applies::Gpu,
+    summary: "nvidia-smi answers in time",
+    explain: include_str!("nvidia_smi_hangs.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    match (&facts.gpu.failure, &facts.gpu.list) {
+        (Some(Failure::Hung(why)), _) => {
+            crate::yield_to(&[&super::gpu_not_answering_on_bus::CHECK], facts)?;
+            Ok(hung(facts, why))
+        }
+        (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
+        (None, list) => {
+            list.require("there is no nvidia-smi to ask")?;
+            Ok(Verdict::Pass)
+        }
+    }
+}
+
+/// Seconds after which slow GPUs are no explanation any more: `gpu::gather` itself waits 20.
+const LONG: f32 = 15.0;
+
+fn hung(facts: &Facts, why: &Missing) -> Verdict {
+    let lost =
+        facts.kernel_log.xids.known().into_iter().flatten().find(|xid| [79, 119, 120].contains(&xid.number));
+    let waited = match why.kind {
+        MissingKind::TimedOut { milliseconds } => milliseconds.map(|ms| ms as f32 / 1000.0),
+        _ => None,
+    };
+    if lost.is_none() && waited.is_none_or(|waited| waited < LONG) {
+        let waited = waited.map_or_else(String::new, |waited| format!(" within {waited:.1} s"));
+        let says = format!(
+            "nvidia-smi did not answer{waited}: either the driver is still waking its GPUs, as it must without persistence \
+             mode, or one does not answer at all"
+        );
+        let fix =
+            Fix::safe("With more time it shows which of the two it is.", &["envdoc check --timeout 30"]);
+        return Verdict::warning(says, fix).evidence(why.to_string());
+    }
+    let says = "nvidia-smi hangs: the driver waits for a GPU that does not answer, and programs that open a GPU now \
+                hang as well";
+    let fix = Fix::needs_reboot(
+        "The kernel's log names the GPU that does not answer (Xid 79, 119, 120). A boot ends the hang.",
+        &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
+    );
+    let verdict = Verdict::error(says, fix).evidence(why.to_string());
+    lost.map_or(verdict.clone(), |xid| verdict.evidence(xid.line.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::{
+        smi::{machine, said},
+        unknown,
+    };
+    use host::Reading;
+
+    #[test]
+    fn a_hang_is_told_from_a_failure() {
+        let after = |milliseconds| {
+            let kind = MissingKind::TimedOut { milliseconds: Some(milliseconds) };
+            said(Reading::Failed(Missing::new(kind, "`nvidia-smi` was stopped")))
+        };
+        let hung = after(20_000);
+        assert_eq!(kind(&CHECK, &hung), "error");
+        let slow = after(1_900);
+        assert_eq!(kind(&CHECK, &slow), "warning");
+        let failed = said(Reading::Ran {
+            status: Some(9),
+            stdout: "NVIDIA-SMI has failed".into(),
+            stderr: String::new(),
+        });
+        assert_eq!(kind(&CHECK, &failed), "pass");
+        assert_eq!(kind(&CHECK, &machine(&[""])), "pass");
+        assert_eq!(kind(&CHECK, &unknown()), "unknown");
+    }
+}

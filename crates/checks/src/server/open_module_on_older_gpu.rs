@@ -1,0 +1,72 @@
+//! The open kernel module meets a GPU that it does not drive.
+
+use super::closed_module_on_open_only_gpu::open;
+use super::gpu_without_driver::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::gpus;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "open-module-on-older-gpu",
+    group: Group::Driver,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "GPUs older than Turing have the proprietary kernel module",
+    explain: include_str!("open_module_on_older_gpu.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    facts.pci.devices.require("no PCI bus")?;
+    let older: Vec<_> = facts
+        .pci
+        .gpus()
+        .filter(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module) == Some(false))
+        .collect();
+    let Some(first) = older.first() else {
+        return Ok(Verdict::NotApplicable(
+            "no GPU is known here that the open kernel module cannot drive".into(),
+        ));
+    };
+    if !open(facts)? {
+        return Ok(Verdict::Pass);
+    }
+    crate::yield_to(&[&super::driver_too_new_for_gpu::CHECK], facts)?;
+    let says = format!(
+        "the open kernel module is installed, but it does not drive {}: that needs the proprietary one",
+        name(first)
+    );
+    let fix = Fix::needs_reboot(
+        "Install the proprietary flavour of branch 580, the last for this GPU: \
+         https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
+        &[],
+    );
+    Ok(older.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
+        verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::{first, server};
+
+    #[test]
+    fn the_open_module_does_not_drive_them() {
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
+        // The newest of them: drivers of today still drive it.
+        let row = gpus::all().iter().rfind(|row| row.open_module == Some(false) && !row.pci_ids.is_empty());
+        let Some(row) = row else { return };
+        let mut facts = server(|f| first(f, |gpu| gpu.device = row.pci_ids[0]));
+        expect(&CHECK, &facts, "error", "proprietary");
+        facts.driver.module = facts.driver.module.map(|mut module| {
+            module.open = false;
+            module
+        });
+        expect(&CHECK, &facts, "pass", "");
+        facts.driver.module = Fact::Unknown("x".into());
+        expect(&CHECK, &facts, "unknown", "x");
+    }
+}

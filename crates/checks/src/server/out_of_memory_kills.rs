@@ -1,0 +1,77 @@
+//! The kernel killed processes for want of memory.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use std::collections::BTreeMap;
+
+use facts::Fact;
+
+pub const CHECK: Check = Check {
+    id: "out-of-memory-kills",
+    group: Group::System,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the kernel killed no process for want of memory since boot",
+    explain: include_str!("out_of_memory_kills.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let log = &facts.kernel_log;
+    match (&log.oom_kills, &log.oom_count) {
+        (Fact::Known(killed), _) if !killed.is_empty() => Ok(finding(killed)),
+        // The counter needs no rights and forgets nothing.
+        (_, Fact::Known(0)) => Ok(Verdict::Pass),
+        (Fact::Known(_), Fact::Known(_)) => Ok(Verdict::NotApplicable(
+            "processes were killed since boot, but so long ago that the kernel's log does not name them any more".into(),
+        )),
+        (Fact::Known(_), _) => Ok(Verdict::Pass),
+        (Fact::Unknown(why), Fact::Known(count)) => Ok(Verdict::unknown(format!(
+            "{count} processes were killed for want of memory since boot; which, the kernel's log says: {why}"
+        ))),
+        (Fact::Unknown(why), _) => Ok(Verdict::Unknown(why.clone())),
+        (Fact::Absent, _) => Ok(Verdict::Unknown("there is no kernel log".into())),
+    }
+}
+
+fn finding(killed: &[String]) -> Verdict {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in killed {
+        *counts.entry(name).or_default() += 1;
+    }
+    let names: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+    let processes = if killed.len() == 1 { "process" } else { "processes" };
+    let says = format!(
+        "the kernel killed {} {processes} for want of memory: {}; such a job ends with exit code 137 or -9 and says nothing itself",
+        killed.len(),
+        names.join(", ")
+    );
+    let text = "\"Memory cgroup\" in the log is the limit of a container or job, otherwise the machine itself ran out.";
+    Verdict::warning(
+        says,
+        Fix::safe(text, &["sudo dmesg | grep -i -e 'out of memory' -e oom-kill", "free -h"]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kind;
+    use facts::testing::unknown;
+
+    #[test]
+    fn kills_are_named_and_counted() {
+        let mut facts = unknown();
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        facts.kernel_log.oom_count = Fact::Known(0);
+        assert_eq!(kind(&CHECK, &facts), "pass");
+        facts.kernel_log.oom_count = Fact::Known(3);
+        assert_eq!(kind(&CHECK, &facts), "unknown");
+        facts.kernel_log.oom_kills = Fact::Known(vec!["python".into(), "python".into(), "redis".into()]);
+        let Ok(Verdict::Found(found)) = judge(&facts) else { panic!() };
+        let says = &found.message;
+        assert!(says.contains("killed 3 processes") && says.contains("python (2), redis (1)"), "{says}");
+        facts.kernel_log.oom_kills = Fact::Known(vec![]);
+        assert_eq!(kind(&CHECK, &facts), "not-applicable");
+    }
+}

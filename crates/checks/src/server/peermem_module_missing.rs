@@ -1,0 +1,107 @@
+//! Neither nvidia_peermem nor dma-buf lets an RDMA adapter reach GPU memory.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::{Fact, Facts};
+
+pub const CHECK: Check = Check {
+    id: "peermem-module-missing",
+    group: Group::Rdma,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "RDMA adapters can reach GPU memory",
+    explain: include_str!("peermem_module_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let devices = facts.rdma.devices.require("no RDMA device")?;
+    if !devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE")) {
+        return Err(Verdict::NotApplicable("no RDMA port is active".into()));
+    }
+    if facts.peers().is_none() {
+        return Err(Verdict::NotApplicable(
+            "the RDMA ports are those of an ordinary network card, and nothing shows that this machine works with others".into(),
+        ));
+    }
+    let module = facts.driver.module.require("the driver is not loaded")?;
+    // GPUDirect RDMA is for professional and data centre cards.
+    if let Fact::Known(gpus) = &facts.gpu.list
+        && !gpus.is_empty()
+        && gpus.iter().all(|gpu| gpu.name.contains("GeForce"))
+    {
+        return Err(Verdict::NotApplicable("GeForce cards have no GPUDirect RDMA".into()));
+    }
+    let loaded = facts.modules.loaded.require("the kernel has no modules")?;
+    if loaded.iter().any(|name| matches!(name.as_str(), "nvidia_peermem" | "nv_peer_mem")) {
+        return Ok(Verdict::Pass);
+    }
+    let kernel = facts.system.kernel.require("no kernel")?;
+    let recent = release(kernel).is_some_and(|release| release >= (5, 12));
+    let fix = Fix::safe(
+        "If it cannot be loaded, the driver was installed before the RDMA stack; the open kernel module does without it.",
+        &[
+            "sudo modprobe nvidia-peermem",
+            "echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf",
+        ],
+    );
+    if module.open && recent {
+        return match facts.environment.setting("NCCL_DMABUF_ENABLE").decided()? {
+            Some(setting) if setting.value == "0" => {
+                let says = "NCCL_DMABUF_ENABLE=0 forbids dma-buf, and nvidia_peermem is not loaded: no GPUDirect RDMA is left";
+                let fix = Fix::safe("Let NCCL use dma-buf.", &["unset NCCL_DMABUF_ENABLE"]);
+                Ok(Verdict::warning(says, fix).evidence(format!("set in {}", setting.place)))
+            }
+            _ => Ok(Verdict::Pass),
+        };
+    }
+    if module.open {
+        return Err(Verdict::unknown(format!(
+            "nvidia_peermem is not loaded; dma-buf replaces it from Linux 5.12 on, and whether the maker of {kernel} has brought \
+             it back to that kernel is not known"
+        )));
+    }
+    let says = "nvidia_peermem is not loaded, and the proprietary driver has no dma-buf: data between nodes goes through the \
+                memory of the host";
+    Ok(Verdict::warning(says, fix)
+        .evidence(format!("proprietary kernel module {} (/proc/driver/nvidia/version)", module.version))
+        .evidence("nvidia_peermem: not in /proc/modules"))
+}
+
+/// `6.8.0-45-generic`: (6, 8).
+fn release(kernel: &str) -> Option<(u32, u32)> {
+    let mut numbers = kernel.split(['.', '-']).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    use facts::driver::Module;
+
+    fn node(open: bool, modules: &[&str], kernel: &str) -> Facts {
+        let mut facts = gpu_node();
+        facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
+        facts.driver.module = Fact::Known(Module { version: "550.54.15".parse().unwrap(), open });
+        facts.modules.loaded = Fact::Known(modules.iter().map(|name| (*name).to_owned()).collect());
+        facts.system.kernel = Fact::Known(kernel.into());
+        facts
+    }
+
+    #[test]
+    fn a_missing_module_is_found_unless_dma_buf_replaces_it() {
+        expect(&CHECK, &node(false, &["nvidia"], "5.15.0-91-generic"), "warning", "proprietary");
+        expect(&CHECK, &node(false, &["nvidia", "nvidia_peermem"], "5.15.0-91-generic"), "pass", "");
+        expect(&CHECK, &node(true, &["nvidia"], "5.15.0-91-generic"), "pass", "");
+        expect(&CHECK, &node(true, &["nvidia"], "4.18.0-553.el8.x86_64"), "unknown", "");
+        let forbidden =
+            with_variables(node(true, &["nvidia"], "6.8.0-45-generic"), &[("NCCL_DMABUF_ENABLE", "0")]);
+        expect(&CHECK, &forbidden, "warning", "NCCL_DMABUF_ENABLE=0");
+        let mut alone = node(false, &["nvidia"], "6.8.0");
+        alone.rdma.devices = Fact::Known(vec![]);
+        expect(&CHECK, &alone, "not-applicable", "");
+    }
+}

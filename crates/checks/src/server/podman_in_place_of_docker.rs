@@ -1,0 +1,67 @@
+//! Podman stands in for Docker.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::docker::State;
+
+pub const CHECK: Check = Check {
+    id: "podman-in-place-of-docker",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the engine is Docker, or Podman's socket is there for programs that speak Docker's API",
+    explain: include_str!("podman_in_place_of_docker.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let engine = !matches!(docker.state(), State::Missing | State::Unknown(_));
+    if engine && !docker.is_podman() {
+        return Ok(Verdict::Pass);
+    }
+    if let State::Unknown(why) = docker.state() {
+        return Err(Verdict::Unknown(why));
+    }
+    if docker.podman.decided()?.is_none() && !docker.is_podman() {
+        return Err(Verdict::NotApplicable("no Podman on this machine".into()));
+    }
+    if docker.podman_socket.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    if docker.program.decided()?.is_none() {
+        return Err(Verdict::NotApplicable(
+            "nothing here asks for Docker: Podman is used by its own program".into(),
+        ));
+    }
+    let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
+                build or start containers";
+    let fix = Fix::safe(
+        "Let Podman listen, and point programs to it:",
+        &["sudo systemctl enable --now podman.socket", "export DOCKER_HOST=unix:///run/podman/podman.sock"],
+    );
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::host};
+
+    use facts::testing::sparse::{SOCKET, engine};
+
+    #[test]
+    fn podman_needs_its_socket() {
+        let podman = [("program podman", "/usr/bin/podman")];
+        assert!(says(&CHECK, &host(&Sparse::new(&podman))).starts_with("not-applicable"));
+        let both = [podman[0], ("program docker", "/usr/bin/docker")];
+        assert!(says(&CHECK, &host(&Sparse::new(&both))).starts_with("warning: "));
+        let listening = Sparse::new(&[podman[0], ("stat /run/podman/podman.sock", SOCKET)]);
+        assert_eq!(says(&CHECK, &host(&listening)), "pass");
+        assert_eq!(says(&CHECK, &host(&engine("{}", &[]))), "pass");
+        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        let unknown = Sparse::new(&[]).failing(&[("program podman", "PATH is not searched")]);
+        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+    }
+}

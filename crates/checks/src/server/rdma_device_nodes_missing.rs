@@ -1,0 +1,68 @@
+//! RDMA devices are there, but programs cannot open them.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "rdma-device-nodes-missing",
+    group: Group::Rdma,
+    severity: Severity::Error,
+    applies: Applies::Anywhere,
+    summary: "programs can open the RDMA devices",
+    explain: include_str!("rdma_device_nodes_missing.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let devices = facts.rdma.devices.require("no RDMA device")?;
+    let active = devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE"));
+    if !active {
+        return Err(Verdict::NotApplicable("no RDMA port is active".into()));
+    }
+    let nodes = facts.rdma.verbs_nodes.decided()?.map_or(0, Vec::len);
+    if nodes > 0 {
+        return Ok(Verdict::Pass);
+    }
+    if facts.system.container.decided()?.is_none() {
+        let says = "RDMA ports are active, but /dev/infiniband has no uverbs nodes: no program can use them";
+        let fix = Fix::safe(
+            "Holds until the next boot; rdma-core loads it at every boot.",
+            &["sudo modprobe ib_uverbs"],
+        );
+        return Ok(Verdict::error(says, fix).evidence("/dev/infiniband/uverbs*: none"));
+    }
+    let variable = |name: &str| facts.environment.setting(name).known().is_some();
+    if facts.expected.rdma != Some(true) && !variable("MASTER_ADDR") && !variable("NCCL_IB_HCA") {
+        return Err(Verdict::NotApplicable("nothing shows that this container is to use RDMA".into()));
+    }
+    let says = "the machine has active RDMA ports, but this container was not given them: NCCL takes TCP without saying so";
+    let fix = Fix::restarts_service(
+        "Start the container with them.",
+        &["docker run --device /dev/infiniband --ulimit memlock=-1 --cap-add IPC_LOCK …"],
+    );
+    Ok(Verdict::warning(says, fix).evidence("/dev/infiniband/uverbs*: none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    #[test]
+    fn missing_nodes_are_found() {
+        let mut facts = gpu_node();
+        facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
+        facts.rdma.verbs_nodes = Fact::Absent;
+        expect(&CHECK, &facts, "error", "no uverbs nodes");
+        facts.system.container = Fact::Known("docker".into());
+        expect(&CHECK, &facts, "not-applicable", "");
+        facts.expected.rdma = Some(true);
+        expect(&CHECK, &facts, "warning", "not given");
+        facts.rdma.verbs_nodes = Fact::Known(vec!["uverbs0".into()]);
+        expect(&CHECK, &facts, "pass", "");
+        facts.rdma.verbs_nodes = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &facts, "unknown", "");
+    }
+}

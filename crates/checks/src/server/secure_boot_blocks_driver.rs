@@ -1,0 +1,65 @@
+//! Secure Boot is on and the driver's module is not signed.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "secure-boot-blocks-driver",
+    group: Group::Driver,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "Secure Boot lets the driver's kernel module load",
+    explain: include_str!("secure_boot_blocks_driver.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    if !*facts.modules.secure_boot.require("this machine has no EFI firmware, or does not show it")? {
+        return Ok(Verdict::NotApplicable("Secure Boot is off".into()));
+    }
+    if facts.driver.module.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    let file = facts.modules.nvidia_file.require("there is no NVIDIA module for the running kernel")?;
+    if let Some(signer) = file.signer.decided()? {
+        return Ok(Verdict::unknown(format!(
+            "the module is signed by {signer:?} and not loaded; whether the firmware trusts that key says \
+             `sudo mokutil --list-enrolled`"
+        )));
+    }
+    let says = "Secure Boot is on and the NVIDIA module is neither signed nor loaded: a kernel that is locked down refuses it";
+    let fix = Fix::needs_reboot(
+        "Install modules that are signed, or sign them and enrol the key (mokutil asks for a password, and at the next \
+         boot for it again at the console), or turn Secure Boot off in the firmware.",
+        &[
+            "sudo modprobe nvidia",
+            "sudo dmesg | grep -i -e lockdown -e 'module verification' -e 'unsigned module'",
+        ],
+    );
+    Ok(Verdict::error(says, fix).evidence(format!("{}: no signer", file.path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::server::server;
+
+    #[test]
+    fn an_unsigned_module_is_refused() {
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no EFI");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(false)), "not-applicable", "off");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Known(true)), "pass", "");
+        expect(&CHECK, &server(|f| f.modules.secure_boot = Fact::Unknown("efi".into())), "unknown", "efi");
+        let mut blocked = server(|f| {
+            f.modules.secure_boot = Fact::Known(true);
+            f.driver.module = Fact::Absent;
+        });
+        expect(&CHECK, &blocked, "unknown", "--list-enrolled");
+        if let Fact::Known(file) = &mut blocked.modules.nvidia_file {
+            file.signer = Fact::Absent;
+        }
+        expect(&CHECK, &blocked, "error", "neither signed");
+    }
+}

@@ -1,0 +1,102 @@
+//! The firewall does not let in what a Docker swarm needs.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "swarm-ports-blocked",
+    group: Group::Network,
+    severity: Severity::Warning,
+    applies: Applies::Host,
+    summary: "the firewall lets in what a Docker swarm needs",
+    explain: include_str!("swarm_ports_blocked.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let firewall = facts.network.firewall.require("neither ufw nor firewalld is active")?;
+    let state = facts.docker.info_text(&["Swarm", "LocalNodeState"]);
+    let state = state.require("this is no node of a swarm")?;
+    if !matches!(state.as_str(), "active" | "locked" | "pending") {
+        return Err(Verdict::NotApplicable("this is no node of a swarm".into()));
+    }
+    let manager =
+        facts.docker.info_value(&["Swarm", "ControlAvailable"]).known().and_then(|value| value.as_bool());
+    let mut needed = vec![(7946, "tcp"), (7946, "udp"), (4789, "udp")];
+    if manager == Some(true) {
+        needed.insert(0, (2377, "tcp"));
+    }
+    let mut closed = Vec::new();
+    for (port, protocol) in needed {
+        if !*firewall.allows(port, protocol).require("no rules")? {
+            closed.push(format!("{port}/{protocol}"));
+        }
+    }
+    if closed.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "{} does not let in {}: nodes of the swarm lose each other, or overlay networks carry nothing",
+        firewall.name,
+        closed.join(", ")
+    );
+    let mut commands: Vec<String> = closed
+        .iter()
+        .map(|port| match firewall.name.as_str() {
+            "ufw" => {
+                let (number, protocol) = port.split_once('/').unwrap_or((port, "tcp"));
+                format!("sudo ufw allow from 10.0.0.0/8 to any port {number} proto {protocol}")
+            }
+            _ => format!("sudo firewall-cmd --permanent --add-port={port}"),
+        })
+        .collect();
+    let text = if firewall.name == "ufw" {
+        "With your nodes' own network in place of the example."
+    } else {
+        commands.push("sudo firewall-cmd --reload".into());
+        "Better in a zone with your nodes' addresses as its sources: these commands open the ports to everyone."
+    };
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let rules = firewall.allowed.known().map(|rules| rules.join(", ")).unwrap_or_default();
+    Ok(Verdict::warning(says, Fix::safe(text, &commands))
+        .evidence(format!("{} lets in: {rules}", firewall.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::expect;
+    use facts::Fact;
+    use facts::testing::roles::*;
+
+    use facts::network::Firewall;
+
+    fn node(allowed: Fact<Vec<String>>) -> Facts {
+        let mut facts = build_host();
+        facts.network.firewall = Fact::Known(Firewall { name: "ufw".into(), allowed });
+        facts.docker.info =
+            Fact::Known(serde_json::json!({"Swarm": {"LocalNodeState": "active", "ControlAvailable": true}}));
+        facts
+    }
+
+    #[test]
+    fn closed_ports_are_found_on_swarm_nodes() {
+        let ports = |list: &[&str]| Fact::Known(list.iter().map(|port| (*port).to_owned()).collect());
+        expect(&CHECK, &node(ports(&["22/tcp", "7946/any"])), "warning", "2377/tcp, 4789/udp");
+        expect(&CHECK, &node(ports(&["2377/tcp", "7946/any", "4789/udp"])), "pass", "");
+        expect(&CHECK, &node(Fact::Unknown("permission denied".into())), "unknown", "");
+        let mut alone = node(ports(&[]));
+        alone.docker.info = Fact::Known(serde_json::json!({"Swarm": {"LocalNodeState": "inactive"}}));
+        expect(&CHECK, &alone, "not-applicable", "");
+        expect(
+            &CHECK,
+            &{
+                let mut open = node(ports(&[]));
+                open.network.firewall = Fact::Absent;
+                open
+            },
+            "not-applicable",
+            "",
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! live-restore on a member of a swarm.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use serde_json::Value;
+
+pub const CHECK: Check = Check {
+    id: "swarm-with-live-restore",
+    group: Group::Docker,
+    severity: Severity::Error,
+    applies: Applies::Host,
+    summary: "a member of a swarm does not set live-restore",
+    explain: include_str!("swarm_with_live_restore.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let info = docker.answering()?;
+    if !*docker.in_swarm().require("no engine")? {
+        return Err(Verdict::NotApplicable("not in a swarm".into()));
+    }
+    let value = docker.configured();
+    let by_file = value.decided()?.and_then(|file| file.get("live-restore")).and_then(Value::as_bool);
+    let by_engine = info.get("LiveRestoreEnabled").and_then(Value::as_bool);
+    if by_file != Some(true) && by_engine != Some(true) {
+        return Ok(Verdict::Pass);
+    }
+    let says = "live-restore is set on a member of a swarm: dockerd refuses the two together and will not start again";
+    let fix = Fix::safe("Delete the key live-restore from daemon.json.", &[]);
+    Ok(Verdict::error(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::sparse::host;
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn the_two_are_not_borne_together() {
+        let of = |state: &str, file: &str| {
+            let info = format!(r#"{{"Swarm":{{"LocalNodeState":"{state}"}},"LiveRestoreEnabled":false}}"#);
+            says(&CHECK, &host(&engine(&info, &[("read /etc/docker/daemon.json", file)])))
+        };
+        assert!(of("active", r#"{"live-restore": true}"#).starts_with("error: "));
+        assert_eq!(of("active", "{}"), "pass");
+        assert!(of("inactive", r#"{"live-restore": true}"#).starts_with("not-applicable"));
+        assert!(of("active", "{").starts_with("unknown"));
+    }
+}

@@ -1,0 +1,106 @@
+//! A daemon-reload takes the GPUs from running containers.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::toolkit;
+use catalog::version::Version;
+use facts::Fact;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "systemd-reload-loses-gpus",
+    group: Group::Docker,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "running containers keep their GPUs when systemd reloads its units",
+    explain: include_str!("systemd_reload_loses_gpus.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    docker.answering()?;
+    if *docker.rootless().require("no engine")? {
+        return Err(Verdict::NotApplicable("a rootless engine guards no devices by control groups".into()));
+    }
+    let driver = docker.info_text(&["CgroupDriver"]);
+    if driver.require("the engine names no cgroup driver")? != "systemd" {
+        return Ok(Verdict::Pass);
+    }
+    let Some(version) = facts.toolkit.version.decided()? else {
+        return Err(Verdict::NotApplicable("the container toolkit is not installed".into()));
+    };
+    // Without a driver no container has GPUs to lose, and no CDI specification can be made.
+    if facts.driver.module == Fact::Absent && facts.system.wsl == Fact::Absent {
+        return Err(Verdict::NotApplicable("no NVIDIA driver is loaded".into()));
+    }
+    if docker.gives_gpus_by_cdi(&facts.toolkit)? {
+        return Ok(Verdict::Pass);
+    }
+    if facts.toolkit.program("nvidia-container-runtime-hook").decided()?.is_none() {
+        return Err(Verdict::NotApplicable("the toolkit's hook is not installed".into()));
+    }
+    let mode = facts.toolkit.mode();
+    let mode = mode.require("no mode")?.as_str();
+    let new = Version::parse(version)
+        .zip(Version::parse(toolkit::TOOLKIT_DEFAULTS_TO_CDI))
+        .is_some_and(|(v, first)| v >= first);
+    let cdi_mode = matches!(mode, "cdi" | "jit-cdi") || (mode == "auto" && new);
+    if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
+        return Ok(Verdict::Pass);
+    }
+    let says = "systemd manages the containers' control groups and --gpus works through the toolkit's hook: a \
+                `systemctl daemon-reload` can take the GPUs from running containers (\"Failed to initialize NVML: Unknown Error\")";
+    let by_cdi = !docker.cdi_directories().known().is_none_or(Vec::is_empty);
+    let fix = if by_cdi {
+        Fix::safe(
+            "Start containers with --device nvidia.com/gpu=all in place of --gpus, once a CDI specification is there:",
+            &[
+                "sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml",
+                "docker run --rm --device nvidia.com/gpu=all IMAGE",
+            ],
+        )
+    } else {
+        Fix::restarts_service(
+            "Upgrade Docker to 29.2 or newer with a CDI specification, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json and restart it.",
+            &["sudo systemctl restart docker"],
+        )
+    };
+    let engine = docker.info_text(&["ServerVersion"]).known().cloned().unwrap_or_default();
+    Ok(Verdict::warning(says, fix)
+        .evidence(format!("Docker {engine}, toolkit {version} in mode {mode}, cgroup driver systemd")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::sparse::gpu_host;
+
+    use facts::testing::sparse::{SOCKET, engine};
+
+    fn of(version: &str, driver: &str, runtime: &str, toolkit: &str, spec: bool) -> String {
+        let info = format!(
+            r#"{{"ServerVersion":"{version}","CgroupDriver":"{driver}","DefaultRuntime":"{runtime}","CDISpecDirs":["/etc/cdi"]}}"#
+        );
+        let text = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\n";
+        let hooks = ["stat /usr/bin/nvidia-cdi-hook", "stat /usr/bin/nvidia-container-runtime-hook"];
+        let mut more: Vec<(&str, &str)> = hooks.iter().map(|hook| (*hook, SOCKET)).collect();
+        if spec {
+            more.extend([("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", text)]);
+        }
+        let mut facts = gpu_host(&engine(&info, &more));
+        facts.toolkit.version = Fact::Known(toolkit.into());
+        says(&CHECK, &facts)
+    }
+
+    #[test]
+    fn only_the_hook_under_systemd_is_a_hazard() {
+        assert!(of("27.5.1", "systemd", "runc", "1.17.8", true).starts_with("warning: "));
+        assert!(of("29.7.2", "systemd", "runc", "1.17.8", false).starts_with("warning: "));
+        assert_eq!(of("27.5.1", "cgroupfs", "runc", "1.17.8", false), "pass");
+        assert_eq!(of("29.7.2", "systemd", "runc", "1.20.0", true), "pass");
+        assert_eq!(of("27.5.1", "systemd", "nvidia", "1.18.0", false), "pass");
+        assert!(of("27.5.1", "systemd", "nvidia", "1.17.8", false).starts_with("warning: "));
+        assert!(of("odd", "systemd", "runc", "1.17.8", true).starts_with("unknown: "));
+    }
+}

@@ -1,0 +1,61 @@
+//! The toolkit leaves control groups alone under a rootful engine.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "toolkit-cgroups-disabled",
+    group: Group::Toolkit,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the toolkit gives containers of a rootful engine the right to the devices",
+    explain: include_str!("toolkit_cgroups_disabled.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let docker = &facts.docker;
+    let config = facts.toolkit.config.require("no config.toml: the defaults count")?;
+    if config.no_cgroups.decided()? != Some(&true) {
+        return Ok(Verdict::Pass);
+    }
+    docker.answering()?;
+    if *docker.rootless().require("no engine")? || docker.gives_gpus_by_cdi(&facts.toolkit)? {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "{} has no-cgroups = true, which is for rootless engines, and this one is not: containers see the GPUs and may not open \
+         them (\"Failed to initialize NVML: Unknown Error\")",
+        config.path
+    );
+    let fix =
+        Fix::safe("", &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=false --in-place"]);
+    Ok(Verdict::error(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn only_a_rootful_engine_minds() {
+        let of = |options: &str, config: &str| {
+            let info = format!(r#"{{"ServerVersion":"27.5.1","SecurityOptions":[{options}]}}"#);
+            says(
+                &CHECK,
+                &gpu_host(&engine(&info, &[("read /etc/nvidia-container-runtime/config.toml", config)])),
+            )
+        };
+        let off = "[nvidia-container-cli]\nno-cgroups = true\n";
+        assert!(of("", off).starts_with("error: "));
+        assert_eq!(of(r#""name=rootless""#, off), "pass");
+        assert_eq!(of("", "[nvidia-container-cli]\n"), "pass");
+        let denied = Sparse::new(&[])
+            .failing(&[("read /etc/nvidia-container-runtime/config.toml", "permission denied")]);
+        assert!(says(&CHECK, &gpu_host(&denied)).starts_with("unknown: "));
+    }
+}

@@ -1,0 +1,51 @@
+//! The toolkit looks for the driver where it is not.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "toolkit-driver-root-wrong",
+    group: Group::Toolkit,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the driver root that the toolkit is given exists",
+    explain: include_str!("toolkit_driver_root_wrong.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let config = facts.toolkit.config.require("no config.toml: the defaults count")?;
+    let root = config.driver_root.require("the driver is the host's own")?;
+    if *facts.toolkit.driver_root_exists.require("the driver is the host's own")? {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "{} looks for the driver below {root}, which does not exist: GPU containers find no driver library",
+        config.path
+    );
+    let fix = Fix::safe("", &["sudo nvidia-ctk config --set nvidia-container-cli.root=/ --in-place"]);
+    Ok(Verdict::error(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    #[test]
+    fn the_root_must_be_there() {
+        let config = (
+            "read /etc/nvidia-container-runtime/config.toml",
+            "[nvidia-container-cli]\nroot = \"/run/nvidia/driver\"\n",
+        );
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[config]))).starts_with("error: "));
+        assert_eq!(
+            says(&CHECK, &gpu_host(&Sparse::new(&[config, ("stat /run/nvidia/driver", "{}")]))),
+            "pass"
+        );
+        let unknown = Sparse::new(&[config]).failing(&[("stat /run/nvidia/driver", "no rights")]);
+        assert_eq!(says(&CHECK, &gpu_host(&unknown)), "unknown: no rights");
+        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+    }
+}

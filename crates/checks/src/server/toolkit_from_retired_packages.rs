@@ -1,0 +1,68 @@
+//! The toolkit comes from packages that are no longer made.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::version::Version;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "toolkit-from-retired-packages",
+    group: Group::Toolkit,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "the toolkit comes from packages that are still made",
+    explain: include_str!("toolkit_from_retired_packages.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    let all = facts.toolkit.packages.require("no package manager that envdoc knows")?;
+    let retired: Vec<String> = all
+        .iter()
+        .filter(|(name, _)| name == "nvidia-docker2" || name == "nvidia-container-runtime")
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    if retired.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let current =
+        facts.toolkit.version.decided()?.and_then(|v| Version::parse(v)).zip(Version::parse("1.15.0"));
+    if current.is_some_and(|(version, without)| version >= without) {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "installed from packages that are no longer made: {}; no fixes come from there",
+        retired.join(", ")
+    );
+    let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
+    let mut fix = Fix::restarts_service(
+        format!("Set up the current repository in place of nvidia-docker's ({guide}), then:"),
+        &[],
+    );
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
+    fix.commands.push("sudo systemctl restart docker".into());
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::Fact;
+
+    #[test]
+    fn leftovers_beside_a_current_toolkit_are_no_matter() {
+        let of = |version: &str| {
+            let mut facts = gpu_host(&Sparse::new(&[]));
+            facts.toolkit.packages = Fact::Known(vec![("nvidia-docker2".into(), "2.13.0-1".into())]);
+            facts.toolkit.version = Fact::Known(version.into());
+            says(&CHECK, &facts)
+        };
+        assert!(of("1.13.5").contains("nvidia-docker2 2.13.0-1"));
+        assert_eq!(of("1.17.8"), "pass");
+        let mut facts = gpu_host(&Sparse::new(&[]));
+        facts.toolkit.packages = Fact::Unknown("why".into());
+        assert_eq!(says(&CHECK, &facts), "unknown: why");
+    }
+}

@@ -1,0 +1,71 @@
+//! The packages of the toolkit are of different versions.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::Facts;
+use facts::packages;
+
+pub const CHECK: Check = Check {
+    id: "toolkit-packages-differ",
+    group: Group::Toolkit,
+    severity: Severity::Warning,
+    applies: Applies::GpuHost,
+    summary: "all packages of the toolkit are of one version",
+    explain: include_str!("toolkit_packages_differ.md"),
+    judge,
+};
+
+const FAMILY: &[&str] = &[
+    "nvidia-container-toolkit",
+    "nvidia-container-toolkit-base",
+    "libnvidia-container-tools",
+    "libnvidia-container1",
+];
+
+fn judge(facts: &Facts) -> Judged {
+    let all = facts.toolkit.packages.require("no package manager that envdoc knows")?;
+    let mut family = all.iter().filter(|(name, _)| FAMILY.contains(&name.as_str())).peekable();
+    let Some((_, first)) = family.peek() else {
+        return Err(Verdict::NotApplicable("no package of the toolkit is installed".into()));
+    };
+    let first = packages::upstream(first);
+    let listed: Vec<String> = family.clone().map(|(name, version)| format!("{name} {version}")).collect();
+    if family.all(|(_, version)| packages::upstream(version) == first) {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "the packages of the toolkit are of different versions: {}; they must be one",
+        listed.join(", ")
+    );
+    let mut fix = Fix::safe("", &[]);
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install(&FAMILY.join(" "))));
+    Ok(Verdict::warning(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::{Sparse, sparse::gpu_host};
+
+    use facts::Fact;
+
+    #[test]
+    fn one_version_for_all() {
+        let of = |list: &[(&str, &str)]| {
+            let mut facts = gpu_host(&Sparse::new(&[]));
+            facts.toolkit.packages =
+                Fact::Known(list.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect());
+            says(&CHECK, &facts)
+        };
+        let old = [("libnvidia-container1", "1.17.8-1"), ("nvidia-container-toolkit", "1.20.0-1")];
+        assert!(of(&old).starts_with("warning: "));
+        assert_eq!(
+            of(&[("libnvidia-container1", "1.20.0-1"), ("nvidia-container-toolkit", "1.20.0-1")]),
+            "pass"
+        );
+        assert!(of(&[("nvidia-docker2", "2.13.0-1")]).starts_with("not-applicable"));
+        let mut facts = gpu_host(&Sparse::new(&[]));
+        facts.toolkit.packages = Fact::Unknown("rpm -qa: it hung".into());
+        assert!(says(&CHECK, &facts).starts_with("unknown"));
+    }
+}

@@ -1,0 +1,61 @@
+//! The toolkit cannot work with this machine's control groups.
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use catalog::version::Version;
+use facts::Facts;
+
+pub const CHECK: Check = Check {
+    id: "toolkit-too-old",
+    group: Group::Toolkit,
+    severity: Severity::Error,
+    applies: Applies::GpuHost,
+    summary: "the toolkit knows this machine's control groups",
+    explain: include_str!("toolkit_too_old.md"),
+    judge,
+};
+
+const FIRST_WITH_CGROUP_V2: &str = "1.8.0";
+
+fn judge(facts: &Facts) -> Judged {
+    let text = facts.toolkit.version.require("the container toolkit is not installed")?;
+    facts.docker.answering()?;
+    let cgroups = facts.docker.info_text(&["CgroupVersion"]);
+    if cgroups.decided()?.map(String::as_str) != Some("2") {
+        return Err(Verdict::NotApplicable("no control groups of version 2".into()));
+    }
+    let (Some(version), Some(first)) = (Version::parse(text), Version::parse(FIRST_WITH_CGROUP_V2)) else {
+        return Err(Verdict::Unknown(format!("the toolkit's version {text:?} cannot be compared").into()));
+    };
+    if version >= first {
+        return Ok(Verdict::Pass);
+    }
+    let says = format!(
+        "toolkit {text} does not know control groups of version 2, which this machine has; 1.8.0 is the first: --gpus fails"
+    );
+    let mut fix = Fix::safe("", &[]);
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
+    Ok(Verdict::error(says, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::says;
+    use facts::testing::sparse::gpu_host;
+
+    use facts::Fact;
+    use facts::testing::sparse::engine;
+
+    #[test]
+    fn only_version_two_needs_a_new_one() {
+        let of = |version: &str, groups: &str| {
+            let mut facts = gpu_host(&engine(&format!(r#"{{"CgroupVersion":"{groups}"}}"#), &[]));
+            facts.toolkit.version = Fact::Known(version.into());
+            says(&CHECK, &facts)
+        };
+        assert!(of("1.7.0", "2").starts_with("error: "));
+        assert_eq!(of("1.17.8", "2"), "pass");
+        assert!(of("1.7.0", "1").starts_with("not-applicable"));
+        assert!(of("1.7.0~rc", "2").starts_with("unknown"));
+    }
+}

@@ -1,0 +1,95 @@
+//! A PyTorch without CUDA on a machine with GPUs.
+
+use crate::python::each_torch;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::python::{PythonEnvironment, Torch};
+use facts::{Fact, Facts};
+
+pub const CHECK: Check = Check {
+    id: "torch-cpu-only",
+    group: Group::Python,
+    severity: Severity::Error,
+    applies: Applies::Gpu,
+    summary: "PyTorch was built with CUDA",
+    explain: include_str!("torch_cpu_only.md"),
+    judge,
+};
+
+fn judge(facts: &Facts) -> Judged {
+    each_torch(&facts.python, |environment, torch| one(facts, environment, torch))
+}
+
+fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
+    if torch.cuda.decided()?.is_some() {
+        return Ok(Verdict::Pass);
+    }
+    let kind = match torch.hip.decided()? {
+        Some(hip) => format!("for AMD GPUs (ROCm {hip})"),
+        None => "for the CPU only".into(),
+    };
+    let says = format!(
+        "torch {} in {} was built {kind}, but this machine has NVIDIA GPUs: it cannot use them",
+        torch.full(),
+        environment.prefix
+    );
+    let build = catalog::torch::release(&torch.version).and_then(|release| facts.suitable_build(release));
+    let fix = match (build, &torch.build) {
+        (Some(build), _) => Fix::safe(
+            format!(
+                "Install the build of the same version for CUDA {}.",
+                build.cuda.as_deref().unwrap_or("")
+            ),
+            &[&environment.reinstall(torch, &build.build)],
+        ),
+        (None, Fact::Absent) if environment.kind == "conda" => {
+            Fix::safe("Install the CUDA variant of pytorch in this conda environment.", &[])
+        }
+        _ => Fix::safe("Install a CUDA build of PyTorch that this driver runs.", &[]),
+    };
+    Ok(Verdict::error(says, fix)
+        .evidence(format!("cuda = None (torch/version.py in {})", environment.prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::status;
+    use facts::testing::files::{machine, node, venv};
+
+    const H100: &str = "NVIDIA H100 80GB HBM3 9.0";
+
+    #[test]
+    fn only_builds_with_cuda_will_do() {
+        for (torch, expected) in [
+            ("2.5.1+cpu None", "error"),
+            ("2.5.1+cu124 12.4", "pass"),
+            ("2.5.1 12.4", "pass"),
+            ("2.5.1 None", "error"),
+            ("", "not-applicable"),
+        ] {
+            let verdict = crate::judge_one(&CHECK, &node("550.54.14", H100, &venv(torch, &[])));
+            assert_eq!(status(&verdict), expected, "{torch}: {verdict:?}");
+        }
+        let verdict = crate::judge_one(&CHECK, &machine(&venv("2.5.1+cpu None", &[])));
+        assert_eq!(status(&verdict), "not-applicable", "no GPU: {verdict:?}");
+    }
+
+    #[test]
+    fn an_environment_that_nothing_points_to_is_a_warning() {
+        let mut facts = node("550.54.14", H100, &venv("2.5.1+cpu None", &[]));
+        if let Fact::Known(environments) = &mut facts.python.environments {
+            environments[0].found_by = "place".into();
+        }
+        let Ok(verdict @ Verdict::Found(_)) = judge(&facts) else { panic!() };
+        assert_eq!(status(&verdict), "warning");
+    }
+
+    #[test]
+    fn a_version_file_that_cannot_be_read_is_unknown() {
+        let mut facts = node("550.54.14", H100, &venv("2.5.1+cpu None", &[]));
+        if let Fact::Known(environments) = &mut facts.python.environments {
+            environments[0].torch = Fact::Unknown("permission denied".into());
+        }
+        assert_eq!(judge(&facts), Err(Verdict::Unknown("permission denied".into())));
+    }
+}

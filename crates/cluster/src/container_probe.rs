@@ -1,0 +1,237 @@
+//! A container of the cluster that runs, looked at from inside: what it sees of the others.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::plan::{ClusterPlan, Node};
+use super::probe;
+use super::request::NetworkKind;
+use crate::worker::bundle::Bundle;
+use crate::worker::container as worker_container;
+use crate::worker::session::Session;
+use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why};
+use docker::container;
+use docker::docker::Engine;
+use docker::exec::{self, Command};
+
+/// The longest that a search for the largest packet may take.
+const SIZING: Duration = Duration::from_secs(20);
+/// The longest that a listener for it stays open.
+const LISTENING: Duration = Duration::from_secs(300);
+/// The longest that an ssh from one container to another may take.
+const SSH: Duration = Duration::from_secs(20);
+
+/// A container that was looked into.
+pub struct ContainerProbe<'w> {
+    /// Its node.
+    pub node: &'w Node,
+    /// The node's engine.
+    pub engine: &'w Engine,
+    /// The worker in it.
+    pub session: Arc<Session>,
+    /// Its address in the cluster's network.
+    pub address: IpAddr,
+    /// The interface that has it.
+    pub interface: String,
+    /// The interface's MTU in bytes.
+    pub mtu: Option<u32>,
+    /// All interfaces.
+    pub interfaces: Vec<Interface>,
+    /// Where it waits for datagrams.
+    pub port: u16,
+}
+
+/// What came of one container trying another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// The place of the one.
+    pub from: usize,
+    /// The place of the other.
+    pub to: usize,
+    /// Whether the name gives the other's address.
+    pub name: Result<(), Unresolved>,
+    /// Whether a connection stands.
+    pub connects: Result<(), Failure>,
+    /// Whether somebody answered for the other's hardware address, where no connection stands; `None` where that is not known.
+    pub neighbour: Option<bool>,
+    /// The largest packet that arrived, in bytes.
+    pub packet: Option<u32>,
+    /// Whether ssh gets in without a prompt; `None` where there is no SSH server.
+    pub ssh: Option<Result<(), String>>,
+}
+
+/// A name that does not give the address that it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unresolved {
+    /// What came, in words.
+    pub says: String,
+    /// The addresses that it gives instead.
+    pub instead: Vec<IpAddr>,
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.says)
+    }
+}
+
+impl Tried {
+    /// Whether one does not find the other at all.
+    pub fn dead(&self) -> bool {
+        self.name.is_err() || self.connects.is_err()
+    }
+
+    /// Whether all is as it should be, for an interface of this MTU.
+    pub fn well(&self, mtu: Option<u32>) -> bool {
+        let whole = self.packet.is_some_and(|bytes| mtu.is_none_or(|mtu| bytes >= mtu));
+        !self.dead() && whole && self.ssh.as_ref().is_none_or(Result::is_ok)
+    }
+}
+
+/// Brings the worker into a node's container and looks around. The error is in words. [`worker_container::forget_worker`] removes its files.
+pub async fn enter<'w>(
+    plan: &ClusterPlan,
+    node: &'w Node,
+    engine: &'w Engine,
+    bundle: &Bundle,
+) -> Result<ContainerProbe<'w>, String> {
+    worker_container::deploy(engine, &node.name, bundle).await?;
+    let session = worker_container::session(engine, &node.name, bundle).await?;
+    let interfaces = probe::interfaces(&session).await.map_err(|failure| failure.says)?;
+    let address = match plan.network.kind {
+        NetworkKind::Host => node.address.parse::<IpAddr>().ok(),
+        NetworkKind::Overlay | NetworkKind::Existing => {
+            let found = container::look(engine, &node.name).await?;
+            found.and_then(|found| found.addresses.get(&plan.network.name)?.parse::<IpAddr>().ok())
+        }
+    };
+    let address = address.ok_or_else(|| format!("it has no address in {}", plan.network.name))?;
+    let interface = probe::with_address(&interfaces, address);
+    let interface = interface.ok_or_else(|| format!("no interface of it has {address}"))?;
+    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
+        Ok(Answer::Listening { port }) => port,
+        Ok(other) => return Err(probe::unexpected(&other).says),
+        Err(failure) => return Err(failure.says),
+    };
+    let (interface, mtu) = (interface.name.clone(), interface.mtu);
+    Ok(ContainerProbe { node, engine, session: Arc::new(session), address, interface, mtu, interfaces, port })
+}
+
+/// Everything that one may try of another.
+pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: usize, to: usize) -> Tried {
+    let (one, other) = (&containers[from], &containers[to]);
+    let connects = async {
+        match &plan.ssh {
+            Some(ssh) => {
+                probe::connects(&one.session, &other.address.to_string(), ssh.port, true).await.map(drop)
+            }
+            None => listened(one, other).await,
+        }
+    };
+    let (name, connects) = tokio::join!(resolves(one, other), connects);
+    let packet = async {
+        connects.as_ref().ok()?;
+        packet(one, other).await
+    };
+    let ssh = async {
+        match &plan.ssh {
+            Some(ssh) if connects.is_ok() => Some(logs_in(one, &other.node.name, &ssh.user).await),
+            _ => None,
+        }
+    };
+    let neighbour = async {
+        connects.as_ref().err()?;
+        neighbour(one, other).await
+    };
+    let (packet, ssh, neighbour) = tokio::join!(packet, ssh, neighbour);
+    Tried { from, to, name, connects, neighbour, packet, ssh }
+}
+
+/// Whether the other's name gives its address.
+pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Unresolved> {
+    let unknown = |failure: Failure| Unresolved { says: failure.says, instead: Vec::new() };
+    let found = probe::resolve(&one.session, &other.node.name).await.map_err(unknown)?;
+    match found.contains(&other.address) {
+        true => Ok(()),
+        false => {
+            let says = format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address);
+            Err(Unresolved { says, instead: found })
+        }
+    }
+}
+
+/// Whether somebody answered for the other's hardware address when it was last tried; `None` where that cannot be seen.
+pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<bool> {
+    let task = Task::Neighbour { address: other.address };
+    match one.session.ask(task, probe::CONNECTING).await {
+        Ok(Answer::Neighbour { hardware }) => Some(hardware.is_some()),
+        _ => None,
+    }
+}
+
+/// Whether a datagram gets from one container to the other, through the network that they share.
+pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
+    let address = other.address.to_string();
+    let task = Task::SendUdp { address, port: other.port, size: 200, dont_fragment: false };
+    one.session.ask(task, probe::CONNECTING).await.map(drop)
+}
+
+/// A connection to a listener of the other's worker, which must be the one that answers.
+pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
+    let task = Task::ListenTcp { port: 0 };
+    let (listener, port) = match other.session.start(task, probe::CONNECTING * 2).await? {
+        (listener, Answer::Listening { port }) => (listener, port),
+        (_, answer) => return Err(probe::unexpected(&answer)),
+    };
+    let greeting = probe::connects(&one.session, &other.address.to_string(), port, true).await;
+    let _ = other.session.ask(Task::Stop { listener }, probe::CONNECTING).await;
+    let wanted = format!("{GREETING} {}", other.session.hello.nonce);
+    match greeting? {
+        Some(came) if came != wanted => {
+            let says = format!("somebody else answers at {}: {came:?}", other.address);
+            Err(Failure { why: Why::Other, says })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The largest packet that arrives, in bytes; `None` where no datagram does.
+pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<u32> {
+    let largest = one.mtu.unwrap_or(1500);
+    let task = Task::PathMtu { address: other.address.to_string(), port: other.port, largest };
+    match one.session.ask(task, SIZING).await {
+        Ok(Answer::PathMtu { bytes, .. }) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// Whether ssh gets in without a question.
+pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), String> {
+    let argv =
+        ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
+    let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
+    let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
+    match ran.status {
+        0 => Ok(()),
+        _ => Err(said(&ran.stderr)),
+    }
+}
+
+/// What ssh said, in one line; of a key that it does not take for its mode it says so before the last line.
+fn said(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let cause = lines
+        .iter()
+        .find(|line| line.contains("bad permissions") || line.contains("Host key verification failed"));
+    cause.or(lines.last()).map_or("it ended without a word", |line| *line).to_owned()
+}
+
+/// What the entrypoint pinned NCCL to.
+pub async fn pinned(one: &ContainerProbe<'_>) -> Option<String> {
+    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH).await.ok()?;
+    let line =
+        ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
+    Some(line.trim_start_matches('=').to_owned())
+}

@@ -1,0 +1,393 @@
+//! The rungs of NCCL: devices, communicator, all-reduce, bandwidth, transport.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+
+use super::transport_used;
+use super::workers::{Rank, Site, Workers};
+use super::{Answer, Gpu, Opened, Task};
+use crate::smoke::bandwidth::{algorithm, bus, size};
+use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
+use crate::smoke::phases::Options;
+use crate::smoke::progress::Progress;
+
+/// The longest that opening a library of hundreds of MB and a GPU may take.
+const OPENING: Duration = Duration::from_secs(40);
+/// How many times as long as other rungs a communicator may take: it connects every rank with its neighbours in every ring.
+const JOINING: u32 = 6;
+/// The longest that one size may take.
+const SUMMING: Duration = Duration::from_secs(60);
+/// How long the others are waited for when one has failed: they hang in the same call.
+const TOGETHER: Duration = Duration::from_secs(2);
+/// Element counts of the first all-reduces.
+const CHECKED: &[usize] = &[1, 1009, 262_147];
+/// Seconds that the rounds of one size should take together.
+const ROUNDS: f64 = 0.2;
+/// The part of the free memory that the data may take.
+const MEMORY: usize = 2;
+
+/// Climbs. `gpus`: how many on every node; all of them where it is not said.
+pub async fn run(
+    site: &Site<'_>,
+    gpus: Option<usize>,
+    options: &Options,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), PhaseFailed> {
+    let mut workers = Workers::default();
+    let done = phases(site, gpus, options, progress, outcome, &mut workers).await;
+    if done.is_err() {
+        let captured = logs(&workers.ranks).await;
+        outcome.captured.extend(captured.into_iter().filter(|one| !one.lines.is_empty()));
+        if outcome.verdict != Verdict::Wrong {
+            outcome.verdict = Verdict::Failed;
+        }
+    }
+    workers.end().await;
+    done
+}
+
+async fn phases(
+    site: &Site<'_>,
+    gpus: Option<usize>,
+    options: &Options,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+    workers: &mut Workers,
+) -> Result<(), PhaseFailed> {
+    progress.phase("devices", "libnccl and the GPUs");
+    let opened = devices(site, gpus, progress, outcome, workers).await?;
+    progress.phase("communicator", "NCCL connects the ranks");
+    communicator(&workers.ranks, options, progress, outcome).await?;
+    progress.phase("nccl-all-reduce", "every element of a sum of NCCL is checked");
+    let start = Instant::now();
+    for elements in CHECKED {
+        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), progress, outcome).await?;
+    }
+    let says = "every element on every GPU is the sum of all ranks";
+    outcome.finish_phase("nccl-all-reduce", start, Vec::new(), says)?;
+    sweep(&workers.ranks, &opened, options, progress, outcome).await?;
+    transport_used::transport(&workers.ranks, &opened, options, outcome).await
+}
+
+/// Every rank has its library and its GPU.
+async fn devices(
+    site: &Site<'_>,
+    gpus: Option<usize>,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+    workers: &mut Workers,
+) -> Result<Vec<Opened>, PhaseFailed> {
+    let start = Instant::now();
+    let (mut opened, mut failed) = (Vec::new(), Vec::new());
+    for (node, name) in site.nodes().into_iter().enumerate() {
+        let (mut device, mut count) = (0, gpus.unwrap_or(1));
+        while device < count {
+            match one(site, node, device, workers).await {
+                Ok((rank, found)) => {
+                    match state(&found) {
+                        Ok(gpu) => count = gpus.unwrap_or(gpu.count),
+                        Err(why) => failed.push((name.clone(), format!("{}: {why}", rank.name()))),
+                    }
+                    let remarks = found.remarks.iter().map(|remark| format!("{name}: {remark}"));
+                    let new: Vec<_> = remarks.filter(|remark| !outcome.remarks.contains(remark)).collect();
+                    outcome.remarks.extend(new);
+                    workers.ranks.push(rank);
+                    opened.push(found);
+                }
+                Err(why) => failed.push((name.clone(), format!("{name}, GPU {device}: {why}"))),
+            }
+            if !failed.is_empty() {
+                break;
+            }
+            device += 1;
+        }
+        progress.node(&name, !failed.iter().any(|(node, _)| *node == name));
+    }
+    let ranks = workers.ranks.iter().zip(&opened).filter_map(|(rank, found)| {
+        let (gpu, library) = (found.gpu.as_ref().ok()?.clone(), found.library.as_ref().ok()?.clone());
+        Some(NcclRank { node: rank.node.clone(), device: rank.device, gpu, library })
+    });
+    let ranks: Vec<_> = ranks.collect();
+    let says = told(&ranks);
+    let versions: BTreeSet<&str> = ranks.iter().map(|rank| rank.library.version.as_str()).collect();
+    if versions.len() > 1 {
+        let versions: Vec<_> = versions.into_iter().collect();
+        outcome.remarks.push(format!("the ranks have different versions of NCCL: {}", versions.join(", ")));
+    }
+    outcome.nccl = Some(Nccl { ranks, ..Nccl::default() });
+    outcome.finish_phase("devices", start, failed, &says).map(|()| opened)
+}
+
+async fn one(
+    site: &Site<'_>,
+    node: usize,
+    device: usize,
+    workers: &mut Workers,
+) -> Result<(Rank, Opened), String> {
+    let rank = site.start(node, device, workers).await?;
+    let task = Task::Open { device, environment: site.environment(node) };
+    match rank.ask(task, OPENING).await? {
+        Answer::Opened(found) => Ok((rank, *found)),
+        other => Err(format!("it answered {other:?}")),
+    }
+}
+
+/// The GPU, or what is missing.
+fn state(found: &Opened) -> Result<&Gpu, String> {
+    let nccl = found
+        .library
+        .as_ref()
+        .map(|library| format!("NCCL {} is there ({}; {})", library.version, library.path, library.from));
+    match (&nccl, &found.gpu) {
+        (Ok(_), Ok(gpu)) => Ok(gpu),
+        (Ok(nccl), Err(why)) => Err(format!("no GPU: {why}. {nccl}")),
+        (Err(why), Ok(gpu)) => Err(format!("{} is there, but no NCCL: {why}", gpu.name)),
+        (Err(library), Err(gpu)) => Err(format!("no GPU: {gpu}. No NCCL either: {library}")),
+    }
+}
+
+/// The GPUs and the library in a sentence.
+fn told(ranks: &[NcclRank]) -> String {
+    let Some(first) = ranks.first() else { return String::new() };
+    let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
+    let names: BTreeSet<String> = ranks
+        .iter()
+        .map(|rank| {
+            format!(
+                "{} (compute capability {}.{})",
+                rank.gpu.name, rank.gpu.capability.0, rank.gpu.capability.1
+            )
+        })
+        .collect();
+    let free = ranks.iter().map(|rank| rank.gpu.free).min().unwrap_or(0);
+    let driver = first.gpu.driver.as_ref().map_or(String::new(), |driver| format!(", driver {driver}"));
+    format!(
+        "{} GPUs on {} nodes: {}, at least {:.1} GiB free{driver} for CUDA {}; NCCL {} from {} ({})",
+        ranks.len(),
+        nodes.len(),
+        names.into_iter().collect::<Vec<_>>().join(", "),
+        free as f64 / f64::from(1 << 30),
+        first.gpu.cuda,
+        first.library.version,
+        first.library.path,
+        first.library.from
+    )
+}
+
+async fn communicator(
+    ranks: &[Rank],
+    options: &Options,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), PhaseFailed> {
+    let start = Instant::now();
+    let deadline = options.deadline * JOINING;
+    let Some(first) = ranks.first() else {
+        return outcome.finish_phase("communicator", start, vec![("".into(), "there is no rank".into())], "");
+    };
+    let id = match first.ask(Task::UniqueId, deadline).await {
+        Ok(Answer::Id { id }) => id,
+        other => {
+            let why = other.map_or_else(|why| why, |answer| format!("it answered {answer:?}"));
+            let failed = vec![(first.node.clone(), format!("{}: {why}", first.name()))];
+            return outcome.finish_phase("communicator", start, failed, "");
+        }
+    };
+    let world = ranks.len();
+    let task = |number| Task::Join { id: id.clone(), number, world };
+    each(ranks, task, deadline, ("communicator", start, progress), outcome).await?;
+    outcome.finish_phase("communicator", start, Vec::new(), &format!("all {world} ranks are connected"))
+}
+
+async fn sweep(
+    ranks: &[Rank],
+    opened: &[Opened],
+    options: &Options,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), PhaseFailed> {
+    let start = Instant::now();
+    let free = opened.iter().filter_map(|one| Some(one.gpu.as_ref().ok()?.free)).min().unwrap_or(0);
+    let mut last = (0_usize, 0.0);
+    let mut results: Vec<Measured> = Vec::new();
+    for bytes in &options.sizes {
+        progress.phase("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
+        if *bytes > free / MEMORY {
+            let gib = free as f64 / f64::from(1 << 30);
+            outcome
+                .remarks
+                .push(format!("{} and more are left out: a GPU has {gib:.1} GiB free", size(*bytes)));
+            break;
+        }
+        let rounds = rounds(last, *bytes, options.iterations);
+        let counts = (bytes / size_of::<f32>(), rounds.min(5), rounds);
+        let measured = reduce(ranks, "nccl-bandwidth", start, counts, progress, outcome).await?;
+        let Some(measured) = measured else { continue };
+        last = (*bytes, measured.seconds);
+        results.push(measured);
+    }
+    let says = match results.last() {
+        Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
+        None => "no size was measured".into(),
+    };
+    if outcome.results.is_empty() {
+        outcome.results.clone_from(&results);
+    }
+    if let Some(nccl) = &mut outcome.nccl {
+        nccl.results = results;
+    }
+    outcome.finish_phase("nccl-bandwidth", start, Vec::new(), &says)
+}
+
+/// Rounds that count: as many as take [`ROUNDS`], told from the size before.
+fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
+    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
+    wanted.unwrap_or(if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 })
+}
+
+/// One size on all ranks; nothing where no round was to count.
+async fn reduce(
+    ranks: &[Rank],
+    name: &'static str,
+    start: Instant,
+    (elements, warmup, iterations): (usize, usize, usize),
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+) -> Result<Option<Measured>, PhaseFailed> {
+    let task = |_| Task::AllReduce { elements, warmup, iterations };
+    let answers = each(ranks, task, SUMMING, (name, start, progress), outcome).await?;
+    let (mut slowest, mut wrong, mut of_whom) = (None::<f64>, 0, Vec::new());
+    for (rank, answer) in ranks.iter().zip(answers) {
+        let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
+        slowest = seconds.map(|seconds| slowest.map_or(seconds, |other| other.max(seconds)));
+        if here > 0 {
+            let first = first_wrong.unwrap_or_default();
+            let says =
+                format!("{}: {here} of {elements} elements are wrong, the first at {first}", rank.name());
+            of_whom.push((rank.node.clone(), says));
+        }
+        wrong += here;
+    }
+    if wrong > 0 {
+        outcome.verdict = Verdict::Wrong;
+        outcome.finish_phase(name, start, of_whom, "")?;
+    }
+    Ok(slowest.map(|seconds| measured(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
+}
+
+/// A time as bandwidths. On one GPU nothing is carried: its bus bandwidth is 0, as nccl-tests has it.
+fn measured(bytes: usize, seconds: f64, world: usize, wrong: usize) -> Measured {
+    let (algorithm, bus) = (algorithm(bytes, seconds), bus(bytes, seconds, world));
+    Measured { bytes, seconds, algorithm, bus, wrong }
+}
+
+/// A task on every rank. Whoever ends or fails first pulls the others down, who then hang: they are waited for a moment only.
+async fn each(
+    ranks: &[Rank],
+    task: impl Fn(usize) -> Task,
+    deadline: Duration,
+    (name, start, progress): (&'static str, Instant, Progress<'_>),
+    outcome: &mut Outcome,
+) -> Result<Vec<Answer>, PhaseFailed> {
+    let mut left: BTreeMap<String, usize> = BTreeMap::new();
+    for rank in ranks {
+        *left.entry(rank.node.clone()).or_default() += 1;
+    }
+    let mut progress = progress.counting(left);
+    let asked = ranks.iter().enumerate().map(|(number, rank)| {
+        let asked = rank.ask(task(number), deadline);
+        async move { (number, asked.await) }
+    });
+    let mut running: FuturesUnordered<_> = asked.collect();
+    let mut answers: Vec<Option<Answer>> = vec![None; ranks.len()];
+    let (mut failed, mut until) = (Vec::new(), None);
+    loop {
+        let next = match until {
+            None => running.next().await,
+            Some(until) => tokio::time::timeout_at(until, running.next()).await.ok().flatten(),
+        };
+        if let Some((number, came)) = &next {
+            progress(&ranks[*number].node, came.is_ok());
+        }
+        match next {
+            Some((number, Ok(answer))) => answers[number] = Some(answer),
+            Some((number, Err(why))) => {
+                until.get_or_insert_with(|| tokio::time::Instant::now() + TOGETHER);
+                failed.push((ranks[number].node.clone(), format!("{}: {why}", ranks[number].name())));
+            }
+            None => break,
+        }
+    }
+    drop(running);
+    match failed.is_empty() {
+        true => Ok(answers.into_iter().flatten().collect()),
+        false => outcome.finish_phase(name, start, failed, "").map(|()| Vec::new()),
+    }
+}
+
+/// What NCCL wrote on every rank.
+pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
+    join_all(ranks.iter().map(|rank| async move {
+        let lines = match rank.ask(Task::Log, Duration::from_secs(5)).await {
+            Ok(Answer::Log { lines }) => lines,
+            _ => Vec::new(),
+        };
+        Captured { from: format!("NCCL on {}", rank.name()), lines }
+    }))
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smoke::nccl::Loaded;
+    use crate::smoke::transport::Infiniband;
+
+    #[test]
+    fn rounds_take_about_the_same_time_at_every_size() {
+        assert_eq!(rounds((0, 0.0), 8, None), 20);
+        assert_eq!(rounds((1 << 20, 0.01), 2 << 20, None), 10);
+        assert_eq!(rounds((1 << 20, 1.0), 2 << 20, None), 3);
+        assert_eq!(rounds((1 << 20, 1e-6), 2 << 20, None), 50);
+        assert_eq!(rounds((1 << 20, 1.0), 2 << 20, Some(7)), 7);
+    }
+
+    #[test]
+    fn bandwidths_of_eight_ranks_and_of_one() {
+        let eight = measured(1 << 30, 0.004, 8, 0);
+        assert!(
+            (eight.algorithm / 1e9 - 268.4).abs() < 0.1 && (eight.bus / eight.algorithm - 1.75).abs() < 1e-12
+        );
+        assert!(measured(1 << 30, 0.004, 1, 0).bus.abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_and_what_is_there_too() {
+        let library = Loaded {
+            path: "/x/libnccl.so.2".into(),
+            from: "torch asks for it".into(),
+            version: "2.27.3".into(),
+        };
+        let mut found = Opened {
+            library: Ok(library),
+            remarks: Vec::new(),
+            gpu: Err("libcuda.so.1 is not there".into()),
+            infiniband: Infiniband::default(),
+            rates: Vec::new(),
+        };
+        let says = state(&found).unwrap_err();
+        assert!(
+            says.starts_with(
+                "no GPU: libcuda.so.1 is not there. NCCL 2.27.3 is there (/x/libnccl.so.2; torch"
+            ),
+            "{says}"
+        );
+        found.library = Err("libnccl.so.2 (the system's): cannot open".into());
+        assert!(state(&found).unwrap_err().contains("No NCCL either"));
+    }
+}

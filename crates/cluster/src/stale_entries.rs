@@ -1,0 +1,155 @@
+//! Entries of an overlay that an engine lost or never got: the engines tell each other by gossip which container is where, and without the
+//! entry of a container the engine carries nothing to it. From inside that looks like a blocked port, and is none.
+
+use std::net::IpAddr;
+
+use super::container_probe::{ContainerProbe, Tried};
+use super::problem::Problem;
+use crate::worker::{Failure, Why};
+
+/// What an engine does not have, or has wrong, of another one's container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StaleEntry {
+    /// The name, while the other engine has its own container's: the addresses that it gives instead, where it gives any.
+    Name(Vec<IpAddr>),
+    /// Its hardware address: the engine answers for every container that it knows of, and did not for this one.
+    Hardware,
+    /// The machine that it is on: from there connections stand, which takes the overlay's data both ways, and nothing gets there.
+    Machine,
+}
+
+/// What the engine of `tried.from` lost of the container of `tried.to`, where what was tried shows that. `back` is the same the other way
+/// round; `datagram` says whether one gets from the one container to the other, where that was tried.
+pub fn stale_entry(
+    tried: &Tried,
+    back: Option<&Tried>,
+    datagram: Option<&Result<(), Failure>>,
+) -> Option<StaleEntry> {
+    let failed = |tried: &Tried| tried.connects.as_ref().err().map(|failure| failure.why);
+    if tried.neighbour == Some(false) && failed(tried) == Some(Why::Unreachable) {
+        return Some(StaleEntry::Hardware);
+    }
+    let stands = back.is_some_and(|back| back.connects.is_ok());
+    let nothing =
+        datagram.is_some_and(|datagram| datagram.as_ref().is_err_and(|failure| failure.why == Why::TimedOut));
+    if failed(tried) == Some(Why::TimedOut) && stands && nothing {
+        return Some(StaleEntry::Machine);
+    }
+    match &tried.name {
+        // Another address is what the container had before; without any, the other engine's own knowledge shows that names are told.
+        Err(name) if !name.instead.is_empty() || back.is_some_and(|back| back.name.is_ok()) => {
+            Some(StaleEntry::Name(name.instead.clone()))
+        }
+        _ => None,
+    }
+}
+
+impl StaleEntry {
+    /// What it is in words, with what to do; `anew`: the other container was attached anew before.
+    pub fn problem(
+        &self,
+        step: &str,
+        one: &ContainerProbe<'_>,
+        other: &ContainerProbe<'_>,
+        tried: &Tried,
+        anew: bool,
+    ) -> Problem {
+        let (a, b, address) = (&one.node.name, &other.node.name, other.address);
+        let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.says.clone());
+        let seen = match self {
+            StaleEntry::Name(instead) if instead.is_empty() => {
+                format!("its name is unknown there, while {b} knows {a} by name and 7946/tcp is open")
+            }
+            StaleEntry::Name(instead) => {
+                format!("its name gives {} there, which it is no longer ({address})", listed(instead))
+            }
+            StaleEntry::Hardware => format!(
+                "nobody answers there for the hardware address of {address} ({failure}), which an engine does for every container that it knows of"
+            ),
+            StaleEntry::Machine => format!(
+                "nothing gets from {a} to {address} ({failure}), while a connection from {b} to {a} stands, for which the overlay's data (4789/udp) must pass both ways"
+            ),
+        };
+        let again = if anew { ", again after it was attached anew" } else { "" };
+        let says = format!(
+            "the engine of {a} lost the overlay's entry of the container of {b}, or never got it{again}: {seen}"
+        );
+        let problem = Problem::of(step, a, says);
+        match anew {
+            false => problem
+                .fix("`envdoc cluster up` attaches that container to the network anew, which tells every engine of it")
+                .fix(format!("by hand, on the node {b}: docker restart {b}")),
+            true => problem
+                .fix(format!("restart the engine of {a}, which gets all entries anew: systemctl restart docker, on that node; containers on it restart too"))
+                .fix(format!("where it comes back: look whether 7946/udp gets from {b} to {a}: tcpdump -ni any udp port 7946, on {a}")),
+        }
+    }
+}
+
+fn listed(addresses: &[IpAddr]) -> String {
+    addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container_probe::Unresolved;
+
+    fn tried(connects: Option<Why>) -> Tried {
+        let failure = |why| Failure { why, says: String::new() };
+        Tried {
+            from: 0,
+            to: 1,
+            name: Ok(()),
+            connects: connects.map_or(Ok(()), |why| Err(failure(why))),
+            neighbour: connects.map(|_| true),
+            packet: None,
+            ssh: None,
+        }
+    }
+
+    fn nothing() -> Result<(), Failure> {
+        Err(Failure { why: Why::TimedOut, says: String::new() })
+    }
+
+    #[test]
+    fn nobody_answers_for_a_hardware_address() {
+        let one = Tried { neighbour: Some(false), ..tried(Some(Why::Unreachable)) };
+        // The answer of the one cannot leave either: the other way round fails too.
+        let back = tried(Some(Why::TimedOut));
+        assert_eq!(stale_entry(&one, Some(&back), Some(&nothing())), Some(StaleEntry::Hardware));
+        assert_eq!(stale_entry(&back, Some(&one), Some(&nothing())), None);
+        // Unreachable for another reason, or the table could not be read.
+        assert_eq!(stale_entry(&tried(Some(Why::Unreachable)), None, None), None);
+        assert_eq!(stale_entry(&Tried { neighbour: None, ..one }, None, None), None);
+    }
+
+    #[test]
+    fn a_connection_the_other_way_round_shows_that_no_port_is_blocked() {
+        let one = tried(Some(Why::TimedOut));
+        assert_eq!(stale_entry(&one, Some(&tried(None)), Some(&nothing())), Some(StaleEntry::Machine));
+        // A datagram gets there: it is the listener, not the way.
+        assert_eq!(stale_entry(&one, Some(&tried(None)), Some(&Ok(()))), None);
+        assert_eq!(stale_entry(&one, Some(&tried(None)), None), None);
+        // 4789/udp blocked: neither way.
+        assert_eq!(stale_entry(&one, Some(&tried(Some(Why::TimedOut))), Some(&nothing())), None);
+        // Refused: somebody was reached.
+        assert_eq!(stale_entry(&tried(Some(Why::Refused)), Some(&tried(None)), Some(&nothing())), None);
+    }
+
+    #[test]
+    fn a_name_that_one_knows_and_the_other_does_not() {
+        let unknown = |instead: &[IpAddr]| Tried {
+            name: Err(Unresolved { says: String::new(), instead: instead.to_vec() }),
+            ..tried(None)
+        };
+        assert_eq!(stale_entry(&unknown(&[]), Some(&tried(None)), None), Some(StaleEntry::Name(Vec::new())));
+        // Neither knows the other: the gossip may be blocked.
+        assert_eq!(stale_entry(&unknown(&[]), Some(&unknown(&[])), None), None);
+        let old: IpAddr = "10.0.1.6".parse().unwrap();
+        assert_eq!(
+            stale_entry(&unknown(&[old]), Some(&unknown(&[])), None),
+            Some(StaleEntry::Name(vec![old]))
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The network of the containers.
+
+use std::net::IpAddr;
+
+use super::value::{self, At};
+use crate::plan::{Network, Node};
+use crate::request::{NetworkKind, NetworkRequest};
+use diagnostic::error::Error;
+
+/// Settles it.
+pub fn validate(asked: &NetworkRequest, cluster: &str, nodes: &[Node], at: &At) -> Result<Network, Error> {
+    let kind = asked.kind.unwrap_or_default();
+    let name = match (kind, &asked.name) {
+        (NetworkKind::Host, None) => "host".into(),
+        (NetworkKind::Host, Some(name)) => {
+            return Err(at.key("name").wrong(
+                format!("{name:?} for the machines' own network"),
+                "leave it out, or write `kind: existing`",
+            ));
+        }
+        (NetworkKind::Overlay, None) => format!("{cluster}-net"),
+        (NetworkKind::Existing, None) => {
+            return Err(at.key("name").wrong(
+                "an existing network has a name",
+                "write the one that `docker network ls` shows on every node",
+            ));
+        }
+        (_, Some(name)) => at.key("name").fits(&value::NETWORK, name)?.to_owned(),
+    };
+    only_overlay(asked, kind, at)?;
+    if let Some(mtu) = asked.mtu.filter(|mtu| !(576..=65_535).contains(mtu)) {
+        return Err(at.key("mtu").wrong(
+            format!("{mtu} bytes"),
+            "576 to 65535; left out, `up` derives it from the machines' interfaces",
+        ));
+    }
+    if let Some(interface) = &asked.interface {
+        at.key("interface").fits(&value::INTERFACE, interface)?;
+    }
+    if let Some(text) = &asked.subnet {
+        subnet(text, nodes, &at.key("subnet"))?;
+    }
+    Ok(Network {
+        kind,
+        name,
+        mtu: asked.mtu,
+        encrypted: asked.encrypted,
+        subnet: asked.subnet.clone(),
+        interface: asked.interface.clone(),
+        infiniband: asked.infiniband,
+    })
+}
+
+/// Keys that describe a network which `up` makes mean nothing for one that is there.
+fn only_overlay(asked: &NetworkRequest, kind: NetworkKind, at: &At) -> Result<(), Error> {
+    if kind == NetworkKind::Overlay {
+        return Ok(());
+    }
+    let given =
+        [("mtu", asked.mtu.is_some()), ("encrypted", asked.encrypted), ("subnet", asked.subnet.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        Some((key, _)) => Err(at.key(key).wrong(
+            "this describes an overlay that `up` makes, and the network is there already",
+            format!("leave `{key}` out, or write `kind: overlay`"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A subnet: whole, large enough, and not where the machines themselves are.
+fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
+    let hint = "write a network that is used nowhere else, like 10.20.0.0/24";
+    let parts = text
+        .split_once('/')
+        .and_then(|(ip, length)| Some((ip.parse::<IpAddr>().ok()?, length.parse::<u32>().ok()?)));
+    let Some((ip, length)) = parts else {
+        return Err(at.wrong(format!("{text:?} is not a subnet"), hint));
+    };
+    let (number, bits) = number(ip);
+    if length == 0 || length > bits {
+        return Err(at.wrong(format!("{text} has no such prefix"), hint));
+    }
+    let mask = u128::MAX << (bits - length);
+    if number & !mask != 0 {
+        return Err(at.wrong(
+            format!("{text} has bits behind its prefix"),
+            format!("the network of that prefix is {}/{length}", back(number & mask, bits)),
+        ));
+    }
+    // The network's own address, the broadcast, the gateway, and one more that swarm takes on every machine.
+    let room = (bits - length >= 64) || (1_u128 << (bits - length)) >= 3 + 2 * nodes.len() as u128;
+    if !room {
+        return Err(at.wrong(
+            format!("{text} is too small for {} nodes", nodes.len()),
+            "each node takes two addresses, the network three: a /24 has room for 126 nodes",
+        ));
+    }
+    for node in nodes {
+        let Ok(address) = node.address.parse::<IpAddr>() else { continue };
+        let (one, width) = self::number(address);
+        if width == bits && one & mask == number {
+            return Err(at.wrong(
+                format!("{text} holds {}, the address of {}", node.address, node.name),
+                "the machines would look for each other inside the overlay: take a network that they do not use",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// An address as a number, and its bits.
+fn number(ip: IpAddr) -> (u128, u32) {
+    match ip {
+        IpAddr::V4(ip) => (u128::from(u32::from(ip)), 32),
+        IpAddr::V6(ip) => (u128::from(ip), 128),
+    }
+}
+
+fn back(number: u128, bits: u32) -> IpAddr {
+    match u32::try_from(number) {
+        Ok(number) if bits == 32 => IpAddr::V4(number.into()),
+        _ => IpAddr::V6(number.into()),
+    }
+}

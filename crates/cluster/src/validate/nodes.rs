@@ -1,0 +1,196 @@
+//! The machines.
+
+use std::net::IpAddr;
+
+use super::twice;
+use super::value::{self, At};
+use crate::plan::{Gpus, Node};
+use crate::request::{ClusterRequest, GpuRequest, GpusRequest, NetworkKind, NodeRequest};
+use diagnostic::error::Error;
+
+/// More than this belongs to Kubernetes or Slurm: docs/clusters-at-scale.md.
+const NODES_MAX: usize = 1024;
+
+/// Settles all nodes; their environment follows later.
+pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
+    if request.nodes.is_empty() {
+        return Err(at.wrong(
+            "no nodes",
+            "write `nodes:` with an `address` each, or let `envdoc cluster init --nodes A,B` write the file",
+        ));
+    }
+    if request.nodes.len() > NODES_MAX {
+        return Err(at.wrong(
+            format!("{} nodes", request.nodes.len()),
+            format!("at most {NODES_MAX}: docs/clusters-at-scale.md says what goes further"),
+        ));
+    }
+    let mut nodes: Vec<Node> = Vec::new();
+    for (index, asked) in request.nodes.iter().enumerate() {
+        let node = node(index, asked, at)?;
+        if let Some(other) = nodes.iter().find(|other| other.name == node.name) {
+            return Err(at.wrong(
+                format!("nodes {} and {} have the same name, {}", other.index + 1, index + 1, node.name),
+                "give each a name of its own, or leave `name` out",
+            ));
+        }
+        for other in &nodes {
+            if same_address(&other.address, &node.address) {
+                return Err(twice(
+                    at,
+                    "address",
+                    &node.address,
+                    &other.name,
+                    &node.name,
+                    "a machine is one node: give it all of its GPUs and as many `slots`",
+                ));
+            }
+            if other.engine == node.engine {
+                return Err(twice(
+                    at,
+                    "engine",
+                    &node.engine,
+                    &other.name,
+                    &node.name,
+                    "one engine is one node: two containers on it would share its GPUs and its port",
+                ));
+            }
+        }
+        nodes.push(node);
+    }
+    reachable(&nodes, request.network.kind.unwrap_or_default(), at)?;
+    Ok(nodes)
+}
+
+/// Whether the machines can reach each other by those addresses at all.
+fn reachable(nodes: &[Node], kind: NetworkKind, at: &At) -> Result<(), Error> {
+    for node in nodes {
+        let at = at.key(&node.name).key("address");
+        let number = node.address.parse::<IpAddr>().ok();
+        let own =
+            node.address == "localhost" || number.is_some_and(|ip| ip.is_loopback() || ip.is_unspecified());
+        if own && nodes.len() > 1 {
+            return Err(at.wrong(
+                format!("{} is every machine's own", node.address),
+                "write the address by which the other nodes reach it: `ip -br addr` on that machine shows it",
+            ));
+        }
+        if kind == NetworkKind::Host && number.is_none() {
+            return Err(at.wrong(
+                format!(
+                    "{} is a name, and with `network: host` the containers know each other by number",
+                    node.address
+                ),
+                format!("write the number that `getent hosts {}` shows", node.address),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn same_address(one: &str, other: &str) -> bool {
+    match (one.parse::<IpAddr>(), other.parse::<IpAddr>()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one.eq_ignore_ascii_case(other),
+    }
+}
+
+fn node(index: usize, asked: &NodeRequest, at: &At) -> Result<Node, Error> {
+    let place = at.key(&format!("node {}", index + 1));
+    let name = match &asked.name {
+        Some(name) => place.key("name").fits(&value::NODE, name)?.to_owned(),
+        None => format!("node{}", index + 1),
+    };
+    let at = at.key(&name);
+    if asked.address.is_empty() {
+        return Err(at.wrong("no address", "write `address: 10.0.18.1`: how the other machines reach it"));
+    }
+    at.key("address").fits(&value::ADDRESS, &asked.address)?;
+    let engine = match &asked.engine {
+        Some(engine) => at.key("engine").fits(&value::ENGINE, engine)?.to_owned(),
+        None if asked.address.contains(':') => format!("ssh://[{}]", asked.address),
+        None => format!("ssh://{}", asked.address),
+    };
+    if let Some(directory) = &asked.tls {
+        at.key("tls").fits(&value::FILE, directory)?;
+        if !engine.starts_with("tcp://") {
+            return Err(at.key("tls").wrong(
+                format!("certificates for {engine}"),
+                "they are for engines over tcp://; ssh has its keys, a socket its owner",
+            ));
+        }
+    }
+    let gpus = gpus(asked.gpus.as_ref(), &at.key("gpus"))?;
+    for (name, text) in &asked.labels {
+        let at = at.key("labels");
+        at.fits(&value::LABEL, name)?;
+        at.key(name).fits(&value::VALUE, text)?;
+    }
+    Ok(Node {
+        index,
+        slots: slots(asked.slots, &gpus, &at)?,
+        address: asked.address.clone(),
+        engine,
+        tls: asked.tls.clone(),
+        gpus,
+        labels: asked.labels.clone(),
+        environment: Default::default(),
+        name,
+    })
+}
+
+fn gpus(asked: Option<&GpusRequest>, at: &At) -> Result<Gpus, Error> {
+    match asked {
+        None => Ok(Gpus::All),
+        Some(GpusRequest::Word(word)) if word == "all" => Ok(Gpus::All),
+        Some(GpusRequest::Word(word)) => Err(at.wrong(
+            format!("{word:?} is neither `all`, nor a number, nor a list"),
+            "write `all`, `4` for the first four, `0` for none, or `[0, 1]` or `[GPU-…]` for these",
+        )),
+        Some(GpusRequest::Count(0)) => Ok(Gpus::None),
+        Some(GpusRequest::Count(count)) => Ok(Gpus::Count(*count)),
+        Some(GpusRequest::These(list)) => {
+            let mut these: Vec<String> = Vec::new();
+            for one in list {
+                let text = match one {
+                    GpuRequest::Index(index) => index.to_string(),
+                    GpuRequest::Uuid(uuid) => uuid.clone(),
+                };
+                at.fits(&value::GPU, &text)?;
+                if these.contains(&text) {
+                    return Err(at.wrong(format!("{text} is there twice"), "name each GPU once"));
+                }
+                these.push(text);
+            }
+            if these.is_empty() {
+                return Err(at.wrong("an empty list", "write `0` for none, or leave it out for all"));
+            }
+            Ok(Gpus::These(these))
+        }
+    }
+}
+
+/// Processes of a job on a node, as far as they can be told.
+fn slots(asked: Option<u32>, gpus: &Gpus, at: &At) -> Result<u32, Error> {
+    let at = at.key("slots");
+    let known = match gpus {
+        Gpus::None => None,
+        Gpus::All => None,
+        Gpus::Count(count) => Some(*count),
+        Gpus::These(list) => u32::try_from(list.len()).ok(),
+    };
+    match (asked, known) {
+        (Some(0), _) => Err(at.wrong("0 slots", "a node without a process of the job is no node of it: leave it out of `nodes`")),
+        (Some(slots), Some(gpus)) if slots > gpus => Err(at.wrong(
+            format!("{slots} slots on {gpus} GPUs"),
+            "one process a GPU: NCCL refuses two of them on one",
+        )),
+        (Some(slots), _) => Ok(slots),
+        (None, Some(gpus)) => Ok(gpus),
+        (None, None) if *gpus == Gpus::None => Ok(1),
+        (None, None) => Err(at.wrong(
+            "with `gpus: all` it is not known how many processes a job has here",
+            "write `slots: 8` beside it (as many as `nvidia-smi -L` shows), or the number itself: `gpus: 8`; `envdoc cluster init` looks for it",
+        )),
+    }
+}

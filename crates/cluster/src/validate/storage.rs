@@ -1,0 +1,112 @@
+//! What the containers see of files.
+
+use super::value::{self, At};
+use crate::plan::{Mount, SETTINGS, Source};
+use crate::request::Storage;
+use diagnostic::error::Error;
+
+/// Where nothing may be mounted: what the system, the engine and envdoc put there.
+const TAKEN: &[&str] = &["/proc", "/sys", "/dev", "/run/envdoc", "/run/secrets", SETTINGS];
+/// Directories that a mount would hide whole, and with them the programs of the image.
+const NEEDED: &[&str] = &[
+    "/",
+    "/bin",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/run",
+    "/sbin",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/var",
+];
+
+/// Settles all of it.
+pub fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>, Error> {
+    let mut mounts: Vec<Mount> = Vec::new();
+    for (place, one) in asked.iter().enumerate() {
+        let at = at.key(&format!("storage {}", place + 1));
+        let to = target(&one.to, &at.key("to"))?;
+        if mounts.iter().any(|other| other.to == to) {
+            return Err(at.wrong(
+                format!("something else is at {to} already"),
+                "give each storage a place of its own",
+            ));
+        }
+        let from = match (&one.from, &one.nfs) {
+            (Some(path), None) => {
+                if one.options.is_some() {
+                    return Err(at.key("options").wrong(
+                        "mount options for a path",
+                        "they are for `nfs`; `read_only: true` is its own key",
+                    ));
+                }
+                path_of_machine(path, &at.key("from"))?
+            }
+            (None, Some(share)) => nfs(share, one.options.as_deref(), cluster, &to, &at)?,
+            _ => {
+                return Err(at.wrong(
+                    format!("{to} needs one of `from` and `nfs`"),
+                    "`from: /srv/code` is a path of the machines, `nfs: SERVER:/export` a share that each of them mounts",
+                ));
+            }
+        };
+        mounts.push(Mount { from, to, read_only: one.read_only, same_content: one.check.is_some() });
+    }
+    Ok(mounts)
+}
+
+fn path_of_machine(path: &str, at: &At) -> Result<Source, Error> {
+    if !path.starts_with('/') {
+        return Err(at.wrong(
+            format!("{path:?} is not absolute"),
+            "it is a path of every machine, not of this one: write it from / on",
+        ));
+    }
+    Ok(Source::Path(tidy(at.fits(&value::PATH, path)?)))
+}
+
+/// Without a slash at the end.
+fn tidy(path: &str) -> String {
+    let short = path.trim_end_matches('/');
+    if short.is_empty() { "/".into() } else { short.to_owned() }
+}
+
+fn target(path: &str, at: &At) -> Result<String, Error> {
+    if path.is_empty() {
+        return Err(at.wrong("nothing is said", "write where the containers see it: `to: /workspace`"));
+    }
+    let path = tidy(at.fits(&value::PATH, path)?);
+    let taken = TAKEN.iter().find(|taken| path == **taken || path.starts_with(&format!("{taken}/")));
+    if let Some(taken) = taken.or_else(|| NEEDED.iter().find(|needed| path == **needed)) {
+        return Err(at.wrong(
+            format!("{path} would hide what belongs at {taken}"),
+            "choose a place of its own: /workspace, /data",
+        ));
+    }
+    Ok(path)
+}
+
+fn nfs(share: &str, options: Option<&str>, cluster: &str, to: &str, at: &At) -> Result<Source, Error> {
+    // An IPv6 address stands in brackets, so the colon before the path is the last one that a slash follows.
+    let parts = share.find(":/").map(|place| (&share[..place], &share[place + 1..]));
+    let at_nfs = at.key("nfs");
+    let Some((server, path)) = parts else {
+        return Err(at_nfs.wrong(format!("{share:?} is not a share"), "write SERVER:/path/that/it/exports"));
+    };
+    let bare = server.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(server);
+    at_nfs.fits(&value::ADDRESS, bare)?;
+    at_nfs.fits(&value::PATH, path)?;
+    let options = options.unwrap_or("rw");
+    at.key("options").fits(&value::OPTIONS, options)?;
+    let words: String = to.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Ok(Source::Nfs {
+        volume: format!("{cluster}{}", words.to_ascii_lowercase()),
+        server: bare.to_owned(),
+        path: path.to_owned(),
+        options: options.to_owned(),
+    })
+}
