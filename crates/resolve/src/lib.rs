@@ -46,6 +46,11 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
     }
 }
 
+/// Whether any stack meets a request, without the reasons.
+pub fn has_stack(world: &World, request: &Request) -> bool {
+    search::best(world, request, None).is_some()
+}
+
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
