@@ -36,8 +36,7 @@ fn main() {
     resolve(World::get(), &request(0));
     let first = start.elapsed();
     let start = Instant::now();
-    let stacks =
-        (0..10_000).filter(|number| has_stack(World::get(), &request(*number))).count();
+    let stacks = (0..10_000).filter(|number| has_stack(World::get(), &request(*number))).count();
     let searched = start.elapsed();
     let start = Instant::now();
     let found = (0..10_000)
