@@ -68,7 +68,9 @@ pub struct Printed {
 
 /// A container by name; `None` where there is none.
 pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
-    Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>)).await?.map(from_inspect))
+    Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
+        .await?
+        .map(from_inspect))
 }
 
 fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {

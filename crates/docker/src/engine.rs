@@ -40,7 +40,8 @@ impl Engine {
     /// Connects over a transport that is open.
     pub async fn over(transport: Transport) -> Result<Engine, Error> {
         let endpoint = transport.endpoint.as_str();
-        let docker = open(transport.local(), CONNECT_TIMEOUT).await.map_err(|error| unreachable(endpoint, &error))?;
+        let docker =
+            open(transport.local(), CONNECT_TIMEOUT).await.map_err(|error| unreachable(endpoint, &error))?;
         let docker = docker.with_request_modifier(super::build::request::fix_request);
         let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
         let version = match version {

@@ -16,8 +16,8 @@ use bollard::query_parameters::{
 use facts::live::{Answer, Failure, NotTried};
 
 use super::engine;
-use super::transport::Transport;
 use super::run::{self, Ran};
+use super::transport::Transport;
 use crate::error::{Cause, Error};
 
 /// What is asked of the engine.

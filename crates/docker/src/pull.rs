@@ -25,7 +25,8 @@ pub async fn pull(
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
     let key = auth::key(&host).to_owned();
-    let login = tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
+    let login =
+        tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
     let credentials = login.map(|login| login.for_engine(&key));
     // A name with a digest goes as it is: the engine takes no tag beside it.
     let options = match name.contains('@') {

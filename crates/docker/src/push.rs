@@ -19,7 +19,8 @@ pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<St
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
     let key = auth::key(&host).to_owned();
-    let login = tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
+    let login =
+        tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
     let known = login.is_some();
     let credentials = login.map(|login| login.for_engine(&key));
     let options = PushImageOptionsBuilder::default().tag(tag).build();

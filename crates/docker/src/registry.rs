@@ -165,7 +165,13 @@ impl Client {
 
     /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
     /// 401 is an answer.
-    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, limit_bytes: u64) -> Result<Answer, Error> {
+    pub fn ask(
+        &self,
+        access: &mut Access,
+        path: &str,
+        accept: &str,
+        limit_bytes: u64,
+    ) -> Result<Answer, Error> {
         let url = join(&access.registry, path)
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         // A login is for the registry alone, wherever its pages lead.
@@ -379,7 +385,10 @@ mod tests {
 
     #[test]
     fn passwords_are_not_shown() {
-        assert_eq!(without_password("https://user:secret@example.org/simple"), "https://***@example.org/simple");
+        assert_eq!(
+            without_password("https://user:secret@example.org/simple"),
+            "https://***@example.org/simple"
+        );
         assert_eq!(without_password("https://example.org/simple"), "https://example.org/simple");
     }
 }

@@ -28,7 +28,8 @@ pub async fn stream(
     to: &[&Engine],
     mut sent: impl FnMut(u64),
 ) -> Vec<Result<(), Error>> {
-    let (senders, receivers): (Vec<_>, Vec<_>) = to.iter().map(|_| mpsc::channel::<Piece>(PIECES_QUEUED)).unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) =
+        to.iter().map(|_| mpsc::channel::<Piece>(PIECES_QUEUED)).unzip();
     let loads = to.iter().zip(receivers).map(|(engine, pieces)| load(engine, pieces));
     let (read, loaded) = tokio::join!(read(from, image, senders, &mut sent), join_all(loads));
     match read {

@@ -27,8 +27,13 @@ impl Index<'_> {
         for index in &self.urls {
             let url = format!("{}/{name}/", index.trim_end_matches('/'));
             let accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2";
-            let answer =
-                self.client.get(&Get { url: &url, accept, range: None, authorization: None, limit_bytes: PAGE_LIMIT_BYTES });
+            let answer = self.client.get(&Get {
+                url: &url,
+                accept,
+                range: None,
+                authorization: None,
+                limit_bytes: PAGE_LIMIT_BYTES,
+            });
             match answer {
                 Ok(answer) if answer.status == 200 => {
                     let text = String::from_utf8_lossy(&answer.body);
@@ -112,8 +117,13 @@ impl Index<'_> {
         let mut size = 256 << 10;
         loop {
             let range = format!("bytes=0-{}", size - 1);
-            let get =
-                Get { url: &file.url, accept: "*/*", range: Some(&range), authorization: None, limit_bytes: size };
+            let get = Get {
+                url: &file.url,
+                accept: "*/*",
+                range: Some(&range),
+                authorization: None,
+                limit_bytes: size,
+            };
             let answer = self.client.get(&get)?;
             let Some((0, whole)) = answer.range().filter(|_| answer.status == 206) else {
                 return Err("the server gives no parts of files, and nothing is fetched whole".into());

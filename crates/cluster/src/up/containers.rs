@@ -184,7 +184,8 @@ async fn write(
     labels.insert(SETTINGS_LABEL.into(), digest.to_owned());
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
-        engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
+        engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours)
+            .await?;
         Ok::<_, String>(engine_container::upload(engine, &holder, SETTINGS, archive(files)?).await?)
     };
     let filled = filled.await;

@@ -219,8 +219,8 @@ pub fn new_id() -> String {
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
 pub async fn cancel(engine: &Engine, id: &str) {
     let path = format!("/build/cancel?id={id}");
-    let _ =
-        tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path)).await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
+        .await;
 }
 
 /// Whether to use BuildKit; says why not.

@@ -41,7 +41,9 @@ pub(super) async fn listen(
                 continue;
             }
             Err(_) if before.1.elapsed() < FIRST_MESSAGE_TIMEOUT => continue,
-            Err(_) => return End::Broken(format!("no word from it for {} s", FIRST_MESSAGE_TIMEOUT.as_secs())),
+            Err(_) => {
+                return End::Broken(format!("no word from it for {} s", FIRST_MESSAGE_TIMEOUT.as_secs()));
+            }
             Ok(None) => return End::Whole,
             Ok(Some(info)) => info,
         };

@@ -105,7 +105,10 @@ mod tests {
             ("-p 2201 root@10.0.0.5".into(), "[10.0.0.5]:2201".into())
         );
         let v6 = parse("ssh://[fe80::1%eth0]:22/");
-        assert_eq!((v6.host.as_str(), v6.port, v6.socket.as_str()), ("fe80::1%eth0", Some(22), DEFAULT_SOCKET));
+        assert_eq!(
+            (v6.host.as_str(), v6.port, v6.socket.as_str()),
+            ("fe80::1%eth0", Some(22), DEFAULT_SOCKET)
+        );
     }
 
     #[test]

@@ -218,7 +218,10 @@ impl Folder {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(&parent);
         let folder = folder.map_err(|error| {
-            ConnectError::new(format!("no folder for its socket can be made in {}: {error}", parent.display()))
+            ConnectError::new(format!(
+                "no folder for its socket can be made in {}: {error}",
+                parent.display()
+            ))
         })?;
         // The end of envdoc by Ctrl-C drops nothing: the list that programs are ended from removes it then.
         let path = folder.keep();

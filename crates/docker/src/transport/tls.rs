@@ -60,7 +60,13 @@ pub async fn open(address: &str, certificates: &str, deadline: Instant) -> Resul
         .map_err(|_| ConnectError::new(format!("{host:?} is not the name or address of a machine")))?;
     let (config, has_client_certificate) = certificates::config(certificates)?;
     let folder = certificates.to_owned();
-    let target = Target { address: address.to_owned(), name, config: Arc::new(config), has_client_certificate, folder };
+    let target = Target {
+        address: address.to_owned(),
+        name,
+        config: Arc::new(config),
+        has_client_certificate,
+        folder,
+    };
     match tokio::time::timeout_at(deadline.into(), ping(&target)).await {
         Ok(answered) => answered?,
         Err(_) => {
@@ -110,7 +116,8 @@ async fn ping(target: &Target) -> Result<(), ConnectError> {
 
 fn listen(target: Target) -> Result<Tunnel, ConnectError> {
     let folder = Folder::new()?;
-    let refused = |error: std::io::Error| ConnectError::new(format!("no local socket for the engine: {error}"));
+    let refused =
+        |error: std::io::Error| ConnectError::new(format!("no local socket for the engine: {error}"));
     let socket = std::os::unix::net::UnixListener::bind(folder.path("engine.sock")).map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;

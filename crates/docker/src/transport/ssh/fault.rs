@@ -91,8 +91,12 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
     let user = probed.lines().next().unwrap_or_default().trim();
     let found = |word: &str| probed.lines().skip(1).any(|line| line.trim() == word);
     if found("absent") {
-        return ConnectError::new(format!("{socket} is not there on {host}, or {user} may not see it: {why}"))
-            .hint(format!("on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"));
+        return ConnectError::new(format!(
+            "{socket} is not there on {host}, or {user} may not see it: {why}"
+        ))
+        .hint(format!(
+            "on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"
+        ));
     }
     if !found("socket") {
         return ConnectError::new(format!("{socket} on {host} is no socket: {why}"));

@@ -195,8 +195,9 @@ impl Connection {
     pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, ConnectError> {
         let mut command = self.command(remote);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|error| ConnectError::new(format!("ssh could not be started: {error}")))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| ConnectError::new(format!("ssh could not be started: {error}")))?;
         let (Some(mut stdin), Some(out), Some(err)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -214,7 +215,9 @@ impl Connection {
             child.wait().await
         };
         let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
-            Ok(ended) => ended.map_err(|error| ConnectError::new(format!("ssh was not waited for: {error}")))?,
+            Ok(ended) => {
+                ended.map_err(|error| ConnectError::new(format!("ssh was not waited for: {error}")))?
+            }
             Err(_) => {
                 return Err(ConnectError::new(format!(
                     "no answer in time to `{}` on {}",
@@ -262,7 +265,8 @@ impl Connection {
             "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo open; \
              r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
         );
-        let looked = self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
+        let looked =
+            self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
         Err(fault::from_socket(
             &self.address,
             forwarded.unwrap_or(&why.detail),

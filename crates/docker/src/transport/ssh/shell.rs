@@ -10,7 +10,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 use crate::error::Error;
 
 use super::{
-    ConnectError, Connection, Folder, OUTPUT_LIMIT_BYTES, READY_MARK, SshAddress, configuration, fault, process, read_output, start,
+    ConnectError, Connection, Folder, OUTPUT_LIMIT_BYTES, READY_MARK, SshAddress, configuration, fault,
+    process, read_output, start,
 };
 
 /// The most that is kept of what was printed before the connection was ready, in bytes.

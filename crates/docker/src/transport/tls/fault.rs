@@ -175,7 +175,9 @@ mod tests {
             certificate(CertificateError::UnknownIssuer)
                 .contains("not signed by the authority in /certs/ca.pem")
         );
-        let alert = |has_client_certificate, alert| message(has_client_certificate, rustls::Error::AlertReceived(alert));
+        let alert = |has_client_certificate, alert| {
+            message(has_client_certificate, rustls::Error::AlertReceived(alert))
+        };
         assert!(alert(false, AlertDescription::BadCertificate).contains("wants a client certificate"));
         assert!(alert(true, AlertDescription::BadCertificate).contains("refuses the client certificate"));
         assert!(alert(true, AlertDescription::CertificateExpired).contains("has expired"));
