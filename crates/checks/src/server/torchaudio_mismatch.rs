@@ -12,7 +12,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "torchaudio belongs to the installed PyTorch",
+    summary: "torchaudio matches the installed PyTorch",
     explain: include_str!("torchaudio_mismatch.md"),
     judge,
 };
@@ -26,7 +26,11 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
     let installed = environment.package("torchaudio");
     let installed = *installed.require("torchaudio is not installed")?;
     let version = installed.split('+').next().unwrap_or(installed);
-    let unknown = || Verdict::Unknown(format!("which torchaudio belongs to torch {}", torch.version).into());
+    let unknown = || {
+        Verdict::Unknown(
+            format!("could not determine which torchaudio matches torch {}", torch.version).into(),
+        )
+    };
     let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
     let last = release.torchaudio.as_deref().ok_or_else(unknown)?;
     // None: it ended before this build's CUDA came.
@@ -43,12 +47,13 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
     let linked = at_least(version, "2.9.0") == Some(false);
     let (says, certain) = if Some(found) != series(last) && !loose {
         let match_ = if linked { ", and the two must match" } else { "" };
-        let own = wanted.map_or("there is none for its CUDA".to_owned(), |wanted| format!("{wanted} is"));
-        (format!("torchaudio {installed} is not the one of torch {full} in {prefix}; {own}{match_}"), linked)
+        let own =
+            wanted.map_or("none exists for its CUDA version".to_owned(), |wanted| format!("{wanted} does"));
+        (format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{match_}"), linked)
     } else if let Some((own, of_torch)) = other_cuda(installed, torch, x86) {
         let says = format!(
-            "torchaudio {installed} in {prefix} is built for CUDA {own} and torch {full} for {of_torch}: torchaudio cannot be \
-             imported"
+            "torchaudio {installed} in {prefix} is built for CUDA {own} but torch {full} for CUDA \
+             {of_torch}; `import torchaudio` fails"
         );
         (says, true)
     } else {
@@ -59,8 +64,8 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
     Ok(verdict.evidence(format!("torch {full} and torchaudio {installed} in {prefix}")))
 }
 
-/// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build in its version is
-/// PyPI's; which CUDA that is was measured for the last release on x86-64 alone.
+/// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build
+/// in its version is PyPI's; which CUDA that is was measured for the last release on x86-64 alone.
 fn other_cuda(installed: &str, torch: &Torch, x86: bool) -> Option<(String, String)> {
     let version = installed.split('+').next().unwrap_or(installed);
     let of_torch = torch.cuda_build()?;
@@ -78,8 +83,8 @@ fn other_cuda(installed: &str, torch: &Torch, x86: bool) -> Option<(String, Stri
 fn fix(environment: &PythonEnvironment, torch: &Torch, wanted: Option<&str>) -> Fix {
     let Some(wanted) = wanted else {
         let says = format!(
-            "torchaudio ended with {LAST_TORCHAUDIO}, which was not built for the CUDA of torch {}. Remove it if nothing needs \
-             it; if something does, take a torch whose CUDA it was built for (`envdoc resolve --with torchaudio`).",
+            "Uninstall torchaudio ({LAST_TORCHAUDIO}, the last release, has no build for the CUDA version of \
+             torch {}); if something needs it, choose another torch with `envdoc resolve --with torchaudio`:",
             torch.full()
         );
         return Fix::safe(&says, &[&format!("{} -m pip uninstall torchaudio", environment.interpreter())]);
@@ -90,7 +95,7 @@ fn fix(environment: &PythonEnvironment, torch: &Torch, wanted: Option<&str>) -> 
     };
     let install = environment.pip("install");
     let command = format!("{install} --force-reinstall --no-deps torchaudio=={wanted}{index}");
-    Fix::safe("Install the torchaudio that goes with it.", &[&command])
+    Fix::safe("Install the matching torchaudio:", &[&command])
 }
 
 #[cfg(test)]
@@ -130,7 +135,7 @@ mod tests {
             format!("{says} {fix:?}")
         };
         let ended = fix("2.15.0+cu132 13.2", "torchaudio-2.11.0");
-        assert!(ended.contains("CUDA 13.0") && ended.contains("for 13.2"), "{ended}");
+        assert!(ended.contains("CUDA 13.0") && ended.contains("for CUDA 13.2"), "{ended}");
         assert!(ended.contains("pip uninstall torchaudio") && !ended.contains("torchaudio=="), "{ended}");
         assert!(!fix("2.15.0+cu132 13.2", "torchaudio-2.10.0").contains("torchaudio=="));
         let other = fix("2.14.1+cu126 12.6", "torchaudio-2.11.0");

@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "torchvision belongs to the installed PyTorch",
+    summary: "torchvision matches the installed PyTorch",
     explain: include_str!("torchvision_mismatch.md"),
     judge,
 };
@@ -25,10 +25,14 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     let installed = *installed.require("torchvision is not installed")?;
     let (version, build) = installed.split_once('+').map_or((installed, None), |(v, b)| (v, Some(b)));
     let release = catalog::torch::release(&torch.version).ok_or_else(|| {
-        Verdict::Unknown(format!("which torchvision belongs to torch {}", torch.version).into())
+        Verdict::Unknown(
+            format!("could not determine which torchvision matches torch {}", torch.version).into(),
+        )
     })?;
     let wanted = release.torchvision.as_deref().ok_or_else(|| {
-        Verdict::Unknown(format!("which torchvision belongs to torch {}", torch.version).into())
+        Verdict::Unknown(
+            format!("could not determine which torchvision matches torch {}", torch.version).into(),
+        )
     })?;
     let series = |text: &str| Version::parse(text).map(|version| version.minor());
     let loose = at_least(version, "0.29.1") == Some(true) && at_least(&torch.version, "2.14") == Some(true);
@@ -40,8 +44,8 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     };
     let says = if Some(found) != series(wanted) && !loose {
         format!(
-            "torchvision {installed} is not the one of torch {} in {}; {wanted} is, and with another import fails or its \
-             operators are missing",
+            "torchvision {installed} does not match torch {} in {}; {wanted} does, and with another version \
+             the import fails or operators are missing",
             torch.full(),
             environment.prefix
         )
@@ -64,8 +68,11 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         ),
         None => format!("{install} --force-reinstall --no-deps torchvision=={wanted}"),
     };
-    Ok(Verdict::error(says, Fix::safe("Install the torchvision that was released with it.", &[&command]))
-        .evidence(format!("torch {} and torchvision {installed} in {}", torch.full(), environment.prefix)))
+    Ok(Verdict::error(says, Fix::safe("Install the matching torchvision:", &[&command])).evidence(format!(
+        "torch {} and torchvision {installed} in {}",
+        torch.full(),
+        environment.prefix
+    )))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "triton is the one that the installed PyTorch requires",
+    summary: "triton is the version that the installed PyTorch requires",
     explain: include_str!("triton_mismatch.md"),
     judge,
 };
@@ -30,8 +30,10 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     let installed = *installed.require("triton is not installed")?;
     let build = torch.cuda_build();
     let build =
-        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is no CUDA wheel of the project".into()))?;
-    let unknown = || Verdict::Unknown(format!("which triton torch {} requires", torch.version).into());
+        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
+    let unknown = || {
+        Verdict::Unknown(format!("could not determine which triton torch {} requires", torch.version).into())
+    };
     let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
     release.build(build).ok_or_else(unknown)?;
     let wanted = release.triton.as_deref().ok_or_else(unknown)?;
@@ -49,14 +51,14 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         return Ok(Verdict::Pass);
     }
     let says = format!(
-        "torch {} in {} requires triton {wanted}, and {installed} is installed; torch.compile may fail",
+        "torch {} in {} requires triton {wanted}, but {installed} is installed; torch.compile may fail",
         torch.full(),
         environment.prefix
     );
     let requirement =
         if Version::parse(wanted).is_some() { format!("=={wanted}") } else { wanted.to_owned() };
     let command = format!("{} 'triton{requirement}'", environment.pip("install"));
-    Ok(Verdict::warning(says, Fix::safe("Install the triton that this PyTorch requires.", &[&command]))
+    Ok(Verdict::warning(says, Fix::safe("Install the triton that this PyTorch requires:", &[&command]))
         .evidence(format!("triton {installed} in {}", environment.prefix)))
 }
 
