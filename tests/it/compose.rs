@@ -11,6 +11,8 @@ use cluster::plan::ClusterPlan;
 use cluster::render::{self, File};
 use envdoc::cli::cluster::read;
 
+use crate::judge;
+
 fn examples() -> Vec<(PathBuf, ClusterPlan)> {
     let mut found: Vec<PathBuf> =
         fs::read_dir("compose").unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -84,10 +86,10 @@ fn what_is_rendered_passes_envdoc_lint() {
     }
 }
 
-/// Needs the programs; without one the test says so and proves nothing about it.
-#[test]
-fn the_programs_that_read_the_files_accept_them() {
+/// Everything that is rendered for the examples, written below a folder: plan and path.
+fn written() -> (tempfile::TempDir, Vec<(ClusterPlan, String)>) {
     let dir = tempfile::tempdir().unwrap();
+    let mut all = Vec::new();
     for (_, plan) in examples() {
         let made = keys::make(&plan).unwrap();
         for file in render::files(&plan, Some(&made).filter(|_| plan.ssh.is_some()), &[]).unwrap() {
@@ -95,68 +97,94 @@ fn the_programs_that_read_the_files_accept_them() {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, &file.bytes).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(file.mode)).unwrap();
-            let path = path.to_str().unwrap();
-            if file.path.ends_with(".sh")
-                || file.path.ends_with("/entrypoint")
-                || file.path.ends_with("/health")
-            {
-                accepts("bash", &["-n", path]);
-                accepts("shellcheck", &[path]);
-            } else if file.path.ends_with("ssh/config") {
-                accepts("ssh", &["-G", "-F", path, &plan.nodes[0].name]);
-            } else if file.path.ends_with("ssh/id_ed25519") {
-                accepts("ssh-keygen", &["-y", "-f", path]);
-            } else if file.path.ends_with("ssh/known_hosts") {
-                accepts("ssh-keygen", &["-l", "-f", path]);
-            } else if file.path.ends_with("ssh/sshd_config") {
-                sshd(path);
-            } else if file.path.ends_with("/compose.yaml") {
-                // On PATH, or named by ENVDOC_COMPOSE: `docker-compose`.
-                let program = std::env::var("ENVDOC_COMPOSE").unwrap_or_else(|_| "docker-compose".into());
-                accepts(&program, &["-f", path, "config", "-q"]);
-            }
+            all.push((plan.clone(), path.to_str().unwrap().to_owned()));
         }
     }
+    (dir, all)
 }
 
-/// What sshd says where it was installed and never started.
+#[test]
+fn bash_and_shellcheck_accept_the_scripts() {
+    let Some(bash) = judge::find("bash", "ENVDOC_BASH", "install bash") else { return };
+    let Some(shellcheck) = judge::find("shellcheck", "ENVDOC_SHELLCHECK", "install shellcheck") else {
+        return;
+    };
+    let (_dir, files) = written();
+    let endings = [".sh", "/entrypoint", "/health"];
+    let scripts = files.iter().filter(|(_, path)| endings.iter().any(|ending| path.ends_with(ending)));
+    let mut judged = 0;
+    for (_, path) in scripts {
+        accepts(&bash, &["-n", path]);
+        accepts(&shellcheck, &[path]);
+        judged += 1;
+    }
+    assert!(judged > 0);
+}
+
+#[test]
+fn docker_compose_accepts_the_compose_files() {
+    let install = "install docker-compose, or name it in ENVDOC_COMPOSE";
+    let Some(compose) = judge::find("docker-compose", "ENVDOC_COMPOSE", install) else { return };
+    let (_dir, files) = written();
+    let mut judged = 0;
+    for (_, path) in files.iter().filter(|(_, path)| path.ends_with("/compose.yaml")) {
+        accepts(&compose, &["-f", path, "config", "-q"]);
+        judged += 1;
+    }
+    assert!(judged > 0);
+}
+
+#[test]
+fn openssh_accepts_keys_and_configuration() {
+    let install = "install openssh-client and openssh-server";
+    let Some(ssh) = judge::find("ssh", "ENVDOC_SSH", install) else { return };
+    let Some(keygen) = judge::find("ssh-keygen", "ENVDOC_SSH_KEYGEN", install) else { return };
+    let Some(sshd) = judge::find("sshd", "ENVDOC_SSHD", install) else { return };
+    let (_dir, files) = written();
+    let mut judged = 0;
+    for (plan, path) in &files {
+        if path.ends_with("ssh/config") {
+            accepts(&ssh, &["-G", "-F", path, &plan.nodes[0].name]);
+        } else if path.ends_with("ssh/id_ed25519") {
+            accepts(&keygen, &["-y", "-f", path]);
+        } else if path.ends_with("ssh/known_hosts") {
+            accepts(&keygen, &["-l", "-f", path]);
+        } else if path.ends_with("ssh/sshd_config") {
+            accepts_configuration(&sshd, &keygen, path);
+        } else {
+            continue;
+        }
+        judged += 1;
+    }
+    assert!(judged > 0);
+}
+
+/// What sshd prints where it was installed and never started.
 const NO_FOLDER: &str = "Missing privilege separation directory";
 
-/// sshd wants its host key where the configuration says, which is in the container: here beside the configuration.
-fn sshd(path: &str) {
+/// sshd wants its host key where the configuration names it, which is in the container: here next to the configuration.
+fn accepts_configuration(sshd: &Path, keygen: &Path, path: &str) {
     let text = fs::read_to_string(path).unwrap();
     let own = Path::new(path).parent().unwrap().display().to_string();
     let here = format!("{path}.here");
     fs::write(&here, text.replace("/etc/envdoc/ssh", &own)).unwrap();
     let made = Path::new(path).with_file_name("host_ed25519");
     if !made.exists() {
-        accepts("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", made.to_str().unwrap()]);
-        match Command::new("/usr/sbin/sshd").args(["-t", "-f", &here]).output() {
-            // The service's start makes that folder. sshd looks for it last, when it has read the configuration and the keys.
+        accepts(keygen, &["-q", "-t", "ed25519", "-N", "", "-f", made.to_str().unwrap()]);
+        match Command::new(sshd).args(["-t", "-f", &here]).output() {
+            // The service's start makes that folder. sshd looks for it last, after the configuration and the keys.
             Ok(output) if String::from_utf8_lossy(&output.stderr).starts_with(NO_FOLDER) => {}
-            _ => accepts("/usr/sbin/sshd", &["-t", "-f", &here]),
+            _ => accepts(sshd, &["-t", "-f", &here]),
         }
         fs::remove_file(&made).unwrap();
         fs::remove_file(made.with_extension("pub")).unwrap();
     }
 }
 
-/// Runs a program and wants it to end well; one that is not there is named on the terminal.
-fn accepts(program: &str, arguments: &[&str]) {
-    match Command::new(program).args(arguments).output() {
-        Ok(output) => {
-            let says = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                output.status.success(),
-                "{program} {arguments:?}: {says}{}",
-                String::from_utf8_lossy(&output.stdout)
-            );
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            // Past the capture of the test harness, as in tests/against_pypi.rs.
-            use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "skipped: there is no {program}");
-        }
-        Err(error) => panic!("{program}: {error}"),
-    }
+/// Runs a judge on what was written; it must accept it.
+fn accepts(judge: &Path, arguments: &[&str]) {
+    let output = Command::new(judge).args(arguments).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    let rest = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{} {arguments:?}: {message}{rest}", judge.display());
 }

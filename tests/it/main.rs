@@ -7,6 +7,7 @@ mod compose;
 mod diagnose_memory;
 mod generated;
 mod images;
+mod judge;
 mod lint;
 mod nccl;
 mod refresh;

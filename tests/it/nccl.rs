@@ -5,7 +5,6 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -15,12 +14,9 @@ use cluster::worker::session::Session;
 use cluster::worker::{self, Answer};
 use serde_json::Value;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_envdoc");
+use crate::judge;
 
-/// Writes where the test's harness does not catch it: what was skipped must be seen.
-fn skipped(what: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED nccl: {what}");
-}
+const PROGRAM: &str = env!("CARGO_BIN_EXE_envdoc");
 
 /// The folder with the Python that has the real libnccl.
 fn python() -> Option<PathBuf> {
@@ -28,9 +24,8 @@ fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("ENVDOC_NCCL_PYTHON").map_or_else(made, PathBuf::from);
     let found = folder.join("python3").is_file();
     if !found {
-        skipped(
-            "the real libnccl is not here: python3 -m venv target/nccl && target/nccl/bin/pip install nvidia-nccl-cu12",
-        );
+        let install = "python3 -m venv target/nccl && target/nccl/bin/pip install nvidia-nccl-cu12";
+        judge::missing("libnccl", install);
     }
     found.then_some(folder)
 }
@@ -60,7 +55,7 @@ fn path_with(folder: &Path) -> (&'static str, String) {
 fn the_real_libnccl_without_a_gpu_ends_in_a_clear_message() {
     let Some(python) = python() else { return };
     if gpu() {
-        skipped("this machine has a GPU: the test without one cannot be made");
+        judge::skipped("this machine has a GPU: the test without one cannot be made");
         return;
     }
     let start = Instant::now();
@@ -74,14 +69,14 @@ fn the_real_libnccl_without_a_gpu_ends_in_a_clear_message() {
         says.contains("no GPU: ") && (says.contains("libcuda.so.1") || says.contains("cuInit")),
         "{says}"
     );
-    assert!(says.contains("site-packages/nvidia/nccl/lib/libnccl.so.2; the package nvidia-nccl"), "{says}");
+    assert!(says.contains("site-packages/nvidia/nccl/lib/libnccl.so.2; package nvidia-nccl"), "{says}");
     // The version is the library's own, and that of the package.
     let asked = Command::new(python.join("python3"))
         .args(["-c", "import importlib.metadata as m; print(m.version('nvidia-nccl-cu12'))"])
         .output()
         .unwrap();
     let version = String::from_utf8(asked.stdout).unwrap();
-    assert!(says.contains(&format!("NCCL {} is there", version.trim())), "{says}, not {version}");
+    assert!(says.contains(&format!("NCCL {} found", version.trim())), "{says}, not {version}");
 }
 
 /// A library made by this machine's C compiler, below a folder of its own.
@@ -110,7 +105,7 @@ fn a_library_that_crashes_takes_only_its_rank_along() {
     let folder = made("libnccl.so.2", crashing);
     let (output, said) = smoke(&["--gpus", "1"], &only(&folder));
     assert_eq!(output.status.code(), Some(1));
-    assert!(said["says"].as_str().unwrap().contains("the rank's process has ended"), "{said}");
+    assert!(said["says"].as_str().unwrap().contains("the rank's process exited"), "{said}");
 }
 
 #[test]
@@ -118,14 +113,17 @@ fn what_is_no_nccl_is_said() {
     let folder = made("libnccl.so.2", "int ncclGetVersion(int *v) { *v = 22703; return 0; }\n");
     let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
     let says = said["says"].as_str().unwrap();
-    assert!(says.contains("No NCCL either") && says.contains("it has no ncclGetUniqueId"), "{says}");
-    assert!(said["remarks"][0].as_str().unwrap().contains("no Python was asked"), "{said}");
+    assert!(
+        says.contains("No NCCL: ") && says.contains("the library has no symbol ncclGetUniqueId"),
+        "{says}"
+    );
+    assert!(said["remarks"][0].as_str().unwrap().contains("could not ask Python"), "{said}");
 }
 
 #[test]
 fn what_libcuda_says_is_told_in_words() {
     for (code, words) in
-        [(100, "the driver shows no GPU here"), (34, "stubs"), (999, "nvidia-uvm"), (4711, "CUDA error 4711")]
+        [(100, "the driver shows no GPU"), (34, "stubs"), (999, "nvidia-uvm"), (4711, "CUDA error 4711")]
     {
         let source = format!(
             "int cuInit(unsigned f) {{ return {code}; }} int cuDriverGetVersion(int *v) {{ *v = 12080; return 0; }} int cuDeviceGetCount(int *n) {{ *n = 0; return 0; }}\n"
@@ -133,7 +131,7 @@ fn what_libcuda_says_is_told_in_words() {
         let folder = made("libcuda.so.1", &source);
         let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
         let says = said["says"].as_str().unwrap();
-        assert!(says.contains("cuInit says ") && says.contains(words), "{says}");
+        assert!(says.contains("cuInit failed: ") && says.contains(words), "{says}");
     }
 }
 
@@ -158,7 +156,7 @@ async fn a_call_that_hangs_ends_with_its_process() {
     let task = worker::Task::Nccl(Task::Open { device: 0, environment: BTreeMap::new() });
     let answer = session.ask(task, Duration::from_secs(3)).await;
     let Ok(Answer::Nccl(nccl::Answer::Broken { says })) = answer else { panic!("{answer:?}") };
-    assert!(says.contains("has not come back") && start.elapsed() < Duration::from_secs(4), "{says}");
+    assert!(says.contains("did not return") && start.elapsed() < Duration::from_secs(4), "{says}");
     let status =
         tokio::time::timeout(Duration::from_secs(5), child.wait()).await.expect("it goes on").unwrap();
     assert!(!status.success(), "{status}");
@@ -167,7 +165,7 @@ async fn a_call_that_hangs_ends_with_its_process() {
 #[test]
 fn one_gpu_sums_with_the_real_libnccl() {
     if !gpu() {
-        skipped("this machine has no GPU: NCCL's all-reduce itself was not tried");
+        judge::skipped("this machine has no GPU: NCCL's all-reduce itself was not tried");
         return;
     }
     let Some(python) = python() else { return };

@@ -391,6 +391,7 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
 }
 
 #[test]
+#[ignore = "asks the package index; tests/run.sh runs it as a step of its own"]
 fn the_real_index() {
     let cache = tempfile::tempdir().unwrap();
     // Rows of their own make no difference to what the index says: a catalog without the newest accelerate gets it back.
@@ -403,12 +404,6 @@ fn the_real_index() {
     fs::write(cache.path().join("packages/accelerate.yaml"), &older).unwrap();
     let output = envdoc(cache.path(), &["catalog", "refresh", "--only", "accelerate", "--timeout", "60"]);
     let error = String::from_utf8(output.stderr).unwrap();
-    if output.status.code() == Some(2) {
-        // Not through a macro of which the test runner would swallow the text.
-        let _ =
-            writeln!(std::io::stderr(), "SKIPPED the_real_index: no package index can be reached: {error}");
-        return;
-    }
     let diff = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{error}");
     assert!(diff.contains("+ packages/accelerate") && !diff.contains("refused"), "{diff}");

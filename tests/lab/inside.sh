@@ -45,16 +45,20 @@ for file in cases/*.sh; do
         printf '\n--- %s: left out, it is slow (tests/run.sh slow)\n' "$name"
         continue
     fi
-    printf '\n--- %s: %s\n' "$name" "$(sed -n '2s/^# *//p' "$file")"
+    if [ -n "$LAB_CLAIMS" ]; then mkdir "$LAB_CLAIMS/$name" 2>/dev/null || continue; fi
     before=$SECONDS
-    # Each in a shell of its own: a case that breaks takes no other with it.
+    # Each in a shell of its own: a case that breaks takes no other with it. Printed when it has ended, so that the lines of two
+    # shards do not mix.
     # shellcheck source=/dev/null
-    (CASE="$name: " && trap at_end EXIT && . "./$file")
+    (CASE="$name: " && trap at_end EXIT && . "./$file") >"$LAB/output" 2>&1
     status=$?
-    [ "$status" -eq 0 ] || count failed "$name ended with status $status"
+    [ "$status" -eq 0 ] || CASE='' count failed "$name ended with status $status"
+    printf '\n--- %s: %s\n%s\n    (%s s)\n' "$name" "$(sed -n '2s/^# *//p' "$file")" "$(cat "$LAB/output")" \
+        "$((SECONDS - before))"
     engine_stop
-    echo "    ($((SECONDS - before)) s)"
 done
+# Shards count together, when the last one has ended.
+[ -z "$LAB_CLAIMS" ] || { ! grep -q '^failed ' "$LAB_COUNTS"; exit; }
 
 passed=$(grep -c '^passed ' "$LAB_COUNTS")
 failed=$(grep -c '^failed ' "$LAB_COUNTS")

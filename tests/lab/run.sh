@@ -5,6 +5,7 @@
 #     ENVDOC_LAB_SLOW=yes tests/lab/run.sh   these too; `tests/run.sh slow` does this
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words; those that say `# measurement` run
 #                                 only when they are named like this
+#     ENVDOC_LAB_SHARDS=2 tests/lab/run.sh   two cases at a time, each shard in namespaces of its own; tests/run.sh does this
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
 # /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
@@ -12,6 +13,8 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 repository=$PWD
+# shellcheck source=tests/packages.sh
+. tests/packages.sh
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 envdoc=$(realpath "${ENVDOC:-${CARGO_TARGET_DIR:-target}/debug/envdoc}")
@@ -28,7 +31,8 @@ skip_all() {
 
 if [ "$(id -u)" -ne 0 ]; then
     if sudo -n true 2>/dev/null; then
-        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_COUNTS="$counts" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
+        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_COUNTS="$counts" \
+            ENVDOC_LAB_SHARDS="${ENVDOC_LAB_SHARDS:-1}" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
     fi
     skip_all "the lab needs root, or sudo without a password"
 fi
@@ -143,19 +147,10 @@ needed() {
 # engine VERSION RELEASE: dockerd of another Debian release, for `hosts_start 2 VERSION`, and its docker-compose; containerd and runc stay
 # this machine's.
 engine() {
-    local folder=$PWD/target/lab/engine-$1 apt=$lab/apt mirror
+    local folder=$PWD/target/lab/engine-$1
     [ ! -x "$folder/usr/sbin/dockerd" ] || [ ! -x "$folder/usr/libexec/docker/cli-plugins/docker-compose" ] || return 0
     echo "fetching Docker $1 ($2), once"
-    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/deb"
-    mirror=$(apt-get indextargets --format "\$(REPO_URI)" "Created-By: Packages" "Release: $codename" 2>/dev/null | head -1)
-    echo "deb $mirror $2 main" >"$apt/sources.list"
-    (
-        cd "$apt/deb" &&
-            set -- -qq -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists" \
-                -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root &&
-            apt-get "$@" update && apt-get "$@" download docker.io docker-compose && dpkg -x docker.io_*.deb "$folder.part" &&
-            dpkg -x docker-compose_*.deb "$folder.part"
-    ) && rm -rf "$folder" && mv "$folder.part" "$folder" && rm -rf "${folder:?}/usr/share" "$apt"
+    unpack_debian "$folder" "$2" docker.io docker-compose
 }
 # What the lab kept before its base had a Python.
 rm -f "target/lab/base-$codename.tar" "target/lab/base-torch-bookworm.tar"
@@ -173,11 +168,30 @@ if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot 
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 
+# Two shards share a folder in which each claims the case that it runs next.
+if [ "${ENVDOC_LAB_SHARDS:-1}" -gt 1 ]; then
+    claims=$lab/claims
+    mkdir "$claims"
+    before=$(wc -l <"$counts")
+    shards=()
+    for _ in $(seq "$ENVDOC_LAB_SHARDS"); do
+        ENVDOC="$envdoc" ENVDOC_LAB_COUNTS=$counts ENVDOC_LAB_CLAIMS=$claims ENVDOC_LAB_SHARDS=1 "$repository/tests/lab/run.sh" "$@" &
+        shards+=($!)
+    done
+    trap 'kill -TERM "${shards[@]}" 2>/dev/null; wait; exit 143' INT TERM HUP
+    status=0
+    for shard in "${shards[@]}"; do wait "$shard" || status=1; done
+    tail -n "+$((before + 1))" "$counts" | awk '{ n[$1]++ } END {
+        printf "\nlab: %d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"] }'
+    exit "$status"
+fi
+
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
     LAB_OLD="$repository/target/lab/base-old.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
-    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" bash tests/lab/inside.sh "$@" </dev/null &
+    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" \
+    LAB_CLAIMS="${ENVDOC_LAB_CLAIMS:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
 for _ in $(seq 50); do
     own=$(readlink "/proc/$child/ns/mnt")

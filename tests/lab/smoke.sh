@@ -20,7 +20,7 @@ clean() {
     check_that "$1: no process and no file is left" test -z "$left"
     [ -z "$left" ] || echo "        $left"
 }
-# smoke_start ARGUMENT…, smoke_reaches RUNG, smoke_ends: one that something happens to meanwhile.
+# smoke_start ARGUMENT…, smoke_reaches PHASE, smoke_ends: one that something happens to meanwhile.
 smoke_start() {
     asked="smoke $*"
     : >"$LAB/smoke.error"
@@ -37,7 +37,7 @@ smoke_reaches() {
     sleep "${2:-0.3}"
     happened=$(date +%s%N)
 }
-# `took` is the time since smoke_reaches saw its rung.
+# `took` is the time since smoke_reaches saw its phase.
 smoke_ends() {
     wait "$smoking"
     code=$?
@@ -47,24 +47,24 @@ smoke_ends() {
 
 # The table of docs/measurements/smoke-faults.md.
 TABLE=$LAB_KEPT/smoke-faults.md
-# named FAULT VERDICT PHASE PATTERN: the last answer gives this verdict, at this rung, in these words.
+# named FAULT VERDICT PHASE PATTERN: the last answer gives this verdict, at this phase, in these words.
 named() {
-    local fault=$1 verdict=$2 rung=$3 pattern=$4 says failed node
+    local fault=$1 verdict=$2 phase=$3 pattern=$4 says failed node
     says=$(jq -r '.says' <<<"$answer" 2>/dev/null)
     failed=$(jq -r '[.phases[] | select(.status == "failed") | .name] | unique | join(",")' <<<"$answer" 2>/dev/null)
     node=$(jq -r '[.phases[] | select(.status == "failed") | .node] | unique | join(", ")' <<<"$answer" 2>/dev/null)
     check_that "$fault: $verdict" same "$(jq -r .verdict <<<"$answer" 2>/dev/null)" "$verdict"
-    check_that "$fault: the rung that broke" same "$failed" "$rung"
+    check_that "$fault: the failed phase" same "$failed" "$phase"
     check_that "$fault: by its cause" grep -qE "$pattern" <<<"$says"
     echo "        ($((took / 1000)).$((took % 1000 / 100)) s) $says" | cut -c1-400
     [ -z "${VERBOSE:-}" ] || printf '%s\n%s\n' "$answer" "$error"
     printf '| %s | %s | %s | %s | %s | %s.%s |\n' "$fault" "$verdict" "${failed:-(none)}" "${node:-(none)}" "$says" \
         "$((took / 1000))" "$((took % 1000 / 100))" >>"$TABLE"
 }
-# smoke_names FAULT VERDICT RUNG PATTERN [ARGUMENT…]: a run of it.
+# smoke_names FAULT VERDICT PHASE PATTERN [ARGUMENT…]: a run of it.
 smoke_names() {
-    local fault=$1 verdict=$2 rung=$3 pattern=$4
+    local fault=$1 verdict=$2 phase=$3 pattern=$4
     shift 4
     smoke --format json "$@"
-    named "$fault" "$verdict" "$rung" "$pattern"
+    named "$fault" "$verdict" "$phase" "$pattern"
 }

@@ -8,6 +8,15 @@ const SIGNATURE: &[(&str, Field)] = &[
     ("component", Field::Variant("Component")),
     ("role", Field::Variant("Role")),
     ("severity", Field::Variant("Severity")),
+    ("reports", Field::MaybeVariants("Report")),
+    ("signal", Field::MaybeVariant("Signal")),
+    ("exit_codes", Field::MaybeNumbers),
+    ("yields", Field::MaybeFlag),
+    ("candidate_after", Field::MaybeTexts),
+    ("machine_fault", Field::MaybeVariant("MachineFault")),
+    ("unfinished", Field::MaybeRows("Unfinished", UNFINISHED)),
+    ("counts_if", Field::MaybeRow("CountsIf", COUNTS_IF)),
+    ("derived", Field::MaybeVariant("Derived")),
     ("pattern", Field::Text),
     ("literals", Field::Texts),
     ("captures", Field::MaybeTexts),
@@ -28,6 +37,18 @@ const SIGNATURE: &[(&str, Field)] = &[
 const CAUSE: &[(&str, Field)] =
     &[("cause", Field::Text), ("check", Field::Text), ("fix", Field::Text), ("commands", Field::MaybeTexts)];
 
+/// The same of `catalog::signatures::Unfinished`.
+const UNFINISHED: &[(&str, Field)] = &[
+    ("becomes", Field::Text),
+    ("times", Field::Number),
+    ("lines_after", Field::Number),
+    ("message", Field::MaybeText),
+];
+
+/// The same of `catalog::signatures::CountsIf`.
+const COUNTS_IF: &[(&str, Field)] =
+    &[("same", Field::Text), ("times", Field::Number), ("with", Field::Texts), ("without", Field::Texts)];
+
 #[derive(Clone, Copy)]
 enum Field {
     Text,
@@ -38,8 +59,14 @@ enum Field {
     MaybeTexts,
     /// A variant of this enumeration, by its name in kebab case.
     Variant(&'static str),
+    MaybeVariant(&'static str),
+    MaybeVariants(&'static str),
     /// Rows of this type.
     Rows(&'static str, &'static [(&'static str, Field)]),
+    MaybeRows(&'static str, &'static [(&'static str, Field)]),
+    MaybeRow(&'static str, &'static [(&'static str, Field)]),
+    Number,
+    MaybeNumbers,
 }
 
 /// A signature as an expression of Rust.
@@ -48,7 +75,7 @@ pub fn signature(row: &serde_yaml::Value) -> Result<String, String> {
 }
 
 fn record(name: &str, fields: &[(&str, Field)], row: &serde_yaml::Value) -> Result<String, String> {
-    let row = row.as_mapping().ok_or("a mapping is wanted")?;
+    let row = row.as_mapping().ok_or("expected a mapping")?;
     if let Some(unknown) = row.keys().find(|key| !fields.iter().any(|(name, _)| key.as_str() == Some(name))) {
         return Err(format!("unknown key {unknown:?}"));
     }
@@ -62,40 +89,61 @@ fn record(name: &str, fields: &[(&str, Field)], row: &serde_yaml::Value) -> Resu
 }
 
 fn value(field: Field, value: Option<&serde_yaml::Value>) -> Result<String, String> {
-    let text = |value: &serde_yaml::Value| {
-        value
-            .as_str()
-            .map(|text| format!("{text:?}"))
-            .ok_or_else(|| format!("a text is wanted, not {value:?}"))
+    let Some(value) = value else {
+        return match field {
+            Field::MaybeText | Field::MaybeVariant(_) | Field::MaybeRow(..) => Ok("None".into()),
+            Field::MaybeFlag => Ok("false".into()),
+            Field::MaybeTexts | Field::MaybeVariants(_) | Field::MaybeRows(..) | Field::MaybeNumbers => {
+                Ok("&[]".into())
+            }
+            _ => Err("is missing".into()),
+        };
     };
-    let list = |value: &serde_yaml::Value, of: &dyn Fn(&serde_yaml::Value) -> Result<String, String>| {
-        let rows = value.as_sequence().ok_or_else(|| format!("a list is wanted, not {value:?}"))?;
-        let rows: Result<Vec<String>, String> = rows.iter().map(of).collect();
-        Ok(format!("&[{}]", rows?.join(", ")))
-    };
-    match (field, value) {
-        (Field::MaybeText, None) => Ok("None".into()),
-        (Field::MaybeFlag, None) => Ok("false".into()),
-        (Field::MaybeTexts, None) => Ok("&[]".into()),
-        (_, None) => Err("is missing".into()),
-        (Field::Text, Some(value)) => text(value),
-        (Field::MaybeFlag, Some(value)) => match value.as_bool() {
+    match field {
+        Field::Text => text(value),
+        Field::MaybeText => Ok(format!("Some({})", text(value)?)),
+        Field::MaybeFlag => match value.as_bool() {
             Some(flag) => Ok(flag.to_string()),
-            None => Err(format!("true or false is wanted, not {value:?}")),
+            None => Err(format!("expected true or false, found {value:?}")),
         },
-        (Field::MaybeText, Some(value)) => Ok(format!("Some({})", text(value)?)),
-        (Field::Texts | Field::MaybeTexts, Some(value)) => list(value, &text),
-        (Field::Variant(of), Some(value)) => {
-            let word = value.as_str().ok_or("a word is wanted")?;
-            let capital = |part: &str| {
-                part.chars()
-                    .take(1)
-                    .flat_map(char::to_uppercase)
-                    .chain(part.chars().skip(1))
-                    .collect::<String>()
-            };
-            Ok(format!("{of}::{}", word.split('-').map(capital).collect::<String>()))
+        Field::Texts | Field::MaybeTexts => list(value, &text),
+        Field::Variant(of) => variant(of, value),
+        Field::MaybeVariant(of) => Ok(format!("Some({})", variant(of, value)?)),
+        Field::MaybeVariants(of) => list(value, &|value| variant(of, value)),
+        Field::Rows(name, fields) | Field::MaybeRows(name, fields) => {
+            list(value, &|row| record(name, fields, row))
         }
-        (Field::Rows(name, fields), Some(value)) => list(value, &|row| record(name, fields, row)),
+        Field::MaybeRow(name, fields) => Ok(format!("Some({})", record(name, fields, value)?)),
+        Field::Number => number(value),
+        Field::MaybeNumbers => list(value, &number),
     }
+}
+
+fn text(value: &serde_yaml::Value) -> Result<String, String> {
+    let text = value.as_str().ok_or_else(|| format!("expected a string, found {value:?}"))?;
+    Ok(format!("{text:?}"))
+}
+
+fn number(value: &serde_yaml::Value) -> Result<String, String> {
+    let number = value.as_i64().ok_or_else(|| format!("expected an integer, found {value:?}"))?;
+    Ok(number.to_string())
+}
+
+fn list(
+    value: &serde_yaml::Value,
+    of: &dyn Fn(&serde_yaml::Value) -> Result<String, String>,
+) -> Result<String, String> {
+    let rows = value.as_sequence().ok_or_else(|| format!("expected a list, found {value:?}"))?;
+    let rows: Result<Vec<String>, String> = rows.iter().map(of).collect();
+    Ok(format!("&[{}]", rows?.join(", ")))
+}
+
+/// A variant by its name in kebab case.
+fn variant(of: &str, value: &serde_yaml::Value) -> Result<String, String> {
+    let word = value.as_str().ok_or_else(|| format!("expected a word, found {value:?}"))?;
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().map(char::to_uppercase).into_iter().flatten().chain(letters).collect::<String>()
+    };
+    Ok(format!("{of}::{}", word.split('-').map(capital).collect::<String>()))
 }

@@ -55,13 +55,19 @@ impl Parcel {
 
 /// How a shell on this machine starts this program.
 pub fn own() -> Result<String, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| {
+        format!(
+            "cannot find envdoc's own executable: \
+        {error}"
+        )
+    })?;
     Ok(quoted(&program.to_string_lossy()))
 }
 
-/// What a machine's shell is given to do in the one session that there is: it reads the digest of what could have been brought, looks for
-/// envdoc (what was brought before, else one of this version on PATH), runs it with these words of a shell after its name and the engine
-/// of the cluster for its own, and then becomes its worker, or only holds the connection. [`answers`] understands what it prints.
+/// What a machine's shell is given to do in the one session that there is: it reads the digest of what could
+/// have been brought, looks for envdoc (what was brought before, else one of this version on PATH), runs it
+/// with these words of a shell after its name and the engine of the cluster for its own, and then becomes its
+/// worker, or only holds the connection. [`answers`] understands what it prints.
 pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
     let engine = quoted(&format!("unix://{}", address.socket));
     let own = concat!("envdoc ", env!("CARGO_PKG_VERSION"));
@@ -69,19 +75,22 @@ pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
     let script = format!(
         "read -r d; p=; w=\"$HOME/.cache/envdoc/$d/whole\"; test -f \"$w\" && read -r p <\"$w\"; \
          if test -z \"$p\"; then v=-; command -v envdoc >/dev/null 2>&1 && v=$(envdoc --version); \
-         case $v in '{own}'|'{own} '*) p=envdoc ;; *) echo \"{MISSING}$(uname -m) $v\"; exec cat >/dev/null ;; esac; fi; \
+         case $v in '{own}'|'{own} '*) p=envdoc ;; *) echo \"{MISSING}$(uname -m) $v\"; exec cat \
+         >/dev/null ;; esac; fi; \
          echo \"{RUNS}$p\"; \
-         (DOCKER_HOST={engine}; export DOCKER_HOST; unset DOCKER_CONTEXT; eval \"exec $p {arguments}\") </dev/null; \
+         (DOCKER_HOST={engine}; export DOCKER_HOST; unset DOCKER_CONTEXT; eval \"exec $p {arguments}\") \
+         </dev/null; \
          s=$?; echo; echo \"{ENDED}$s\"; {last}"
     );
     format!("exec sh -c {}", quoted(&script))
 }
 
-/// Tells [`script`] the digest, and takes what it prints up to its last step: what was found, and what envdoc printed there.
+/// Tells [`script`] the digest, and takes what it prints up to its last step: what was found, and what envdoc
+/// printed there.
 pub async fn answers(talk: &mut Talk, digest: &str) -> Result<(Found, Option<Ran>), String> {
     talk.tell(digest).await?;
     let found = loop {
-        let line = talk.line().await.ok_or("its shell ended before it had looked for envdoc")?;
+        let line = talk.line().await.ok_or("the remote shell exited before it looked for envdoc")?;
         if let Some(found) = understood(&line) {
             break found;
         }
@@ -90,7 +99,12 @@ pub async fn answers(talk: &mut Talk, digest: &str) -> Result<(Found, Option<Ran
         return Ok((found, None));
     }
     let (stdout, status) = talk.until(ENDED).await?;
-    let status = status.parse().map_err(|_| format!("its shell says that envdoc ended with {status:?}"))?;
+    let status = status.parse().map_err(|_| {
+        format!(
+            "the remote shell reported an unreadable exit status \
+        of envdoc: {status:?}"
+        )
+    })?;
     Ok((found, Some(Ran { status, stdout, stderr: String::new() })))
 }
 
@@ -114,14 +128,18 @@ pub async fn deploy_worker(
     bundle::fits(architecture)?;
     let digest = &parcel.digest;
     let script = format!(
-        "set -e; umask 077; d=\"$HOME/.cache/envdoc/{digest}\"; mkdir -p \"$d\"; tar -x -C \"$d\" -f -; cd \"$d\"; pwd -P"
+        "set -e; umask 077; d=\"$HOME/.cache/envdoc/{digest}\"; mkdir -p \"$d\"; tar -x -C \"$d\" -f -; \
+   cd \"$d\"; pwd -P"
     );
     let run = |script: String, input| async move {
         let ran = connection.run(&format!("sh -c {}", quoted(&script)), input, deadline).await;
         let ran = ran.map_err(|blocked| blocked.says)?;
         match ran.status {
             0 => Ok(ran.text().trim().to_owned()),
-            status => Err(format!("copying envdoc there ended with status {status}: {}", ran.stderr.trim())),
+            status => Err(format!(
+                "copying envdoc to the node failed with exit status {status}: {}",
+                ran.stderr.trim()
+            )),
         }
     };
     let folder = run(script, &parcel.bundle.tar).await?;

@@ -15,31 +15,40 @@ const STEP: &str = "verify";
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 
-/// Why pairs do not reach each other.
 #[derive(Debug, Default)]
+/// Why containers do not reach each other, and which of them to reattach.
 pub struct Causes {
     /// The faults by their causes.
     pub problems: Vec<Problem>,
-    /// The places of the containers of which some engine has no entry, or may have none: attached anew, they are told to all.
+    /// Indexes of containers that some engine has no entry of, or may have none; reattaching announces them
+    /// to all engines.
     pub untold: Vec<usize>,
 }
 
-/// What is wrong with the pairs that do not reach each other, and with the others. `anew`: containers were attached anew before.
+/// Why pairs do not reach each other, and faults of the pairs that do. `reattached`: containers were
+/// reattached before.
 pub async fn causes(
     plan: &ClusterPlan,
     bundle: &Bundle,
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
-    anew: bool,
+    reattached: bool,
 ) -> Causes {
-    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, anew).await;
+    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, reattached).await;
     let problems = &mut causes.problems;
     for tried in tried.iter().filter(|tried| tried.connects.is_ok()) {
         let (one, other) = (&containers[tried.from], &containers[tried.to]);
         let (a, b) = (&one.node.name, &other.node.name);
         match (tried.packet, one.mtu) {
             (Some(bytes), Some(mtu)) if bytes < mtu => problems.push(small(plan, a, b, bytes, mtu)),
-            (None, _) => problems.push(Problem::of(STEP, a, format!("no datagram of {a} is answered by {b}, though TCP connects: UDP is blocked between the containers"))),
+            (None, _) => problems.push(Problem::of(
+                STEP,
+                a,
+                format!(
+                    "UDP is blocked from the container of \
+                {a} to that of {b}: no datagram is answered, but TCP connects"
+                ),
+            )),
             _ => {}
         }
         if let Some(Err(why)) = &tried.ssh {
@@ -49,15 +58,15 @@ pub async fn causes(
     causes
 }
 
-/// Why pairs do not find each other at all: what their machines see of each other decides, and whether the other way round works. Only
-/// so many pairs are looked at.
+/// Why pairs do not reach each other at all, judged by what their machines see of each other and whether the
+/// reverse direction works. At most `most` pairs are examined.
 pub async fn unreached(
     plan: &ClusterPlan,
     bundle: &Bundle,
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
     most: usize,
-    anew: bool,
+    reattached: bool,
 ) -> Causes {
     let mut dead = tried.iter().filter(|tried| tried.dead()).take(most).peekable();
     if dead.peek().is_none() {
@@ -70,7 +79,7 @@ pub async fn unreached(
         let probes = &probes;
         async move {
             let cause = match (&probes[one.from], &probes[one.to]) {
-                (Ok(from), Ok(to)) => between(plan, containers, one, back, (from, to), anew).await,
+                (Ok(from), Ok(to)) => between(plan, containers, one, back, (from, to), reattached).await,
                 _ => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
             };
             ((one.from, one.to), cause)
@@ -83,8 +92,8 @@ pub async fn unreached(
     Causes { untold: untold(&found), problems: best(found) }
 }
 
-/// The fewest containers that, attached anew, may mend all pairs for which that may help: to be told of, and to ask the others anew, each
-/// of a pair serves.
+/// The fewest containers to reattach so that every pair that it may repair has one of them: either side of a
+/// pair works.
 fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
     let mut left: Vec<(usize, usize)> = found
         .iter()
@@ -118,41 +127,50 @@ fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
     found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_)))
 }
 
-/// The problem of a path that takes smaller packets than the interfaces send.
+/// A path whose MTU is smaller than that of the interfaces.
 pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Problem {
     let says = match plan.network.kind {
         NetworkKind::Host => format!(
-            "packets of at most {bytes} bytes arrive from {a} at {b}, their interface sends {mtu}: something between the machines carries less"
+            "packets above {bytes} bytes are lost between {a} and {b}, but the interface MTU is {mtu}: a \
+   link between the machines has a smaller MTU"
         ),
         _ => format!(
-            "packets of at most {bytes} bytes arrive from {a} at {b}, the overlay sends {mtu}: between the machines only {} bytes pass",
+            "packets above {bytes} bytes are lost between {a} and {b}, but the overlay MTU is {mtu}: the \
+   network between the machines carries only {} bytes",
             bytes + 50
         ),
     };
-    Problem::of(STEP, a, format!("{says}. Small messages get through, large ones hang"))
-        .fix(format!("network: {{ mtu: {bytes} }} in cluster.yaml, then `envdoc cluster down` and `up`"))
-        .fix("or mend the way between the machines: ip link, on both, and what is between them")
+    Problem::of(STEP, a, format!("{says}. Small messages pass, large ones hang"))
+        .fix(format!(
+            "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network: `envdoc \
+            cluster down && envdoc cluster up`"
+        ))
+        .fix("Or raise the MTU on the path between the machines; show the interfaces on both: `ip link`")
 }
 
-/// The problem of an ssh that does not get in.
+/// A failed ssh login.
 pub fn unlogged(a: &str, b: &str, why: &str) -> Problem {
-    let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} is refused: {why}"));
+    let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
     if why.contains("Host key verification failed") || why.contains("REMOTE HOST IDENTIFICATION") {
-        return problem.fix("the host keys in the containers are not those of known_hosts: `envdoc cluster up` after `down` writes both anew");
+        return problem.fix(
+            "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
+            up`",
+        );
     }
     if why.contains("bad permissions") {
         let says = format!(
-            "ssh in the container of {a} does not take its key, which others than its owner may read: {why}"
+            "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );
         return Problem::of(STEP, a, says)
             .fix(format!(
-                "docker restart {a}, on that node: its entrypoint writes the key anew, with mode 0600"
+                "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
+   `docker restart {a}`"
             ))
-            .fix("and look what in the image or in `command` changes modes below /run/envdoc");
+            .fix("Check whether the image or `command` changes file modes below /run/envdoc");
     }
     problem
-        .fix(format!("envdoc cluster exec {a} -- ssh -v {b} true"))
-        .fix(format!("envdoc cluster logs {b}: what its sshd says"))
+        .fix(format!("Show where the login fails: `envdoc cluster exec {a} -- ssh -v {b} true`"))
+        .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
 }
 
 /// How well a cause is known.
@@ -167,8 +185,8 @@ enum Cause {
     Guessed(Problem),
 }
 
-/// For each pair of nodes what was seen, else what an engine lost, else what is left: what blocks one way makes the other way fail as well,
-/// and an engine lacks the entries that a blocked port kept from it.
+/// For each pair of nodes what was seen, else what an engine lost, else what is left: what blocks one way
+/// makes the other way fail as well, and an engine lacks the entries that a blocked port kept from it.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
         Cause::Seen(_) => 0,
@@ -213,9 +231,12 @@ fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tri
     Problem::of(
         STEP,
         a,
-        format!("the container of {a} does not reach that of {b} ({}): {why}", other.address),
+        format!("the container of {a} cannot reach the container of {b} ({}): {why}", other.address),
     )
-    .fix("2377/tcp, 7946/tcp+udp and 4789/udp open between the machines?")
+    .fix(
+        "Check that 2377/tcp, 7946/tcp, 7946/udp and 4789/udp are open between the machines: `envdoc \
+        cluster check`",
+    )
 }
 
 /// `from` and `to` look from the machines' own networks.
@@ -225,20 +246,32 @@ async fn between(
     tried: &Tried,
     back: Option<&Tried>,
     (from, to): (&Probe<'_>, &Probe<'_>),
-    anew: bool,
+    reattached: bool,
 ) -> Cause {
     let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
-    let firewall =
-        format!("`iptables -L -n -v` and `nft list ruleset` on {a} and {b}, the provider's security group");
+    let firewall = format!(
+        "`iptables -L -n -v` and `nft list ruleset` on {a} and {b}; also check the provider's \
+            security group"
+    );
     if plan.network.kind != NetworkKind::Overlay {
         return Cause::Guessed(unexplained(one, other, tried));
     }
     if let Err(failure) = from.connects(address, GOSSIP).await {
         let word = if failure.why == Why::Refused { "is refused" } else { "is blocked" };
-        return Cause::Seen(Problem::of(STEP, a, format!("{GOSSIP}/tcp {word} from {a} to {b} ({address}: {failure}): the machines cannot tell each other of their containers, so these do not find each other"))
-            .fix(format!("open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
-            .fix("then `envdoc cluster up` again"));
+        return Cause::Seen(
+            Problem::of(
+                STEP,
+                a,
+                format!(
+                    "{GOSSIP}/tcp {word} from {a} to {b} ({address}: \
+            {failure}); the Docker engines cannot exchange container addresses, so the containers cannot \
+            find each other"
+                ),
+            )
+            .fix(format!("Open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
+            .fix("Resume: `envdoc cluster up`"),
+        );
     }
     // Only where it tells something: it waits for what does not come.
     let within = match back.is_some_and(|back| back.connects.is_ok()) && tried.connects.is_err() {
@@ -246,28 +279,79 @@ async fn between(
         false => None,
     };
     if let Some(lost) = stale_entries::stale_entry(tried, back, within.as_ref()) {
-        return Cause::StaleEntry(lost.problem(STEP, one, other, tried, anew));
+        return Cause::StaleEntry(lost.problem(STEP, one, other, tried, reattached));
     }
     if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
-        return Cause::Seen(Problem::of(STEP, a, format!("the container of {b} takes no connection from that of {a} ({}: {failure}), though datagrams arrive, and a connection stands the other way round: it is not the network", other.address))
-            .fix(format!("envdoc cluster logs {b}: what its sshd says"))
-            .fix(format!("docker restart {b}, on that node")));
+        return Cause::Seen(
+            Problem::of(
+                STEP,
+                a,
+                format!(
+                    "the container of {b} accepts no connection from \
+            {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the network is \
+            not the cause",
+                    other.address
+                ),
+            )
+            .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
+            .fix(format!("Restart the container on {b}: `docker restart {b}`")),
+        );
     }
-    let lost = match anew {
+    let lost = match reattached {
         true => String::new(),
-        false => ", or both engines lost the overlay's entries of each other: `envdoc cluster up` would attach their containers anew".to_owned(),
+        false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
+            reattaches their containers)"
+            .to_owned(),
     };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
-        (_, _, Err(failure)) => Cause::Seen(Problem::of(STEP, a, format!("no UDP gets from {a} to {b} ({address}: {failure}), TCP does: so neither the gossip (7946/udp) nor the data (4789/udp) of the overlay"))
-            .fix(format!("open 7946/udp and 4789/udp between all nodes: {firewall}"))),
+        (_, _, Err(failure)) => Cause::Seen(
+            Problem::of(
+                STEP,
+                a,
+                format!(
+                    "UDP is blocked from {a} to {b} \
+            ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and 4789/udp \
+            (VXLAN data)"
+                ),
+            )
+            .fix(format!("Open 7946/udp and 4789/udp between all nodes: {firewall}")),
+        ),
         // Where the other way round works, no port is blocked.
-        (Ok(()), Err(failure), Ok(())) if failure.why == Why::TimedOut && within.is_none() => Cause::Left(Problem::of(STEP, a, format!("the overlay's data does not pass between {a} and {b}, while its control does: names resolve, 2377/tcp and 7946/tcp are open, UDP on another port passes between {} and {address}. What is left is 4789/udp (VXLAN): it is blocked in one direction or both{lost}", one.node.address))
-            .fix(format!("open 4789/udp between all nodes, both ways: {firewall}"))
-            .fix(format!("`tcpdump -ni any udp port 4789` on {b}, while `envdoc cluster exec {a} -- ssh {b} true` runs, shows whether it arrives; the other way round too"))
-            .fix("another program may use the port for VXLAN of its own (flannel, Calico, VMware NSX): ss -lnup 'sport = :4789'")),
-        (Err(why), _, Ok(())) => Cause::Left(Problem::of(STEP, a, format!("{b} is not known to the container of {a} ({why}), though 7946/tcp is open and UDP on another port passes. What is left is 7946/udp between {a} and {b}: it is blocked in one direction or both{lost}"))
-            .fix(format!("open 7946/udp between all nodes, both ways: {firewall}"))),
+        (Ok(()), Err(failure), Ok(())) if failure.why == Why::TimedOut && within.is_none() => Cause::Left(
+            Problem::of(
+                STEP,
+                a,
+                format!(
+                    "overlay data does not pass \
+            between {a} and {b}, although its control plane works: names resolve, 2377/tcp and 7946/tcp \
+            are open, UDP on another port passes between {} and {address}. Likely cause: 4789/udp (VXLAN) \
+            is blocked in one direction or both{lost}",
+                    one.node.address
+                ),
+            )
+            .fix(format!("Open 4789/udp between all nodes in both directions: {firewall}"))
+            .fix(format!(
+                "Check whether VXLAN packets arrive on {b} while `envdoc cluster exec {a} -- ssh \
+                {b} true` runs, then in the other direction: `tcpdump -ni any udp port 4789`"
+            ))
+            .fix(
+                "Check whether another VXLAN user (flannel, Calico, VMware NSX) holds the port: `ss \
+                -lnup 'sport = :4789'`",
+            ),
+        ),
+        (Err(why), _, Ok(())) => Cause::Left(
+            Problem::of(
+                STEP,
+                a,
+                format!(
+                    "the container of {a} cannot \
+            resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. Likely cause: \
+            7946/udp between {a} and {b} is blocked in one direction or both{lost}"
+                ),
+            )
+            .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),
+        ),
         _ => Cause::Guessed(unexplained(one, other, tried)),
     }
 }

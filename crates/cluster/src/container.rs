@@ -1,4 +1,5 @@
-//! What a node's container is: the one description from which the compose file and the engine's API are both filled.
+//! What a node's container is: the one description from which the compose file and the engine's API are both
+//! filled.
 
 pub use docker::spec::{Container, ContainerNetwork, GpuRequest, Health, Tmpfs, Volume};
 use sha2::{Digest, Sha256};
@@ -7,7 +8,8 @@ use super::plan::{ClusterPlan, Gpus, LABEL, Mount, Node, PLAN_LABEL, SETTINGS, S
 use super::request::NetworkKind;
 use crate::worker::digest::hex;
 
-/// What the entrypoint makes when it starts: keys of the user, sshd's configuration, the environment. In memory.
+/// What the entrypoint makes when it starts: keys of the user, sshd's configuration, the environment. In
+/// memory.
 pub const RUN: &str = "/run/envdoc";
 /// Where programs find secrets. In memory.
 pub const SECRETS: &str = "/run/secrets";
@@ -15,7 +17,8 @@ pub const SECRETS: &str = "/run/secrets";
 /// The container of a node.
 pub fn of(plan: &ClusterPlan, node: &Node) -> Container {
     let host = plan.network.kind == NetworkKind::Host;
-    // As root the entrypoint makes files for the user and starts sshd; where it has neither to do, the image's own user stays.
+    // As root the entrypoint makes files for the user and starts sshd; where it has neither to do, the
+    // image's own user stays.
     let root = plan.ssh.is_some() || !plan.secrets.is_empty();
     let mut container = Container {
         project: plan.name.clone(),
@@ -52,8 +55,8 @@ pub fn of(plan: &ClusterPlan, node: &Node) -> Container {
             true => plan.nodes.iter().map(|node| (node.name.clone(), node.address.clone())).collect(),
             false => Vec::new(),
         },
-        // Not `unless-stopped`: an engine that was killed stops, when it starts again, the containers that outlived it, and counts them as
-        // stopped by a person (seen with 20.10 in the lab, case 224).
+        // Not `unless-stopped`: an engine that was killed stops, when it starts again, the containers that
+        // outlived it, and counts them as stopped by a person (seen with 20.10 in the lab, case 224).
         restart: "always",
         health: plan.ssh.as_ref().map(|_| health()),
         stop_seconds: 30,

@@ -54,7 +54,8 @@ pub struct Tried {
     pub name: Result<(), Unresolved>,
     /// Whether a connection stands.
     pub connects: Result<(), Failure>,
-    /// Whether somebody answered for the other's hardware address, where no connection stands; `None` where that is not known.
+    /// Whether somebody answered for the other's hardware address, where no connection stands; `None` where
+    /// that is not known.
     pub neighbour: Option<bool>,
     /// The largest packet that arrived, in bytes.
     pub packet: Option<u32>,
@@ -90,7 +91,8 @@ impl Tried {
     }
 }
 
-/// Brings the worker into a node's container and looks around. The error is in words. [`worker_container::forget_worker`] removes its files.
+/// Brings the worker into a node's container and looks around. The error is in words.
+/// [`worker_container::forget_worker`] removes its files.
 pub async fn enter<'w>(
     plan: &ClusterPlan,
     node: &'w Node,
@@ -107,9 +109,15 @@ pub async fn enter<'w>(
             found.and_then(|found| found.addresses.get(&plan.network.name)?.parse::<IpAddr>().ok())
         }
     };
-    let address = address.ok_or_else(|| format!("it has no address in {}", plan.network.name))?;
+    let address = address
+        .ok_or_else(|| format!("the container has no address in the network {}", plan.network.name))?;
     let interface = probe::with_address(&interfaces, address);
-    let interface = interface.ok_or_else(|| format!("no interface of it has {address}"))?;
+    let interface = interface.ok_or_else(|| {
+        format!(
+            "no interface of the container has the address \
+        {address}"
+        )
+    })?;
     let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
         Ok(Answer::Listening { port }) => port,
         Ok(other) => return Err(probe::unexpected(&other).says),
@@ -156,13 +164,14 @@ pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
     match found.contains(&other.address) {
         true => Ok(()),
         false => {
-            let says = format!("{} resolves to {found:?} there, not to {}", other.node.name, other.address);
+            let says = format!("{} resolves to {found:?} instead of {}", other.node.name, other.address);
             Err(Unresolved { says, instead: found })
         }
     }
 }
 
-/// Whether somebody answered for the other's hardware address when it was last tried; `None` where that cannot be seen.
+/// Whether somebody answered for the other's hardware address when it was last tried; `None` where that
+/// cannot be seen.
 pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<bool> {
     let task = Task::Neighbour { address: other.address };
     match one.session.ask(task, probe::CONNECTING).await {
@@ -190,7 +199,7 @@ pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
     let wanted = format!("{GREETING} {}", other.session.hello.nonce);
     match greeting? {
         Some(came) if came != wanted => {
-            let says = format!("somebody else answers at {}: {came:?}", other.address);
+            let says = format!("a different process answers at {}: {came:?}", other.address);
             Err(Failure { why: Why::Other, says })
         }
         _ => Ok(()),
@@ -207,7 +216,7 @@ pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Opt
     }
 }
 
-/// Whether ssh gets in without a question.
+/// Whether passwordless ssh works.
 pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), String> {
     let argv =
         ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
@@ -225,7 +234,7 @@ fn said(stderr: &str) -> String {
     let cause = lines
         .iter()
         .find(|line| line.contains("bad permissions") || line.contains("Host key verification failed"));
-    cause.or(lines.last()).map_or("it ended without a word", |line| *line).to_owned()
+    cause.or(lines.last()).map_or("ssh exited without output", |line| *line).to_owned()
 }
 
 /// What the entrypoint pinned NCCL to.

@@ -60,9 +60,9 @@ impl Downed {
         self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
     }
 
-    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: String) {
-        self.done(progress, step, node, "is left", Outcome::Failed);
-        self.problems.push(Problem::of(step, node, why).fix("`envdoc cluster down` again goes on from here"));
+    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl Into<String>) {
+        self.done(progress, step, node, "not removed", Outcome::Failed);
+        self.problems.push(Problem::of(step, node, why).fix("Resume: `envdoc cluster down`"));
     }
 }
 
@@ -72,7 +72,7 @@ async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: 
     match container::labelled(engine, LABEL, &plan.name).await {
         Err(why) => downed.failed(progress, "container", &node.name, why),
         Ok(names) if names.is_empty() => {
-            downed.done(progress, "container", &node.name, "there is none", Outcome::Unchanged);
+            downed.done(progress, "container", &node.name, "nothing to remove", Outcome::Unchanged);
         }
         Ok(names) => {
             for name in names {
@@ -81,7 +81,7 @@ async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: 
                         progress,
                         "container",
                         &node.name,
-                        &format!("{name} is removed"),
+                        &format!("removed {name}"),
                         Outcome::Changed,
                     ),
                     Err(why) => downed.failed(progress, "container", &node.name, why),
@@ -98,7 +98,7 @@ async fn containers(plan: &ClusterPlan, node: &Node, engine: &Engine, progress: 
                         progress,
                         "settings",
                         &node.name,
-                        &format!("the volume {name} is removed"),
+                        &format!("removed the volume {name}"),
                         Outcome::Changed,
                     ),
                     Err(why) => downed.failed(progress, "settings", &node.name, why),
@@ -127,9 +127,10 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
             if found.driver == "overlay" && node.index > 0 {
                 continue;
             }
-            downed
-                .notes
-                .push(format!("the network {name} on {} is not of this cluster: it stays", node.name));
+            downed.notes.push(format!(
+                "kept the network {name} on {}: it does not belong to this cluster",
+                node.name
+            ));
             continue;
         }
         if node.index == 0 {
@@ -137,7 +138,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
         }
         match removed(engine, name).await {
             Ok(()) => {
-                downed.done(progress, "network", &node.name, &format!("{name} is removed"), Outcome::Changed)
+                downed.done(progress, "network", &node.name, &format!("removed {name}"), Outcome::Changed)
             }
             // A worker's engine leaves that to the manager.
             Err(_) if node.index > 0 => {}
@@ -145,22 +146,22 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
         }
     }
     if downed.steps.is_empty() && downed.problems.is_empty() {
-        downed.done(progress, "network", &plan.name, "there is none of this cluster", Outcome::Unchanged);
+        downed.done(progress, "network", &plan.name, "the cluster has no network", Outcome::Unchanged);
     }
     downed
 }
 
-async fn removed(engine: &Engine, name: &str) -> Result<(), String> {
-    let mut last = String::new();
+async fn removed(engine: &Engine, name: &str) -> Result<(), docker::Error> {
+    let mut last = Ok(());
     for _ in 0..TRIES {
         match network::remove(engine, name).await {
             Ok(_) => return Ok(()),
-            Err(why) if why.contains("active endpoints") || why.contains("in use") => last = why,
+            Err(why) if *why.cause() == docker::Cause::InUse => last = Err(why),
             Err(why) => return Err(why),
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Err(last)
+    last
 }
 
 /// The workers, then the manager, where nobody else is in the swarm.
@@ -176,7 +177,7 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
     let Some((leader, manager)) = nodes.iter().find(|(node, _)| node.index == 0) else {
         downed.problems.push(Problem::new(
             "swarm",
-            "the first node cannot be reached: nobody leaves the swarm without it",
+            "the first node is unreachable; no node can leave the swarm without its manager",
         ));
         return downed;
     };
@@ -195,12 +196,12 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
                 "swarm",
                 &leader.name,
                 format!(
-                    "the swarm has members that are not of {}: {}; nobody leaves it",
+                    "the swarm has members outside the cluster {}: {}; no node leaves it",
                     plan.name,
                     strangers.join(", ")
                 ),
             )
-            .fix("docker swarm leave, on each node that shall leave"),
+            .fix("Remove single nodes from the swarm, on each of them: `docker swarm leave`"),
         );
         return downed;
     }
@@ -212,16 +213,16 @@ async fn leave(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progre
             || members.iter().any(|member| member.id == swarm.node)
             || swarm.node.is_empty();
         if swarm.state == State::Inactive {
-            downed.done(progress, "swarm", &node.name, "is in no swarm", Outcome::Unchanged);
+            downed.done(progress, "swarm", &node.name, "not in a swarm", Outcome::Unchanged);
         } else if !ours {
             downed.notes.push(format!(
-                "{} is in another swarm ({}): it stays there",
+                "{} is a member of a different swarm ({}) and stays there",
                 node.name,
                 swarm.managers.join(", ")
             ));
         } else {
             match swarm::leave(engine, true).await {
-                Ok(()) => downed.done(progress, "swarm", &node.name, "has left the swarm", Outcome::Changed),
+                Ok(()) => downed.done(progress, "swarm", &node.name, "left the swarm", Outcome::Changed),
                 Err(why) => downed.failed(progress, "swarm", &node.name, why),
             }
         }

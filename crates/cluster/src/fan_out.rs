@@ -16,7 +16,8 @@ const MARK: &str = "ENVDOC_JOB";
 const GRACE: Duration = Duration::from_secs(10);
 /// The longest that ending what is left may take on one node.
 const ENDING: Duration = Duration::from_secs(20);
-/// Sends a signal to every process whose environment has the mark, and prints how many there were. It spares itself and its parents.
+/// Sends a signal to every process whose environment has the mark, and prints how many there were. It spares
+/// itself and its parents.
 const SWEEP: &str = r#"
 count=0
 for entry in /proc/[0-9]*; do
@@ -62,9 +63,10 @@ pub fn mark() -> String {
     format!("{now:x}-{:x}", std::process::id())
 }
 
-/// Runs all to their ends, in the order in which they end. Lines are told as they come: node, whether standard error, the line. With
-/// `together`, the first that fails has the others stopped after a while, in all these containers; so does the alarm, for a launcher that
-/// waits for the others instead of ending.
+/// Runs all jobs; the results are in the order in which they end. `line` is called for each line: node,
+/// whether standard error, the line. With `together`, the first that fails has the others stopped after a
+/// while, in all these containers; so does the alarm, for a launcher that waits for the others instead of
+/// ending.
 pub async fn run(
     jobs: Vec<Job<'_>>,
     everywhere: &[(String, &Engine)],
@@ -120,7 +122,7 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) ->
     let mut running = exec::start(job.engine, &job.container, &command).await?;
     let mut lines = [Lines::default(), Lines::default()];
     while let Some(printed) = running.output.next().await {
-        let printed = printed.map_err(|why| format!("the way to its output broke: {why}"))?;
+        let printed = printed.map_err(|why| format!("lost the connection to its output: {why}"))?;
         for text in lines[usize::from(printed.error)].add(&printed.bytes) {
             line(&job.node, printed.error, &text);
         }
@@ -132,8 +134,8 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) ->
     }
     let status = running.status(job.engine).await;
     status
-        .map_err(|why| format!("its engine is gone: {why}"))?
-        .ok_or_else(|| "its output ended, but it runs still".into())
+        .map_err(|why| format!("the Docker engine stopped responding: {why}"))?
+        .ok_or_else(|| "its output ended but the process still runs".into())
 }
 
 /// Bytes as lines.
@@ -162,8 +164,8 @@ fn shown(line: &str) -> String {
     line.rsplit('\r').next().unwrap_or(line).to_owned()
 }
 
-/// Ends everything with the mark in these containers: politely, then for good. For each container how many are left, or why nobody
-/// knows.
+/// Ends everything with the mark in these containers: politely, then for good. For each container how many
+/// are left, or why nobody knows.
 pub async fn end_all<'a>(
     containers: impl Iterator<Item = (&'a str, &'a Engine)>,
     mark: &str,
@@ -190,10 +192,7 @@ async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String>
 
 async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, String> {
     let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], ENDING).await?;
-    ran.stdout
-        .trim()
-        .parse()
-        .map_err(|_| format!("its processes could not be looked at: {}", ran.stderr.trim()))
+    ran.stdout.trim().parse().map_err(|_| format!("could not list its processes: {}", ran.stderr.trim()))
 }
 
 /// The exit code for all: the largest.

@@ -52,7 +52,8 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState], current: bool) -> 
     }
 }
 
-/// Whether a name says in which registry the image is: Docker Hub's short names are also those of images that were built here.
+/// Whether a name says in which registry the image is: Docker Hub's short names are also those of images that
+/// were built here.
 fn of_registry(name: &str) -> bool {
     registry(name) != "docker.io"
 }
@@ -68,9 +69,9 @@ pub fn misfits(image: &Identity, observed: &[ObservedState]) -> Vec<Problem> {
         Problem::of(
             STEP,
             &node.name,
-            format!("the image is for {of_image}, and {} is a machine of {machine}", node.name),
+            format!("the image is built for {of_image}, but {} is {machine}", node.name),
         )
-        .fix("build it for that platform, or leave the node out")
+        .fix("Build the image for that platform, or remove the node from cluster.yaml")
     };
     observed.iter().filter(misfit).map(problem).collect()
 }
@@ -78,8 +79,8 @@ pub fn misfits(image: &Identity, observed: &[ObservedState]) -> Vec<Problem> {
 /// Whether envdoc's worker runs in it.
 pub fn worker_fits(image: &Identity) -> Result<(), Problem> {
     bundle::fits(image.architecture.as_deref().unwrap_or(std::env::consts::ARCH)).map_err(|why| {
-        Problem::new(STEP, format!("envdoc cannot look from inside this image: {why}"))
-            .fix("run envdoc on a machine of the image's processor")
+        Problem::new(STEP, format!("envdoc's worker cannot run in this image: {why}"))
+            .fix("Run envdoc on a machine with the image's CPU architecture")
     })
 }
 

@@ -1,4 +1,5 @@
-//! A first `cluster.yaml`, filled from what was found on the machines. What could not be looked at is said in a comment.
+//! A first `cluster.yaml`, filled from what was found on the machines. What could not be looked at is said in
+//! a comment.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ pub struct Found {
 impl Found {
     /// A machine that was not looked at, and why.
     pub fn unseen(address: &str, own: bool, why: &str) -> Found {
-        let says = vec![format!("not looked at: {why}")];
+        let says = vec![format!("not inspected: {why}")];
         Found { address: address.into(), own, gpus: None, rdma: None, says }
     }
 
@@ -53,7 +54,7 @@ impl Found {
         match facts.rdma.fabric() {
             Fact::Known(there) => found.rdma = Some(there),
             Fact::Absent => found.rdma = Some(false),
-            Fact::Unknown(why) => found.says.push(format!("InfiniBand: not known ({why})")),
+            Fact::Unknown(why) => found.says.push(format!("InfiniBand: unknown ({why})")),
         }
         found
     }
@@ -75,9 +76,9 @@ impl Found {
                 });
             }
             Fact::Absent => {
-                self.says.push("GPUs: not known, there is no nvidia-smi; write 0 if it has none".into())
+                self.says.push("GPUs: unknown (no nvidia-smi); write 0 if the machine has none".into())
             }
-            Fact::Unknown(why) => self.says.push(format!("GPUs: not known ({why})")),
+            Fact::Unknown(why) => self.says.push(format!("GPUs: unknown ({why})")),
         }
     }
 
@@ -92,11 +93,11 @@ impl Found {
                     list.iter().find(|one| has(&one.ipv6) || one.ipv4.known().is_some_and(|list| has(list)));
                 self.says.push(match one {
                     Some(one) => format!("{} is on {}, mtu {}", self.address, one.name, one.mtu),
-                    None => format!("which interface has {} is not known", self.address),
+                    None => format!("no interface with the address {} found", self.address),
                 });
             }
             Fact::Absent => {}
-            Fact::Unknown(why) => self.says.push(format!("interfaces: not known ({why})")),
+            Fact::Unknown(why) => self.says.push(format!("interfaces: unknown ({why})")),
         }
     }
 }
@@ -209,7 +210,7 @@ mod tests {
             ..Default::default()
         };
         let text = text(&asked).unwrap();
-        assert!(text.contains("# not looked at: ssh: connect to host 10.0.18.2: refused"), "{text}");
+        assert!(text.contains("# not inspected: ssh: connect to host 10.0.18.2: refused"), "{text}");
         let request = ClusterRequest::parse("cluster.yaml", &text).unwrap();
         assert!(!request.network.infiniband, "InfiniBand of all nodes is not known\n{text}");
         let error = validate(&request).unwrap_err();

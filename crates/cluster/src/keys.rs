@@ -1,5 +1,6 @@
-//! The cluster's SSH keys: one of the clients, one of each node's server, made ahead so that every node knows every other before the first
-//! connection. ed25519; on disk as OpenSSH writes them, 0600 in a directory of 0700.
+//! The cluster's SSH keys: one of the clients, one of each node's server, made ahead so that every node knows
+//! every other before the first connection. ed25519; on disk as OpenSSH writes them, 0600 in a directory of
+//! 0700.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub struct Keys {
     pub hosts: BTreeMap<String, PrivateKey>,
 }
 
-/// Where the keys of a cluster lie that a file describes: `.envdoc/ssh` beside it.
+/// Where the keys of a cluster lie that a file describes: `.envdoc/ssh` next to it.
 pub fn directory(origin: Option<&str>) -> PathBuf {
     let above = origin.and_then(|origin| Path::new(origin).parent()).unwrap_or(Path::new(""));
     above.join(".envdoc").join("ssh")
@@ -77,7 +78,7 @@ fn prepare(dir: &Path) -> Result<(), Error> {
     file::private_directory(dir)?;
     let ignore = above.join(".gitignore");
     if file::read(&ignore)?.is_none() {
-        file::write(&ignore, "# Keys and state of the cluster: nothing here belongs into git.\n*\n", false)?;
+        file::write(&ignore, "# Keys and state of the cluster: do not commit.\n*\n", false)?;
     }
     Ok(())
 }
@@ -92,22 +93,24 @@ fn one(dir: &Path, name: &str, comment: &str) -> Result<PrivateKey, Error> {
     };
     let wrong = |why: String| {
         Error::new(Kind::File, format!("{}: {why}", path.display()))
-            .hint("`envdoc cluster rotate-keys` makes new ones, and gives them to the nodes")
+            .hint("replace the keys on all nodes: `envdoc cluster rotate-keys`")
     };
     let key =
         PrivateKey::from_openssh(&text).map_err(|error| wrong(format!("not a private key: {error}")))?;
     match key.algorithm() {
         Algorithm::Ed25519 if !key.is_encrypted() => Ok(key),
-        Algorithm::Ed25519 => {
-            Err(wrong("the key has a passphrase, which nobody can type between the nodes".into()))
-        }
+        Algorithm::Ed25519 => Err(wrong(
+            "the key has a passphrase; ssh between the nodes runs unattended and needs a key \
+                without one"
+                .into(),
+        )),
         other => Err(wrong(format!("the key is {other}, not ed25519"))),
     }
 }
 
 fn new(comment: &str) -> Result<PrivateKey, Error> {
     let mut key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519)
-        .map_err(|error| Error::new(Kind::File, format!("no key could be made: {error}")))?;
+        .map_err(|error| Error::new(Kind::File, format!("cannot generate a key: {error}")))?;
     key.set_comment(comment);
     Ok(key)
 }
@@ -130,7 +133,7 @@ pub fn public(key: &PrivateKey) -> Result<String, Error> {
 }
 
 fn unwritable(error: ssh_key::Error) -> Error {
-    Error::new(Kind::File, format!("a key cannot be written: {error}"))
+    Error::new(Kind::File, format!("cannot encode a key: {error}"))
 }
 
 impl Keys {
@@ -150,8 +153,8 @@ impl Keys {
         Ok(text)
     }
 
-    /// The file `authorized_keys`: the clients' key, without forwarding of any kind; a terminal is allowed. Where the overlay's addresses are
-    /// settled, only from there.
+    /// The file `authorized_keys`: the clients' key, without forwarding of any kind; a terminal is allowed.
+    /// Where the overlay's addresses are settled, only from there.
     pub fn authorized_keys(&self, plan: &ClusterPlan) -> Result<String, Error> {
         let from = plan.network.subnet.as_ref().map_or(String::new(), |subnet| format!(",from=\"{subnet}\""));
         Ok(format!("restrict,pty{from} {}\n", public(&self.client)?))

@@ -27,20 +27,24 @@ pub fn jobs<'e>(
         let command = Command { argv, environment, user, input: false };
         Job { node: node.to_owned(), container: node.to_owned(), engine, command }
     };
-    let missing = || Error::new(Kind::Engine, "not every node can be reached").hint("envdoc cluster status");
+    let missing = || Error::new(Kind::Engine, "some nodes are unreachable").hint("envdoc cluster status");
     match launcher {
         Launcher::None => Err(Error::new(
             Kind::Usage,
-            "cluster.yaml says `launcher: none`: there is nothing to start a script with",
+            "cluster.yaml sets `launcher: none`, so no launcher can start a script",
         )
         .hint(
-            "--launcher torchrun or deepspeed; or run a program on every node: envdoc cluster exec all -- …",
+            "pass --launcher torchrun or --launcher deepspeed, or run a program on every node: envdoc \
+   cluster exec all -- …",
         )),
         Launcher::Deepspeed if plan.ssh.is_none() => Err(Error::new(
             Kind::Usage,
-            "DeepSpeed's launcher needs the SSH server in the containers, and this cluster has none",
+            "the DeepSpeed launcher needs an SSH server in the containers, and this cluster has none",
         )
-        .hint("`launcher: deepspeed` in cluster.yaml, then `envdoc cluster up`; or --launcher torchrun")),
+        .hint(
+            "set `launcher: deepspeed` in cluster.yaml and run `envdoc cluster up`, or pass --launcher \
+            torchrun",
+        )),
         Launcher::Deepspeed => {
             let (node, engine) = engines.first().ok_or_else(missing)?;
             Ok(vec![job(
@@ -80,15 +84,16 @@ pub async fn unmark_ranks(engine: &Engine, container: &str, mark: &str) {
         exec::run(engine, container, &["rm", "-f", &marked(mark)], std::time::Duration::from_secs(10)).await;
 }
 
-/// Which rank failed first, as torchrun's summary or DeepSpeed's launcher tells: lines are given as they come.
+/// Which rank failed first, as torchrun's summary or DeepSpeed's launcher tells: lines are given as they
+/// come.
 #[derive(Default)]
 pub struct FirstFailure {
     found: RefCell<Option<Rank>>,
     root: RefCell<Option<String>>,
     /// The number of each node's first rank, and how many it has.
     ranks: BTreeMap<String, (u32, u32)>,
-    /// Rung when a rank has failed: torchrun then waits up to five minutes for the other nodes before it ends, DeepSpeed's launcher for ever,
-    /// and they hold their GPUs.
+    /// Notified when a rank has failed: torchrun then waits up to five minutes for the other nodes before it
+    /// ends, DeepSpeed's launcher for ever, and they hold their GPUs.
     pub alarm: Notify,
 }
 
@@ -114,7 +119,8 @@ impl FirstFailure {
         FirstFailure { ranks: ranks.collect(), ..FirstFailure::default() }
     }
 
-    /// torchrun's words when a rank of its own has ended: `failed (exitcode: -9) local_rank: 0 (pid: 403) of binary: …`.
+    /// torchrun's words when a rank of its own has ended: `failed (exitcode: -9) local_rank: 0 (pid: 403) of
+    /// binary: …`.
     fn ended(&self, node: &str, line: &str) {
         let Some((_, rest)) = line.split_once("failed (exitcode: ") else { return };
         let Some((exit, rest)) = rest.split_once(") local_rank: ") else { return };
@@ -123,9 +129,11 @@ impl FirstFailure {
         self.failed(node, rank, exit);
     }
 
-    /// The words of DeepSpeed's launcher on a node, which pdsh puts that node's name before: `node2: [date] [ERROR] [launch.py:259:sigkill_handler]
-    /// ['/usr/bin/python3', …, '--local_rank=0', …] exits with return code = 9`; and pdsh's own when it lost the node: `pdsh@node1: node2: ssh
-    /// exited with exit code 255`. The command is that of the node's last rank whichever failed, so only a node's single rank is known by it.
+    /// The words of DeepSpeed's launcher on a node, which pdsh puts that node's name before: `node2: [date]
+    /// [ERROR] [launch.py:259:sigkill_handler] ['/usr/bin/python3', …, '--local_rank=0', …] exits with return
+    /// code = 9`; and pdsh's own when it lost the node: `pdsh@node1: node2: ssh exited with exit code 255`.
+    /// The command is that of the node's last rank whichever failed, so only a node's single rank is known by
+    /// it.
     fn ended_far(&self, line: &str) {
         let number = |text: &str| text.trim().parse::<i64>().is_ok();
         if let Some((before, exit)) =
@@ -194,16 +202,16 @@ impl FirstFailure {
         rank.rank.as_ref().or(rank.exit.as_ref())?;
         if rank.ssh {
             return Some(match rank.exit.as_deref() {
-                Some("255") => format!("{}: the SSH connection to it broke", rank.node),
+                Some("255") => format!("{}: the SSH connection was lost", rank.node),
                 exit => {
-                    format!("the launcher on {}, which ended with {}", rank.node, exit.unwrap_or_default())
+                    format!("the launcher on {} (exit status {})", rank.node, exit.unwrap_or_default())
                 }
             });
         }
         let which = rank.rank.as_ref().map_or("a rank".to_owned(), |rank| format!("rank {rank}"));
         let exit = rank.exit.as_deref().map_or(String::new(), |exit| match exit.strip_prefix('-') {
-            Some(signal) => format!(", which was ended by signal {signal}"),
-            None => format!(", which ended with {exit}"),
+            Some(signal) => format!(" (killed by signal {signal})"),
+            None => format!(" (exit status {exit})"),
         });
         Some(format!("{which} on {}{exit}", rank.node))
     }
@@ -214,15 +222,15 @@ pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
     let bad =
         ended.iter().filter(|end| end.status != Ok(0)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let how = match &bad.status {
-        Ok(status) => format!("ended with {status}"),
+        Ok(status) => format!("exited with status {status}"),
         Err(why) => format!("was lost: {why}"),
     };
-    let rank = first.says().map_or(String::new(), |says| format!("; the first to fail was {says}"));
+    let rank = first.says().map_or(String::new(), |says| format!("; first failure: {says}"));
     let stopped: Vec<_> = ended.iter().filter(|end| end.stopped).map(|end| end.node.as_str()).collect();
     let others = if stopped.is_empty() {
         String::new()
     } else {
-        format!("; stopped after it: {}", stopped.join(", "))
+        format!("; stopped afterwards: {}", stopped.join(", "))
     };
     Some(format!("{} {how} after {:.1} s{rank}{others}", bad.node, bad.seconds))
 }
@@ -234,9 +242,17 @@ mod tests {
     #[tokio::test]
     async fn a_rank_that_failed_while_its_launcher_waits_for_the_others() {
         let first = FirstFailure { ranks: [("node2".to_owned(), (4, 4))].into(), ..FirstFailure::default() };
-        first.line("node2", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 1 (pid: 403) of binary: /usr/bin/python3.11");
-        first.line("node1", "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11");
-        assert_eq!(first.says().as_deref(), Some("rank 5 on node2, which was ended by signal 9"));
+        first.line(
+            "node2",
+            "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) \
+            local_rank: 1 (pid: 403) of binary: /usr/bin/python3.11",
+        );
+        first.line(
+            "node1",
+            "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) \
+            local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11",
+        );
+        assert_eq!(first.says().as_deref(), Some("rank 5 on node2 (killed by signal 9)"));
         first.alarm.notified().await;
     }
 
@@ -248,20 +264,22 @@ mod tests {
             first.line("node1", line);
             first.says()
         };
-        let failed = "node2: [2026-11-22 01:06:50,137] [ERROR] [launch.py:259:sigkill_handler] ['/usr/bin/python3', '-u', '/workspace/train.py', '--local_rank=0', 'fail'] exits with return code = 9";
-        assert_eq!(says(1, failed).as_deref(), Some("rank 1 on node2, which ended with 9"));
-        assert_eq!(says(8, failed).as_deref(), Some("a rank on node2, which ended with 9"));
+        let failed = "node2: [2026-11-22 01:06:50,137] [ERROR] [launch.py:259:sigkill_handler] \
+            ['/usr/bin/python3', '-u', '/workspace/train.py', '--local_rank=0', 'fail'] exits with return \
+            code = 9";
+        assert_eq!(says(1, failed).as_deref(), Some("rank 1 on node2 (exit status 9)"));
+        assert_eq!(says(8, failed).as_deref(), Some("a rank on node2 (exit status 9)"));
         let killed = failed.replace("= 9", "= -9");
-        assert_eq!(says(1, &killed).as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
+        assert_eq!(says(1, &killed).as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
         assert_eq!(
             says(1, "pdsh@node1: node2: ssh exited with exit code 255").as_deref(),
-            Some("node2: the SSH connection to it broke")
+            Some("node2: the SSH connection was lost")
         );
         let ranks = [("node2".to_owned(), (1, 1))].into();
         let first = FirstFailure { ranks, ..FirstFailure::default() };
         first.line("node1", "pdsh@node1: node2: ssh exited with exit code 9");
         first.line("node1", failed);
-        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which ended with 9"));
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 (exit status 9)"));
         assert_eq!(says(1, "node2: my script exits with return code = what"), None);
         assert_eq!(says(1, "node9: it exits with return code = 9"), None);
     }
@@ -281,14 +299,15 @@ mod tests {
             first.line("node2", line);
             first.line("node1", "  rank      : 0 (local_rank: 0)");
         }
-        assert_eq!(first.says().as_deref(), Some("rank 1 on node2, which was ended by signal 9"));
+        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
         let end =
             |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
         let says =
             verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
         assert_eq!(
             says,
-            "node2 ended with 1 after 3.0 s; the first to fail was rank 1 on node2, which was ended by signal 9; stopped after it: node1"
+            "node2 exited with status 1 after 3.0 s; first failure: rank 1 on node2 (killed by signal 9); \
+   stopped afterwards: node1"
         );
         assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
     }

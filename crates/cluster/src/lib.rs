@@ -1,11 +1,12 @@
 //! Several machines as one cluster.
 //!
-//! In: `cluster.yaml` ([`request`]) and the nodes' engines. [`validate`] turns a request into a [`plan`] in which every value is set;
-//! [`container`], [`keys`] and [`render`] derive from the plan what each node gets.
+//! In: `cluster.yaml` ([`request`]) and the nodes' engines. [`validate`] turns a request into a [`plan`] in
+//! which every value is set; [`container`], [`keys`] and [`render`] derive from the plan what each node gets.
 //!
-//! [`up`] carries the plan out step by step: [`observed_state`] reads what exists, [`swarm`], [`image`] and [`network`] decide what to change,
-//! [`probe`] and [`container_probe`] test from within containers, [`causes`] ranks why containers do not reach each other
-//! ([`stale_entries`]: faults of the overlay itself). [`smoke`] runs the all-reduce.
+//! [`up`] carries the plan out step by step: [`observed_state`] reads what exists, [`swarm`], [`image`] and
+//! [`network`] decide what to change, [`probe`] and [`container_probe`] test from within containers,
+//! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself).
+//! [`smoke`] runs the all-reduce.
 //!
 //! Out: [`report`]s, and [`problem`]s named by their cause.
 

@@ -11,13 +11,14 @@ use docker::network::Network;
 const STEP: &str = "network";
 /// What VXLAN takes of every packet, in bytes: what libnetwork's overlay driver reckons with.
 const VXLAN: u32 = 50;
-/// What the overlay driver takes for IPsec's header and padding, in bytes, before it rounds down to a multiple of four.
+/// What the overlay driver takes for IPsec's header and padding, in bytes, before it rounds down to a
+/// multiple of four.
 const IPSEC: u32 = 26;
 /// What the overlay driver takes the machines' interfaces for, where nothing was said.
 const UNDERLAY: u32 = 1500;
 
-/// Bytes that a packet of a container may have. The engine's option `com.docker.network.driver.mtu` of an overlay says what the
-/// *machines'* interfaces carry: the driver itself subtracts what VXLAN and IPsec take.
+/// Bytes that a packet of a container may have. The engine's option `com.docker.network.driver.mtu` of an
+/// overlay says what the *machines'* interfaces carry: the driver itself subtracts what VXLAN and IPsec take.
 pub fn container_mtu(underlay: u32, encrypted: bool) -> u32 {
     let mtu = underlay.saturating_sub(VXLAN);
     if encrypted { (mtu.saturating_sub(IPSEC)) & !3 } else { mtu }
@@ -44,25 +45,43 @@ pub enum Decision {
     None,
 }
 
-/// Decides from what the first node has, the swarm's manager. `swarm` tells whether it has been in the swarm until now: a network of
-/// an earlier life is gone with it.
+/// Decides from what the first node has, the swarm's manager. `swarm` tells whether it has been in the swarm
+/// until now: a network of an earlier life is gone with it.
 pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision, Problem> {
     let name = &plan.network.name;
     let found = observed.iter().find_map(|node| node.network.as_ref());
     match (plan.network.kind, found) {
         (NetworkKind::Host, _) => Ok(Decision::None),
-        (NetworkKind::Existing, None) => Err(Problem::new(STEP, format!("there is no network {name} on any node"))
-            .fix("docker network ls, on the first node, names those that are there")
-            .fix("or let envdoc make one: `kind: overlay` in cluster.yaml")),
-        (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
-            Err(Problem::new(STEP, format!("the network {name} is not attachable: only swarm services may use it"))
-                .fix("make it anew with `docker network create --driver overlay --attachable`, or let envdoc make its own"))
+        (NetworkKind::Existing, None) => {
+            Err(Problem::new(STEP, format!("no node has a network named {name}"))
+                .fix("List the networks on the first node: `docker network ls`")
+                .fix("Or let envdoc create one: set `kind: overlay` in cluster.yaml"))
         }
-        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && observed.len() > 1 => Err(Problem::new(
-            STEP,
-            format!("the network {name} is of one machine only ({} driver): it connects no containers of {} nodes", found.driver, observed.len()),
-        )
-        .fix("name an overlay, or leave `network` out")),
+        (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
+            Err(Problem::new(
+                STEP,
+                format!(
+                    "the network {name} is not attachable; only swarm services can \
+                use it"
+                ),
+            )
+            .fix(
+                "Recreate it as attachable, or leave `network` out so that envdoc creates its own: \
+                    `docker network create --driver overlay --attachable NAME`",
+            ))
+        }
+        (NetworkKind::Existing, Some(found)) if found.scope != "swarm" && observed.len() > 1 => {
+            Err(Problem::new(
+                STEP,
+                format!(
+                    "the network {name} ({} driver) exists on a single machine and cannot connect \
+                containers of {} nodes",
+                    found.driver,
+                    observed.len()
+                ),
+            )
+            .fix("Name an overlay network in cluster.yaml, or leave `network` out"))
+        }
         (NetworkKind::Existing, Some(found)) => Ok(keep(plan, found, Vec::new())),
         (NetworkKind::Overlay, None) => Ok(Decision::Make),
         (NetworkKind::Overlay, Some(found)) => compare(plan, found),
@@ -82,34 +101,38 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
         return Err(Problem::new(
             STEP,
             format!(
-                "there is a network {name} already that is not of this cluster ({} driver)",
+                "a network {name} already exists and does not belong to this cluster ({} driver)",
                 found.driver
             ),
         )
-        .fix("use it as it is: `kind: existing` in cluster.yaml")
-        .fix("or give the cluster's own another name: `network: { name: … }`"));
+        .fix("Use it as it is: set `kind: existing` in cluster.yaml")
+        .fix("Or choose a different name in cluster.yaml: `network: { name: … }`"));
     }
     let mut differs = Vec::new();
     let is = container_mtu(found.mtu.unwrap_or(UNDERLAY), found.encrypted);
     if let Some(wanted) = plan.network.mtu
         && wanted != is
     {
-        differs.push(format!("its MTU is {is}, wanted is {wanted}"));
+        differs.push(format!("its MTU is {is}, cluster.yaml wants {wanted}"));
     }
     if found.encrypted != plan.network.encrypted {
         let word = |encrypted: bool| if encrypted { "encrypted" } else { "not encrypted" };
-        differs.push(format!("it is {}, wanted is {}", word(found.encrypted), word(plan.network.encrypted)));
+        differs.push(format!(
+            "it is {}, cluster.yaml wants {}",
+            word(found.encrypted),
+            word(plan.network.encrypted)
+        ));
     }
     if let Some(wanted) = &plan.network.subnet
         && !found.subnets.contains(wanted)
     {
-        differs.push(format!("its subnet is {}, wanted is {wanted}", found.subnets.join(", ")));
+        differs.push(format!("its subnet is {}, cluster.yaml wants {wanted}", found.subnets.join(", ")));
     }
     if differs.is_empty() {
         return Ok(keep(plan, found, Vec::new()));
     }
-    Err(Problem::new(STEP, format!("the network {name} is not as cluster.yaml says: {}", differs.join("; ")))
-        .fix("a network cannot be changed: `envdoc cluster down`, then `envdoc cluster up` makes it anew"))
+    Err(Problem::new(STEP, format!("the network {name} differs from cluster.yaml: {}", differs.join("; ")))
+        .fix("Recreate it (Docker cannot change a network): `envdoc cluster down && envdoc cluster up`"))
 }
 
 /// The network to be made, from the largest packets of the machines' interfaces in bytes.
@@ -160,7 +183,8 @@ mod tests {
 
     fn plan(network: &str) -> ClusterPlan {
         let text = format!(
-            "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: 1}}]\nnetwork: {network}\n"
+            "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: \
+   1}}]\nnetwork: {network}\n"
         );
         let request = crate::request::ClusterRequest::parse("x", &text).unwrap();
         crate::validate::validate(&request).unwrap()
@@ -186,14 +210,19 @@ mod tests {
         assert_eq!(decide(&asked, &observed(Some(own.clone()))), Ok(keep));
         let other = plan("{mtu: 1350}");
         let problem = decide(&other, &observed(Some(own.clone()))).unwrap_err();
-        assert!(problem.says.contains("its MTU is 1400, wanted is 1350"), "{}", problem.says);
+        assert!(problem.says.contains("its MTU is 1400, cluster.yaml wants 1350"), "{}", problem.says);
         let foreign = Network { labels: Default::default(), ..own };
         let problem = decide(&asked, &observed(Some(foreign.clone()))).unwrap_err();
-        assert!(problem.says.contains("not of this cluster"), "{}", problem.says);
+        assert!(problem.says.contains("does not belong to this cluster"), "{}", problem.says);
         let existing = plan("{kind: existing, name: theirs}");
         assert!(decide(&existing, &observed(Some(foreign.clone()))).is_ok());
         let bridge = Network { driver: "bridge".into(), scope: "local".into(), ..foreign };
-        assert!(decide(&existing, &observed(Some(bridge))).unwrap_err().says.contains("of one machine only"));
+        assert!(
+            decide(&existing, &observed(Some(bridge)))
+                .unwrap_err()
+                .says
+                .contains("exists on a single machine")
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The machines of a cluster: roads to all of them opened side by side, and what can be done on each: commands, a worker, a snapshot.
+//! The machines of a cluster: roads to all of them opened side by side, and what can be done on each:
+//! commands, a worker, a snapshot.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -47,7 +48,7 @@ pub struct Node {
     pub held: Option<Talk>,
 }
 
-/// How a machine itself can be worked on, beside its engine.
+/// How the machine itself, not only its engine, is reached.
 #[derive(Debug)]
 pub enum Place<'n> {
     /// It is this machine.
@@ -60,7 +61,8 @@ pub enum Place<'n> {
     Blocked(&'n Blocked),
 }
 
-/// Works on all items, so many at once; the results are in the order of the items. Each brings its own deadline.
+/// Works on all items, so many at once; the results are in the order of the items. Each brings its own
+/// deadline.
 pub async fn side_by_side<I, T, W: Future<Output = T>>(
     items: impl IntoIterator<Item = I>,
     width: usize,
@@ -117,10 +119,11 @@ impl Node {
         match self.place() {
             Place::Here | Place::There(_) => None,
             Place::EngineOnly => Some(format!(
-                "only the engine of {} can be asked ({}); an ssh:// endpoint shows the machine too",
+                "only the Docker engine of {} is reachable ({}); use an ssh:// endpoint to inspect the \
+   machine itself",
                 self.name, self.engine
             )),
-            Place::Blocked(blocked) => Some(format!("{} cannot be reached: {}", self.name, blocked.says)),
+            Place::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.says)),
         }
     }
 
@@ -141,7 +144,7 @@ impl Node {
         deadline: Instant,
     ) -> Result<Snapshot, String> {
         let Place::There(connection) = self.place() else {
-            return Err(self.closed().unwrap_or_else(|| "this machine is looked at directly".into()));
+            return Err(self.closed().unwrap_or_else(|| "this machine is inspected directly".into()));
         };
         // The engine that the cluster uses, not the one that a login there would.
         let engine = quoted(&format!("unix://{}", connection.address.socket));
@@ -162,9 +165,9 @@ impl Node {
             _ => return Err(self.closed().unwrap_or_default()),
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| format!("no worker could be started: {error}"))?;
+        let mut child = command.spawn().map_err(|error| format!("cannot start a worker: {error}"))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the worker has no pipes".into());
+            return Err("the worker process has no stdin or stdout".into());
         };
         let session = Session::open(stdout, stdin, deadline).await?;
         Ok(Worker { session, _child: Some(child) })
@@ -179,10 +182,10 @@ pub fn asking(timeout: Duration) -> String {
 /// What came of that.
 pub fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
     if ran.status != 0 {
-        return Err(format!("envdoc ended with status {} there: {}", ran.status, ran.stderr.trim()));
+        return Err(format!("envdoc on the node exited with status {}: {}", ran.status, ran.stderr.trim()));
     }
     serde_json::from_slice(&ran.stdout)
-        .map_err(|error| format!("what envdoc said there is no snapshot: {error}"))
+        .map_err(|error| format!("the output of envdoc on the node is not a snapshot: {error}"))
 }
 
 /// A worker on a machine; it ends with this.

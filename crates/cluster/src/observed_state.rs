@@ -48,9 +48,9 @@ pub async fn look(
                 Problem::of(
                     "connect",
                     &node.name,
-                    format!("its engine ({}) does not answer as it should: {why}", node.engine),
+                    format!("the Docker engine ({}) failed to answer: {why}", node.engine),
                 )
-                .fix("`envdoc check --only docker` on that machine says what is wrong with it"),
+                .fix("Diagnose the engine on that machine: `envdoc check --only docker`"),
             ),
         }
     }

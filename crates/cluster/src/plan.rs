@@ -6,7 +6,8 @@ use super::request::{Launcher, NetworkKind};
 
 pub use super::validate::validate;
 
-/// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is ever removed.
+/// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is
+/// ever removed.
 pub const LABEL: &str = "envdoc.cluster";
 /// Label of a container: what it was made from, as a SHA-256.
 pub const PLAN_LABEL: &str = "envdoc.plan";
@@ -18,11 +19,13 @@ pub const SETTINGS: &str = "/etc/envdoc";
 pub struct ClusterPlan {
     /// Its name: `two-node`; also the compose project's.
     pub name: String,
-    /// Where the request was read: `compose/two-node/cluster.yaml`, where it was a file. What it names on this machine is seen from there.
+    /// Where the request was read: `compose/two-node/cluster.yaml`, where it was a file. What it names on
+    /// this machine is seen from there.
     pub origin: Option<String>,
     /// The image that every node runs.
     pub image: Image,
-    /// The registry that it is pushed to and pulled from, `registry.example:5000/team`; `None`: it goes from engine to engine.
+    /// The registry that it is pushed to and pulled from, `registry.example:5000/team`; `None`: it goes from
+    /// engine to engine.
     pub registry: Option<String>,
     /// The machines, in the order of their ranks.
     pub nodes: Vec<Node>,
@@ -83,7 +86,7 @@ pub struct Node {
     pub gpus: Gpus,
     /// Processes of a training job on it.
     pub slots: u32,
-    /// Labels of its container beside envdoc's.
+    /// Labels of its container in addition to envdoc's.
     pub labels: BTreeMap<String, String>,
     /// The whole environment of its container.
     pub environment: BTreeMap<String, String>,
@@ -109,13 +112,15 @@ pub struct Network {
     pub kind: NetworkKind,
     /// Its name: `two-node-net`; `host`.
     pub name: String,
-    /// Largest packet in bytes, where the request says it; else `up` derives it from the machines' interfaces.
+    /// Largest packet in bytes, where the request says it; else `up` derives it from the machines'
+    /// interfaces.
     pub mtu: Option<u32>,
     /// Whether an overlay is encrypted.
     pub encrypted: bool,
     /// Addresses of an overlay, where the request says them.
     pub subnet: Option<String>,
-    /// The interface for NCCL and Gloo, where the request says it; else `up` finds it by the container's address in this network.
+    /// The interface for NCCL and Gloo, where the request says it; else `up` finds it by the container's
+    /// address in this network.
     pub interface: Option<String>,
     /// Whether the containers get the machines' InfiniBand devices.
     pub infiniband: bool,
@@ -156,7 +161,7 @@ pub enum Source {
         server: String,
         /// The path that it exports.
         path: String,
-        /// Mount options beside the address: `vers=4.2,rw`.
+        /// Mount options without the address: `vers=4.2,rw`.
         options: String,
     },
 }

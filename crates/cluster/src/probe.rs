@@ -1,5 +1,5 @@
-//! A short-lived container on a node, of the cluster's image, in which envdoc's worker looks and tries: in the machine's own network,
-//! or in the cluster's.
+//! A short-lived container on a node, of the cluster's image, in which envdoc's worker looks and tries: in
+//! the machine's own network, or in the cluster's.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,7 +18,8 @@ const LOCAL: Duration = Duration::from_secs(10);
 /// The longest that a connection between two nodes may take.
 pub const CONNECTING: Duration = Duration::from_secs(5);
 
-/// One that runs. [`Probe::end`] removes it; what is left of one carries the cluster's label, and `down` removes it.
+/// One that runs. [`Probe::end`] removes it; what is left of one carries the cluster's label, and `down`
+/// removes it.
 pub struct Probe<'engine> {
     engine: &'engine Engine,
     name: String,
@@ -118,7 +119,7 @@ pub async fn connects(
 
 /// An answer to another question.
 pub fn unexpected(answer: &Answer) -> Failure {
-    Failure { why: Why::NotUnderstood, says: format!("the worker answered something else: {answer:?}") }
+    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
 }
 
 /// The interface that has an address.

@@ -65,7 +65,7 @@ pub struct NodeRequest {
     pub slots: Option<u32>,
     /// Labels of its container.
     pub labels: BTreeMap<String, String>,
-    /// Environment of its container, beside the cluster's.
+    /// Environment of its container, in addition to the cluster's.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -142,7 +142,7 @@ pub struct Storage {
     pub from: Option<String>,
     /// A share that every node mounts: `10.0.18.1:/export/data`.
     pub nfs: Option<String>,
-    /// NFS mount options beside the address: `vers=4.2,rw`.
+    /// NFS mount options without the address: `vers=4.2,rw`.
     pub options: Option<String>,
     /// Where the containers see it: `/workspace`.
     pub to: String,

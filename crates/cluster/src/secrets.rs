@@ -28,7 +28,7 @@ pub fn read(plan: &ClusterPlan) -> Result<Vec<Value>, Error> {
     let value = |secret: &super::plan::Secret| {
         let bytes = match &secret.from {
             SecretFrom::File(path) => file::read(&above.join(path))?.ok_or_else(|| {
-                missing(&secret.name, &format!("there is no file {}", above.join(path).display()))
+                missing(&secret.name, &format!("file not found: {}", above.join(path).display()))
             })?,
             SecretFrom::Variable(name) => variable(name).ok_or_else(|| {
                 missing(&secret.name, &format!("{name} is not set in envdoc's environment"))
@@ -44,7 +44,7 @@ pub fn read(plan: &ClusterPlan) -> Result<Vec<Value>, Error> {
 
 fn missing(name: &str, why: &str) -> Error {
     Error::new(Kind::File, format!("secret {name:?}: {why}"))
-        .hint("the containers would start without it: provide it, or take it out of `secrets`")
+        .hint("provide the secret, or remove it from `secrets`")
 }
 
 #[expect(

@@ -1,5 +1,6 @@
-//! Entries of an overlay that an engine lost or never got: the engines tell each other by gossip which container is where, and without the
-//! entry of a container the engine carries nothing to it. From inside that looks like a blocked port, and is none.
+//! Entries of an overlay that an engine lost or never got: the engines tell each other by gossip which
+//! container is where, and without the entry of a container the engine carries nothing to it. From inside
+//! that looks like a blocked port, and is none.
 
 use std::net::IpAddr;
 
@@ -10,16 +11,20 @@ use crate::worker::{Failure, Why};
 /// What an engine does not have, or has wrong, of another one's container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaleEntry {
-    /// The name, while the other engine has its own container's: the addresses that it gives instead, where it gives any.
+    /// The name, while the other engine has its own container's: the addresses that it gives instead, where
+    /// it gives any.
     Name(Vec<IpAddr>),
-    /// Its hardware address: the engine answers for every container that it knows of, and did not for this one.
+    /// Its hardware address: the engine answers for every container that it knows of, and did not for this
+    /// one.
     Hardware,
-    /// The machine that it is on: from there connections stand, which takes the overlay's data both ways, and nothing gets there.
+    /// The machine that it is on: from there connections stand, which takes the overlay's data both ways, and
+    /// nothing gets there.
     Machine,
 }
 
-/// What the engine of `tried.from` lost of the container of `tried.to`, where what was tried shows that. `back` is the same the other way
-/// round; `datagram` says whether one gets from the one container to the other, where that was tried.
+/// What the engine of `tried.from` lost of the container of `tried.to`, where what was tried shows that.
+/// `back` is the same the other way round; `datagram` says whether one gets from the one container to the
+/// other, where that was tried.
 pub fn stale_entry(
     tried: &Tried,
     back: Option<&Tried>,
@@ -36,7 +41,8 @@ pub fn stale_entry(
         return Some(StaleEntry::Machine);
     }
     match &tried.name {
-        // Another address is what the container had before; without any, the other engine's own knowledge shows that names are told.
+        // Another address is what the container had before; without any, the other engine's own knowledge
+        // shows that names are told.
         Err(name) if !name.instead.is_empty() || back.is_some_and(|back| back.name.is_ok()) => {
             Some(StaleEntry::Name(name.instead.clone()))
         }
@@ -45,43 +51,49 @@ pub fn stale_entry(
 }
 
 impl StaleEntry {
-    /// What it is in words, with what to do; `anew`: the other container was attached anew before.
+    /// The finding with its fixes; `reattached`: the other container was reattached before.
     pub fn problem(
         &self,
         step: &str,
         one: &ContainerProbe<'_>,
         other: &ContainerProbe<'_>,
         tried: &Tried,
-        anew: bool,
+        reattached: bool,
     ) -> Problem {
         let (a, b, address) = (&one.node.name, &other.node.name, other.address);
         let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.says.clone());
         let seen = match self {
             StaleEntry::Name(instead) if instead.is_empty() => {
-                format!("its name is unknown there, while {b} knows {a} by name and 7946/tcp is open")
+                format!("{a} cannot resolve {b}, while {b} resolves {a} and 7946/tcp is open")
             }
             StaleEntry::Name(instead) => {
-                format!("its name gives {} there, which it is no longer ({address})", listed(instead))
+                format!("its name resolves to the old address {} (now {address})", listed(instead))
             }
             StaleEntry::Hardware => format!(
-                "nobody answers there for the hardware address of {address} ({failure}), which an engine does for every container that it knows of"
+                "no ARP answer for {address} ({failure}), which the engine gives for every container it knows"
             ),
             StaleEntry::Machine => format!(
-                "nothing gets from {a} to {address} ({failure}), while a connection from {b} to {a} stands, for which the overlay's data (4789/udp) must pass both ways"
+                "no packet passes from {a} to {address} ({failure}), while a connection from {b} to {a} \
+   works, which needs 4789/udp in both directions"
             ),
         };
-        let again = if anew { ", again after it was attached anew" } else { "" };
-        let says = format!(
-            "the engine of {a} lost the overlay's entry of the container of {b}, or never got it{again}: {seen}"
-        );
+        let again = if reattached { " even after the container was reattached" } else { "" };
+        let says =
+            format!("the Docker engine on {a} has no overlay entry for the container of {b}{again}: {seen}");
         let problem = Problem::of(step, a, says);
-        match anew {
+        match reattached {
             false => problem
-                .fix("`envdoc cluster up` attaches that container to the network anew, which tells every engine of it")
-                .fix(format!("by hand, on the node {b}: docker restart {b}")),
+                .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
+                .fix(format!("Or restart the container by hand, on {b}: `docker restart {b}`")),
             true => problem
-                .fix(format!("restart the engine of {a}, which gets all entries anew: systemctl restart docker, on that node; containers on it restart too"))
-                .fix(format!("where it comes back: look whether 7946/udp gets from {b} to {a}: tcpdump -ni any udp port 7946, on {a}")),
+                .fix(format!(
+                    "Restart the Docker engine on {a} (also restarts its containers), which \
+                    fetches all entries again: `systemctl restart docker`"
+                ))
+                .fix(format!(
+                    "If it comes back, check on {a} whether 7946/udp arrives from {b}: `tcpdump \
+                    -ni any udp port 7946`"
+                )),
         }
     }
 }

@@ -63,8 +63,10 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 if let (Some(image), Some(reference)) = (&observed.image, &reference)
                     && !image.same(reference)
                 {
-                    row.differs
-                        .push(format!("its image {} is not that of the other nodes", plan.image_name()));
+                    row.differs.push(format!(
+                        "its image {} differs from that of the other nodes",
+                        plan.image_name()
+                    ));
                 }
                 row
             }
@@ -87,14 +89,14 @@ fn of(plan: &ClusterPlan, observed: &ObservedState, members: Option<&[Member]>) 
     in_network(plan, observed, &mut row);
     match &observed.image {
         Some(image) => row.image = Some(image.id.clone()),
-        None => row.differs.push(format!("it does not have the image {}", plan.image_name())),
+        None => row.differs.push(format!("image {} is missing", plan.image_name())),
     }
     match observed.volume.as_ref().map(|labels| labels.get(LABEL) == Some(&plan.name)) {
         Some(true) => {}
         Some(false) => {
-            row.differs.push(format!("its volume {} is not of this cluster", plan.settings_volume))
+            row.differs.push(format!("volume {} does not belong to this cluster", plan.settings_volume))
         }
-        None => row.differs.push("it does not have the settings".into()),
+        None => row.differs.push("the settings volume is missing".into()),
     }
     in_container(plan, observed, &mut row);
     row
@@ -104,34 +106,34 @@ fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut 
     let swarm = &observed.machine.swarm;
     match swarm.state {
         State::Inactive => {
-            differs.push("it is in no swarm".into());
+            differs.push("not in a swarm".into());
             "none".into()
         }
         State::Pending => {
-            differs.push("it has not finished joining the swarm".into());
+            differs.push("still joining the swarm".into());
             "joining".into()
         }
         State::Locked => {
-            differs.push("its swarm is locked: docker swarm unlock".into());
+            differs.push("the swarm is locked; unlock it: `docker swarm unlock`".into());
             "locked".into()
         }
         State::Error => {
-            differs.push(format!("its swarm is not well: {}", swarm.error));
+            differs.push(format!("the swarm reports an error: {}", swarm.error));
             "error".into()
         }
         State::Active => match members {
             None => {
-                differs.push("the first node does not tell of the swarm".into());
+                differs.push("the first node reports no swarm members".into());
                 "active".into()
             }
             Some(members) => match members.iter().find(|member| member.id == swarm.node) {
                 Some(member) if member.ready => "ready".into(),
                 Some(member) => {
-                    differs.push(format!("the manager does not hear from it: {}", member.says));
+                    differs.push(format!("the manager has no contact with this node: {}", member.says));
                     "down".into()
                 }
                 None => {
-                    differs.push(format!("it is in another swarm ({})", swarm.managers.join(", ")));
+                    differs.push(format!("member of a different swarm ({})", swarm.managers.join(", ")));
                     "another".into()
                 }
             },
@@ -144,7 +146,7 @@ fn in_network(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus
         Some(network) => row.network = Some(network.name.clone()),
         // A worker shows an overlay only as long as a container uses it.
         None if observed.container.as_ref().is_some_and(|container| container.running) => {
-            row.differs.push(format!("it does not have the network {}", plan.network.name));
+            row.differs.push(format!("network {} is missing", plan.network.name));
         }
         None => {}
     }
@@ -153,12 +155,12 @@ fn in_network(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus
 fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
     let Some(container) = &observed.container else {
         row.container = Some("none".into());
-        row.differs.push(format!("there is no container {}", observed.name));
+        row.differs.push(format!("container {} is missing", observed.name));
         return;
     };
     if container.labels.get(LABEL) != Some(&plan.name) {
         row.container = Some("foreign".into());
-        row.differs.push(format!("there is a container {} that is not of this cluster", observed.name));
+        row.differs.push(format!("container {} does not belong to this cluster", observed.name));
         return;
     }
     row.health.clone_from(&container.health);
@@ -166,25 +168,28 @@ fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStat
         row.container = Some(container.status.clone());
         row.since = Some(container.since.clone());
         if container.health.as_deref() == Some("starting") {
-            row.differs.push("its health check has not passed yet since it was started".into());
+            row.differs.push("the health check has not passed yet since the container started".into());
         }
         if container.health.as_deref() == Some("unhealthy") {
-            row.differs.push(format!("its health check fails: {}", container.health_says));
+            row.differs.push(format!("the health check fails: {}", container.health_says));
         }
     } else {
         let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));
         row.container = Some(format!("{}{exit}", container.status));
-        let memory = if container.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
+        let memory = if container.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
         let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
-        row.differs.push(format!("its container does not run{memory}{error}: `envdoc cluster up` starts it"));
+        row.differs.push(format!(
+            "the container is not running{memory}{error}; start it: `envdoc cluster \
+            up`"
+        ));
     }
     if observed.image.as_ref().is_some_and(|image| image.id != container.image) {
         row.differs.push(format!(
-            "its container was made from an older {}: `envdoc cluster up` makes it anew",
+            "the container uses an older {}; recreate it: `envdoc cluster up`",
             plan.image_name()
         ));
     }
     if container.restarts > 0 {
-        row.differs.push(format!("its container was started again {} times", container.restarts));
+        row.differs.push(format!("the container restarted {} times", container.restarts));
     }
 }

@@ -1,4 +1,5 @@
-//! What is to be done so that the nodes are one swarm: decided from what their engines say, and nothing of anybody else's is touched.
+//! What is to be done so that the nodes are one swarm: decided from what their engines say, and nothing of
+//! anybody else's is touched.
 
 use docker::swarm::{Machine, Member, State};
 
@@ -60,17 +61,30 @@ pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, V
     let changes = decision.actions.iter().any(|action| *action != Action::None);
     if !strangers.is_empty() {
         let names: Vec<_> = strangers.iter().map(|member| member.hostname.as_str()).collect();
-        let says = format!(
-            "the swarm of {} has members that are not of this cluster: {}",
-            leader.name,
-            names.join(", ")
-        );
+        let says =
+            format!("the swarm of {} has members outside this cluster: {}", leader.name, names.join(", "));
         if changes {
-            problems.push(Problem::of(STEP, &leader.name, format!("{says}; envdoc adds nothing to a swarm of somebody else's"))
-                .fix("join the missing nodes yourself (docker swarm join), then `envdoc cluster up` uses the swarm as it is")
-                .fix(format!("or, where those members are gone for good: docker node rm --force {}", names.join(" "))));
+            problems.push(
+                Problem::of(
+                    STEP,
+                    &leader.name,
+                    format!(
+                        "{says}; envdoc does not add nodes to a \
+                swarm it does not manage"
+                    ),
+                )
+                .fix(
+                    "Join the missing nodes yourself with `docker swarm join`, then use the swarm as it \
+                    is: `envdoc cluster up`",
+                )
+                .fix(format!(
+                    "Or, if those members are gone for good, remove them: `docker node rm \
+                    --force {}`",
+                    names.join(" ")
+                )),
+            );
         } else {
-            decision.notes.push(format!("{says}; it is used as it is"));
+            decision.notes.push(format!("{says}; using the swarm as it is"));
         }
     }
     if problems.is_empty() { Ok(decision) } else { Err(problems) }
@@ -81,16 +95,26 @@ fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (place, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
-        // Machines that were cloned from one image share the id; their host names differ, or where they keep their images.
+        // Machines that were cloned from one image share the id; their host names differ, or where they keep
+        // their images.
         let is =
             |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
         let same =
             nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
         if let Some(other) = same {
             problems.push(
-                Problem::of(STEP, &node.name, format!("{} and {} are the same engine (id {id})", other.name, node.name))
-                    .fix("give each node an engine of its own in cluster.yaml")
-                    .fix("where they are two machines cloned from one image: another host name on one of them (hostnamectl set-hostname), its engine-id (below the data-root; older engines: /etc/docker/key.json) removed, its engine restarted"),
+                Problem::of(
+                    STEP,
+                    &node.name,
+                    format!("{} and {} are the same Docker engine (id {id})", other.name, node.name),
+                )
+                .fix("Give each node its own engine in cluster.yaml")
+                .fix(
+                    "If they are two machines cloned from one image, change one of them: set its \
+                        host name (`hostnamectl set-hostname NAME`), delete engine-id below the data-root \
+                        (older engines: /etc/docker/key.json) and restart Docker: `systemctl restart \
+                        docker`",
+                ),
             );
         }
     }
@@ -106,7 +130,8 @@ pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
             nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
         {
             notes.push(format!(
-                "{} and {} have the same host name, {name}: the containers are told apart by their own names, `docker node ls` shows both alike; `hostnamectl set-hostname` and a restart of the engine on one of them mend it",
+                "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \
+   keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its Docker engine",
                 other.name, node.name
             ));
         }
@@ -128,14 +153,17 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
                 swarm.managers.join(", ")
             ),
         )
-        .fix("put the manager first under `nodes`, or promote this node there: docker node promote")
-        .fix("where nobody needs that swarm on it any more: docker swarm leave")),
+        .fix(
+            "Put the manager first under `nodes`, or promote this node on the manager: `docker node \
+            promote NODE`",
+        )
+        .fix("Or, if that swarm is no longer needed on this node, leave it: `docker swarm leave`")),
         State::Pending => Err(Problem::of(
             STEP,
             &leader.name,
-            format!("{} is joining another swarm ({})", leader.name, swarm.managers.join(", ")),
+            format!("{} is joining a different swarm ({})", leader.name, swarm.managers.join(", ")),
         )
-        .fix("where that is not wanted: docker swarm leave --force")),
+        .fix("If that is not intended, cancel it: `docker swarm leave --force`")),
         State::Locked => Err(locked(leader)),
         State::Error => Err(unwell(leader)),
     }
@@ -143,17 +171,17 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
 
 fn locked(node: &ObservedState) -> Problem {
     Problem::of(STEP, &node.name, format!("the swarm on {} is locked", node.name))
-        .fix("docker swarm unlock, with the key that `docker swarm unlock-key` gave when it was locked")
+        .fix("Unlock it with the key that `docker swarm unlock-key` printed: `docker swarm unlock`")
 }
 
 fn unwell(node: &ObservedState) -> Problem {
     Problem::of(
         STEP,
         &node.name,
-        format!("the swarm on {} is not well: {}", node.name, node.machine.swarm.error),
+        format!("the swarm on {} reports an error: {}", node.name, node.machine.swarm.error),
     )
-    .fix("the engine's log says more: journalctl -u docker")
-    .fix("where nobody needs that swarm any more: docker swarm leave --force")
+    .fix("Read the engine's log: `journalctl -u docker`")
+    .fix("Or, if that swarm is no longer needed, leave it: `docker swarm leave --force`")
 }
 
 fn following(
@@ -172,12 +200,16 @@ fn following(
             STEP,
             &node.name,
             format!(
-                "{} is already in another swarm, managed by {managers}; envdoc does not take it out of there",
+                "{} is already a member of a different swarm, managed by {managers}; envdoc does not \
+   remove it from there",
                 node.name
             ),
         )
-        .fix("where nobody needs it there any more, on that node: docker swarm leave (--force on a manager)")
-        .fix("else leave the node out of cluster.yaml, or put that swarm's manager first under `nodes`")
+        .fix(
+            "If that swarm is no longer needed, leave it on that node (add --force on a manager): \
+            `docker swarm leave`",
+        )
+        .fix("Or remove the node from cluster.yaml, or put that swarm's manager first under `nodes`")
     };
     let ours = swarm
         .managers
@@ -258,11 +290,14 @@ mod tests {
     fn a_worker_of_another_swarm_is_refused() {
         for other in [&["10.9.9.9:2377"][..], OURS] {
             let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Active, "x", false, other)];
-            assert!(says(decide(&nodes, &[])).contains("node2 is already in another swarm, managed by 10."));
+            assert!(says(decide(&nodes, &[])).contains(
+                "node2 is already a member of a different swarm, \
+                managed by 10."
+            ));
         }
         let nodes =
             [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
-        assert!(says(decide(&nodes, &[member("a", "host1", true)])).contains("another swarm"));
+        assert!(says(decide(&nodes, &[member("a", "host1", true)])).contains("different swarm"));
         let nodes = [
             node(1, State::Active, "x", false, &["10.9.9.9:2377"]),
             node(2, State::Inactive, "", false, &[]),
@@ -277,7 +312,7 @@ mod tests {
         let decision = decide(&whole, &members).unwrap();
         assert!(decision.notes[0].contains("stranger") && decision.stale.is_empty());
         let lacking = [node(1, State::Active, "a", true, OURS), node(2, State::Inactive, "", false, &[])];
-        assert!(says(decide(&lacking, &members)).contains("not of this cluster: host2, stranger"));
+        assert!(says(decide(&lacking, &members)).contains("outside this cluster: host2, stranger"));
     }
 
     #[test]
@@ -286,7 +321,7 @@ mod tests {
         second.machine.id = "ENGINE1".into();
         second.machine.hostname = "host1".into();
         let nodes = [node(1, State::Inactive, "", false, &[]), second];
-        assert!(says(decide(&nodes, &[])).contains("node1 and node2 are the same engine"));
+        assert!(says(decide(&nodes, &[])).contains("node1 and node2 are the same Docker engine"));
         assert!(namesakes(&nodes)[0].contains("host1"));
     }
 }

@@ -1,8 +1,9 @@
 //! Rules that every signature of the catalog keeps to.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use catalog::signatures::{all, signature};
+use catalog::signatures::{Derived, Role, all, signature};
 use checks::{CHECKS, fleet::FLEET_CHECKS};
 
 #[test]
@@ -15,12 +16,63 @@ fn ids_are_unique_and_are_no_check() {
 }
 
 #[test]
-fn what_a_signature_leads_to_exists() {
+fn what_a_signature_names_exists() {
     for one in all() {
         for id in one.leads_to {
             assert!(signature(id).is_some() && *id != one.id, "{}: leads to {id}", one.id);
         }
+        let counts_if =
+            one.counts_if.iter().flat_map(|conditions| conditions.with.iter().chain(conditions.without));
+        let unfinished = one.unfinished.iter().map(|rule| &rule.becomes);
+        for id in one.candidate_after.iter().chain(counts_if).chain(unfinished) {
+            assert!(signature(id).is_some(), "{}: there is no {id}", one.id);
+        }
     }
+}
+
+#[test]
+fn each_derivation_and_each_exit_code_has_one_row() {
+    for derived in Derived::ALL {
+        assert_eq!(all().iter().filter(|one| one.derived == Some(*derived)).count(), 1, "{derived:?}");
+    }
+    let mut codes = BTreeSet::new();
+    for one in all() {
+        assert!(one.exit_codes.iter().all(|code| codes.insert(code)), "{}: an exit code of two", one.id);
+        assert!(one.exit_codes.is_empty() || one.signal.is_some(), "{}: which signal?", one.id);
+    }
+}
+
+#[test]
+fn only_roots_yield_and_only_symptoms_report_a_signal() {
+    for one in all() {
+        let root = one.yields || one.machine_fault.is_some() || !one.candidate_after.is_empty();
+        assert!(!root || one.role == Role::Root, "{}", one.id);
+        assert!(one.signal.is_none() || one.role == Role::Symptom, "{}", one.id);
+    }
+}
+
+/// How a signature behaves is a matter of its row: the program names none.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads the source tree")]
+fn no_signature_is_named_in_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![root.join("src"), root.join("../../src")];
+    let mut named = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+                let ids = all().iter().filter(|one| code.contains(&format!("\"{}\"", one.id)));
+                named.extend(ids.map(|one| format!("{name}: {}", one.id)));
+            }
+        }
+    }
+    assert!(named.is_empty(), "{named:#?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
+use crate::error::{self, Error};
 use host::process;
 
 /// The longest that a credential helper may take.
@@ -87,13 +88,13 @@ impl std::fmt::Debug for Entry {
 
 impl Logins {
     /// The text of config.json.
-    pub fn parse(text: &str) -> Result<Logins, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+    pub fn parse(text: &str) -> Result<Logins, Error> {
+        serde_json::from_str(text).map_err(Error::other)
     }
 
     /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An error where a credential
     /// helper failed: that is not the same as having no login.
-    pub fn of(&self, registry: &str) -> Result<Option<Login>, String> {
+    pub fn of(&self, registry: &str) -> Result<Option<Login>, Error> {
         let key = key(registry);
         let helper = self.cred_helpers.get(registry).or_else(|| self.cred_helpers.get(key));
         if let Some(helper) = helper.or_else(|| Some(&self.creds_store).filter(|store| !store.is_empty()))
@@ -136,7 +137,7 @@ fn bare(key: &str) -> &str {
 }
 
 /// `docker-credential-NAME get`, which reads the registry on its standard input.
-fn ask(helper: &str, registry: &str) -> Result<Option<Login>, String> {
+fn ask(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(rename = "Username")]
@@ -145,23 +146,23 @@ fn ask(helper: &str, registry: &str) -> Result<Option<Login>, String> {
         secret: String,
     }
     let program = format!("docker-credential-{helper}");
+    let failed = |fault: String| Error::CredentialHelper { program: program.clone(), fault };
     let reading = process::run_with_input(&[&program, "get"], registry, Instant::now() + HELPER);
     let text = match reading {
         host::Reading::Ran { status: Some(0), stdout, .. } => stdout,
         host::Reading::Ran { stdout, stderr, .. } => {
-            let says = format!("{stdout}{stderr}");
-            // The helpers' own words for "no such login"; Docker's program compares them as well.
-            if says.contains("credentials not found") {
+            let output = format!("{stdout}{stderr}");
+            if error::means_no_login(&output) {
                 return Ok(None);
             }
-            return Err(format!("{program} failed: {}", says.trim()));
+            return Err(failed(format!("failed: {}", output.trim())));
         }
-        host::Reading::Absent => return Err(format!("{program} is not on PATH")),
-        host::Reading::Failed(why) => return Err(format!("{program}: {why}")),
-        host::Reading::Text(_) => return Err(format!("{program} gave no answer")),
+        host::Reading::Absent => return Err(failed("is not on PATH".into())),
+        host::Reading::Failed(why) => return Err(failed(format!("failed: {why}"))),
+        host::Reading::Text(_) => return Err(failed("returned no answer".into())),
     };
     let answer: Answer =
-        serde_json::from_str(&text).map_err(|_| format!("{program} gave an answer that is not its JSON"))?;
+        serde_json::from_str(&text).map_err(|error| failed(format!("returned invalid JSON: {error}")))?;
     Ok(Some(Login::new(&answer.username, &answer.secret)))
 }
 
@@ -192,7 +193,13 @@ mod tests {
     #[test]
     fn a_helper_that_is_not_there_is_an_error_and_no_missing_login() {
         let logins = Logins::parse(r#"{"credHelpers":{"r.example.org":"no-such-helper-7"}}"#).unwrap();
-        assert!(logins.of("r.example.org").unwrap_err().contains("docker-credential-no-such-helper-7"));
+        assert!(
+            logins
+                .of("r.example.org")
+                .unwrap_err()
+                .to_string()
+                .contains("docker-credential-no-such-helper-7")
+        );
         assert_eq!(logins.of("other.example.org"), Ok(None));
     }
 }

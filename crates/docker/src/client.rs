@@ -72,7 +72,7 @@ fn of(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
     let variables = variables.known().cloned().unwrap_or_default();
     let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
     let text = configuration(machine, &variables)?;
-    let logins = Logins::parse(&text).map_err(|why| broken(&why))?;
+    let logins = Logins::parse(&text).map_err(|why| broken(&why.to_string()))?;
     let config: Config = serde_json::from_str(&text).map_err(|error| broken(&error.to_string()))?;
     let mut notes = Vec::new();
     let proxies = proxies(&config, &endpoint, &variables, &mut notes);

@@ -16,7 +16,8 @@ use bollard::query_parameters::{
 };
 use futures_util::{Stream, StreamExt};
 
-use super::docker::{Engine, answered, found, words};
+use super::docker::{Engine, answered, found};
+use crate::error::Error;
 use crate::spec::{Container, ContainerNetwork, GpuRequest, Volume};
 
 /// What a container may take to end by itself before it is killed, in seconds.
@@ -66,7 +67,7 @@ pub struct Printed {
 }
 
 /// A container by name; `None` where there is none.
-pub async fn look(engine: &Engine, name: &str) -> Result<Option<Found>, String> {
+pub async fn look(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
     Ok(found(engine.docker.inspect_container(name, None::<InspectContainerOptions>)).await?.map(of))
 }
 
@@ -99,7 +100,7 @@ fn of(container: bollard::models::ContainerInspectResponse) -> Found {
 }
 
 /// The names of the containers with a label, running or not.
-pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, String> {
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, Error> {
     let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
     let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
     let containers = answered(engine.docker.list_containers(Some(options))).await?;
@@ -108,13 +109,13 @@ pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<S
 }
 
 /// Makes a container of this name.
-pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBody) -> Result<(), String> {
+pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBody) -> Result<(), Error> {
     let options = CreateContainerOptionsBuilder::default().name(name).build();
     answered(engine.docker.create_container(Some(options), body)).await.map(drop)
 }
 
 /// Makes the container of a cluster's node.
-pub async fn make(engine: &Engine, container: &Container) -> Result<(), String> {
+pub async fn make(engine: &Engine, container: &Container) -> Result<(), Error> {
     create(engine, &container.name, body(container)).await
 }
 
@@ -224,19 +225,20 @@ fn gpus(request: &GpuRequest) -> Option<DeviceRequest> {
 }
 
 /// Starts a container that was made.
-pub async fn start(engine: &Engine, name: &str) -> Result<(), String> {
+pub async fn start(engine: &Engine, name: &str) -> Result<(), Error> {
     let docker = engine.docker.clone().with_timeout(STARTING);
-    docker.start_container(name, None::<StartContainerOptions>).await.map_err(|error| words(&error))
+    let started = docker.start_container(name, None::<StartContainerOptions>).await;
+    started.map_err(|error| Error::from(error).after(STARTING))
 }
 
 /// Ends a container and keeps it.
-pub async fn stop(engine: &Engine, name: &str) -> Result<(), String> {
+pub async fn stop(engine: &Engine, name: &str) -> Result<(), Error> {
     let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
     found(engine.docker.stop_container(name, Some(stop))).await.map(drop)
 }
 
 /// Ends a container and removes it; whether there was one.
-pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
     let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
     // One that cannot be stopped is removed by force.
     let _ = found(engine.docker.stop_container(name, Some(stop))).await;
@@ -245,7 +247,7 @@ pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
 }
 
 /// Puts an archive into a directory of a container, which need not run.
-pub async fn fill(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), String> {
+pub async fn fill(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), Error> {
     let options = UploadToContainerOptionsBuilder::default().path(directory).build();
     answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
 }
@@ -258,7 +260,7 @@ pub async fn holder(
     volume: &str,
     at: &str,
     labels: &BTreeMap<String, String>,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let mount = Mount {
         target: Some(at.to_owned()),
         source: Some(volume.to_owned()),
@@ -283,7 +285,7 @@ pub async fn waiting(
     network: &str,
     program: Vec<String>,
     labels: &BTreeMap<String, String>,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let body = ContainerCreateBody {
         image: Some(image.to_owned()),
         entrypoint: Some(program),
@@ -301,13 +303,13 @@ pub async fn waiting(
 }
 
 /// Removes a container that never ran, and leaves its volumes.
-pub async fn release(engine: &Engine, name: &str) -> Result<(), String> {
+pub async fn release(engine: &Engine, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(false).build();
     found(engine.docker.remove_container(name, Some(options))).await.map(drop)
 }
 
 /// Removes a container at once; whether there was one.
-pub async fn kill(engine: &Engine, name: &str) -> Result<bool, String> {
+pub async fn kill(engine: &Engine, name: &str) -> Result<bool, Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
     Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
 }
@@ -318,7 +320,7 @@ pub fn logs<'engine>(
     name: &str,
     tail: Option<u32>,
     follow: bool,
-) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
     let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail);
     printed(engine, name, options)
@@ -329,7 +331,7 @@ pub fn timed_logs<'engine>(
     engine: &'engine Engine,
     name: &str,
     follow: bool,
-) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all");
     printed(engine, name, options.follow(follow))
 }
@@ -338,9 +340,9 @@ fn printed<'engine>(
     engine: &'engine Engine,
     name: &str,
     options: LogsOptionsBuilder,
-) -> Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send + 'engine>> {
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
     Box::pin(engine.docker.logs(name, Some(options.build())).map(|chunk| {
-        chunk.map_err(|error| words(&error)).map(|chunk| Printed {
+        chunk.map_err(Error::from).map(|chunk| Printed {
             error: matches!(chunk, LogOutput::StdErr { .. }),
             bytes: chunk.into_bytes().to_vec(),
         })

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 use super::road::{self, Road};
+use crate::error::{Cause, Error as EngineError};
 use diagnostic::error::{Error, Kind};
 
 /// The longest that an engine may take for anything that is no build, push or run.
@@ -39,13 +40,13 @@ impl Engine {
     /// Connects over a road that is open.
     pub async fn over(road: Road) -> Result<Engine, Error> {
         let endpoint = road.endpoint.as_str();
-        let docker = open(road.local(), CONNECTING).await.map_err(|why| unreachable(endpoint, &why))?;
+        let docker = open(road.local(), CONNECTING).await.map_err(|error| unreachable(endpoint, &error))?;
         let docker = docker.with_request_modifier(super::build::request::mend);
         let version = tokio::time::timeout(CONNECTING, docker.version()).await;
         let version = match version {
             Ok(Ok(version)) => version,
-            Ok(Err(error)) => return Err(unreachable(endpoint, &words(&error))),
-            Err(_) => return Err(unreachable(endpoint, "it did not answer in time")),
+            Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
+            Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECTING))),
         };
         let components = version.components.unwrap_or_default();
         let podman = components.iter().any(|component| component.name.starts_with("Podman"));
@@ -56,13 +57,15 @@ impl Engine {
     }
 
     /// Whether it answers now; why not, as far as the way to it shows that.
-    pub async fn answers(&self, deadline: Instant) -> Result<(), String> {
+    pub async fn answers(&self, deadline: Instant) -> Result<(), EngineError> {
+        let limit = deadline.saturating_duration_since(Instant::now());
         if let Some(connection) = self.road.ssh() {
-            return connection.engine_answers(deadline).await.map_err(|blocked| blocked.says);
+            let answers = connection.engine_answers(deadline).await;
+            return answers.map_err(|blocked| EngineError::Connection(blocked.says));
         }
         match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
-            Ok(answer) => answer.map(drop).map_err(|error| words(&error)),
-            Err(_) => Err("the engine did not answer".into()),
+            Ok(answer) => answer.map(drop).map_err(EngineError::from),
+            Err(_) => Err(EngineError::answer_timeout(limit)),
         }
     }
 
@@ -78,81 +81,61 @@ impl Engine {
 }
 
 /// A connection to a local endpoint ([`Road::local`]) whose API version is the engine's or bollard's, whichever is older.
-pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, String> {
+pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
     let seconds = ANSWER.max(deadline).as_secs();
     let docker = match endpoint.split_once("://") {
         Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
         Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
-        _ => return Err("no local endpoint".into()),
+        _ => return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" }),
     };
-    let docker = docker.map_err(|error| words(&error))?;
+    let docker = docker?;
     match tokio::time::timeout(deadline, docker.negotiate_version()).await {
-        Ok(result) => result.map_err(|error| words(&error)),
-        Err(_) => Err("the engine did not answer".into()),
+        Ok(result) => Ok(result?),
+        Err(_) => Err(EngineError::answer_timeout(deadline)),
     }
 }
 
-/// An answer in time, or why there is none, in the engine's words.
 pub(super) async fn answered<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
-) -> Result<T, String> {
-    match tokio::time::timeout(ANSWER, answer).await {
-        Ok(answer) => answer.map_err(|error| words(&error)),
-        Err(_) => Err(format!("the engine did not answer within {} s", ANSWER.as_secs())),
+) -> Result<T, EngineError> {
+    within(ANSWER, answer).await
+}
+
+pub(super) async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, EngineError> {
+    match tokio::time::timeout(limit, answer).await {
+        Ok(answer) => answer.map_err(|error| EngineError::from(error).after(limit)),
+        Err(_) => Err(EngineError::answer_timeout(limit)),
     }
 }
 
 /// [`answered`], and `None` where the engine says that there is no such thing (404).
 pub(super) async fn found<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
-) -> Result<Option<T>, String> {
-    let missing = |error: &bollard::errors::Error| {
-        matches!(error, bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })
-    };
-    answered(async {
-        match answer.await {
-            Ok(thing) => Ok(Some(thing)),
-            Err(error) if missing(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
-    })
-    .await
+) -> Result<Option<T>, EngineError> {
+    match answered(answer).await {
+        Ok(thing) => Ok(Some(thing)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-fn unreachable(endpoint: &str, why: &str) -> Error {
+fn unreachable(endpoint: &str, why: &EngineError) -> Error {
     let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
-    if why.contains("ermission denied") {
-        return error
-            .hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`");
+    match (why, why.cause()) {
+        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
+            error.hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`")
+        }
+        (_, Cause::TlsRequired) => error
+            .hint("it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem"),
+        _ => error.hint("`envdoc check --only docker` says what is wrong with it"),
     }
-    // Go's words for a plain request on a TLS port.
-    if why.contains("HTTP request to an HTTPS server") {
-        return error.hint(
-            "it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem",
-        );
-    }
-    error.hint("`envdoc check --only docker` says what is wrong with it")
 }
 
 /// `1.41`.
 fn api(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-/// The engine's own words, without the library's around them.
-pub(super) fn words(error: &bollard::errors::Error) -> String {
-    match error {
-        bollard::errors::Error::DockerResponseServerError { message, .. } => message.trim().to_owned(),
-        bollard::errors::Error::DockerStreamError { error } => error.trim().to_owned(),
-        bollard::errors::Error::RequestTimeoutError => "it did not answer in time".into(),
-        other => {
-            // "client error (Connect)" says nothing; what the system said stands innermost.
-            let mut inner: &dyn std::error::Error = other;
-            while let Some(next) = inner.source() {
-                inner = next;
-            }
-            inner.to_string()
-        }
-    }
 }

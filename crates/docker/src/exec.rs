@@ -9,8 +9,9 @@ use futures_util::{Stream, StreamExt};
 use tokio::io::AsyncWrite;
 
 use super::container::Printed;
-use super::docker::{Engine, answered, words};
+use super::docker::{Engine, answered};
 use super::run::Ran;
+use crate::error::{Error, Waited};
 
 /// What is to be run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,13 +30,13 @@ pub struct Command {
 pub struct Running {
     id: String,
     /// What it prints, until it ends.
-    pub output: Pin<Box<dyn Stream<Item = Result<Printed, String>> + Send>>,
+    pub output: Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send>>,
     /// What it reads.
     pub input: Pin<Box<dyn AsyncWrite + Send>>,
 }
 
 /// Starts a program.
-pub async fn start(engine: &Engine, name: &str, command: &Command) -> Result<Running, String> {
+pub async fn start(engine: &Engine, name: &str, command: &Command) -> Result<Running, Error> {
     let options = CreateExecOptions {
         attach_stdin: Some(command.input),
         attach_stdout: Some(true),
@@ -48,10 +49,10 @@ pub async fn start(engine: &Engine, name: &str, command: &Command) -> Result<Run
     let id = answered(engine.docker.create_exec(name, options)).await?.id;
     let started = answered(engine.docker.start_exec(&id, None::<StartExecOptions>)).await?;
     let StartExecResults::Attached { output, input } = started else {
-        return Err("the engine started it without its output".into());
+        return Err(Error::other("the engine did not attach to the command's output"));
     };
     let output = output.map(|chunk| {
-        chunk.map_err(|error| words(&error)).map(|chunk| Printed {
+        chunk.map_err(Error::from).map(|chunk| Printed {
             error: matches!(chunk, LogOutput::StdErr { .. }),
             bytes: chunk.into_bytes().to_vec(),
         })
@@ -61,25 +62,20 @@ pub async fn start(engine: &Engine, name: &str, command: &Command) -> Result<Run
 
 impl Running {
     /// Its exit status once its output has ended; `None` where it runs still.
-    pub async fn status(&self, engine: &Engine) -> Result<Option<i64>, String> {
+    pub async fn status(&self, engine: &Engine) -> Result<Option<i64>, Error> {
         let found = answered(engine.docker.inspect_exec(&self.id)).await?;
         Ok(found.exit_code.filter(|_| found.running != Some(true)))
     }
 }
 
 /// Runs a program to its end.
-pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration) -> Result<Ran, String> {
+pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration) -> Result<Ran, Error> {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
     whole(engine, name, &Command { argv, ..Command::default() }, deadline).await
 }
 
 /// [`run`], with everything that a command may have.
-pub async fn whole(
-    engine: &Engine,
-    name: &str,
-    command: &Command,
-    deadline: Duration,
-) -> Result<Ran, String> {
+pub async fn whole(engine: &Engine, name: &str, command: &Command, deadline: Duration) -> Result<Ran, Error> {
     let whole = async {
         let mut running = start(engine, name, command).await?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -87,12 +83,15 @@ pub async fn whole(
             let printed = printed?;
             if printed.error { &mut stderr } else { &mut stdout }.extend_from_slice(&printed.bytes);
         }
-        let status = running.status(engine).await?.ok_or("it closed its output and runs still")?;
+        let status = running
+            .status(engine)
+            .await?
+            .ok_or_else(|| Error::other("the command closed its output but is still running"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
     };
     match tokio::time::timeout(deadline, whole).await {
         Ok(ran) => ran,
-        Err(_) => Err(format!("it did not end within {} s", deadline.as_secs())),
+        Err(_) => Err(Error::TimedOut { what: Waited::CommandExit, after: deadline }),
     }
 }

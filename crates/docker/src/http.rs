@@ -10,6 +10,7 @@ use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::error::Error;
 use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
@@ -80,17 +81,17 @@ pub(super) async fn upgrade(
     path: &str,
     protocol: &str,
     headers: &[(&str, &str)],
-) -> Result<hyper::upgrade::Upgraded, String> {
+) -> Result<hyper::upgrade::Upgraded, Error> {
     match endpoint.split_once("://") {
         Some(("unix", socket)) => {
-            let stream = UnixStream::connect(socket).await.map_err(|error| error.to_string())?;
+            let stream = UnixStream::connect(socket).await?;
             hand_over(TokioIo::new(stream), path, protocol, headers).await
         }
         Some(("tcp" | "http", address)) => {
-            let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+            let stream = TcpStream::connect(address).await?;
             hand_over(TokioIo::new(stream), path, protocol, headers).await
         }
-        _ => Err(format!("{endpoint} cannot be reached")),
+        _ => Err(Error::Invalid { text: endpoint.to_owned(), expected: "an endpoint that envdoc can reach" }),
     }
 }
 
@@ -99,12 +100,11 @@ async fn hand_over<S>(
     path: &str,
     protocol: &str,
     headers: &[(&str, &str)],
-) -> Result<hyper::upgrade::Upgraded, String>
+) -> Result<hyper::upgrade::Upgraded, Error>
 where
     S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(stream).await.map_err(|error| error.to_string())?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
     tokio::spawn(connection.with_upgrades());
     let mut request = hyper::Request::post(path)
         .header("Host", "localhost")
@@ -113,12 +113,13 @@ where
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
-    let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+    let request = request.body(Empty::<Bytes>::new()).map_err(Error::other)?;
+    let response = sender.send_request(request).await?;
     if response.status() != hyper::StatusCode::SWITCHING_PROTOCOLS {
-        return Err(format!("HTTP status {} for {path}", response.status()));
+        let status = response.status().as_u16();
+        return Err(Error::Http { status, path: Some(path.to_owned()) });
     }
-    hyper::upgrade::on(response).await.map_err(|error| error.to_string())
+    hyper::upgrade::on(response).await.map_err(Error::from)
 }
 
 fn refused(error: &std::io::Error) -> Reading {

@@ -6,6 +6,10 @@
 
 use regex::Regex;
 
+use crate::error::Error;
+
+const PATTERN: &str = "a valid pattern of .dockerignore";
+
 /// The patterns of one file.
 #[derive(Debug, Default)]
 pub struct Ignore {
@@ -22,7 +26,7 @@ struct Pattern {
 
 impl Ignore {
     /// The text of a .dockerignore file. An error names the pattern that cannot be understood.
-    pub fn parse(text: &str) -> Result<Ignore, String> {
+    pub fn parse(text: &str) -> Result<Ignore, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut patterns = Vec::new();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -36,9 +40,9 @@ impl Ignore {
                 continue;
             }
             let regex = expression(&pattern)
-                .ok_or_else(|| format!("a pattern of .dockerignore ends half way: {line}"))?;
+                .ok_or_else(|| Error::Invalid { text: line.to_owned(), expected: PATTERN })?;
             let matcher = Regex::new(&regex)
-                .map_err(|_| format!("a pattern of .dockerignore cannot be read: {line}"))?;
+                .map_err(|_| Error::Invalid { text: line.to_owned(), expected: PATTERN })?;
             let beginning = pattern.split(['*', '?', '[', '\\']).next().unwrap_or_default().to_owned();
             patterns.push(Pattern { matcher, takes_back, beginning });
         }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use serde::{Deserialize, Serialize};
 
-use super::docker::{ANSWER, Engine, words};
+use super::docker::{Engine, answered, found};
+use crate::error::Error;
 use crate::reference::{Reference, split};
 
 /// An image as the engine has it.
@@ -33,11 +34,9 @@ pub struct Layer {
 }
 
 /// Asks for an image by name or id.
-pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, String> {
-    let found = tokio::time::timeout(ANSWER, engine.docker.inspect_image(image)).await;
-    let found = found.map_err(|_| late())?.map_err(|error| words(&error))?;
-    let history = tokio::time::timeout(ANSWER, engine.docker.image_history(image)).await;
-    let history = history.map_err(|_| late())?.map_err(|error| words(&error))?;
+pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, Error> {
+    let found = answered(engine.docker.inspect_image(image)).await?;
+    let history = answered(engine.docker.image_history(image)).await?;
     let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
     let layer = |item: bollard::models::ImageHistoryResponseItem| Layer {
         by: instruction(&item.created_by),
@@ -83,8 +82,8 @@ impl Identity {
 }
 
 /// Which image has this name; `None` where the engine has none.
-pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, String> {
-    let image = super::docker::found(engine.docker.inspect_image(name)).await?;
+pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
+    let image = found(engine.docker.inspect_image(name)).await?;
     Ok(image.map(|image| Identity {
         id: image.id.unwrap_or_default(),
         digests: image.repo_digests.unwrap_or_default(),
@@ -103,26 +102,28 @@ pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, Strin
 }
 
 /// Names an image. Where one name cannot be given, those given before are taken away again.
-pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), String> {
+pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), Error> {
     for (number, name) in tags.iter().enumerate() {
         let (repo, tag) = split(name);
         let options = TagImageOptions { repo: Some(repo.to_owned()), tag: Some(tag.to_owned()) };
-        let given = tokio::time::timeout(ANSWER, engine.docker.tag_image(image, Some(options))).await;
-        if let Err(why) = given.unwrap_or(Err(bollard::errors::Error::RequestTimeoutError)) {
+        if let Err(error) = answered(engine.docker.tag_image(image, Some(options))).await {
             for name in &tags[..number] {
                 let options = RemoveImageOptions { noprune: true, ..Default::default() };
                 let _ = engine.docker.remove_image(name, Some(options), None).await;
             }
-            return Err(format!("the image cannot be named {name}: {}", words(&why)));
+            return Err(Error::NotTagged { name: name.clone(), source: Box::new(error) });
         }
     }
     Ok(())
 }
 
 /// Whether an image can be given this name; says what is wrong with it.
-pub fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), Error> {
     if name.contains('@') {
-        return Err("a digest cannot be given to an image, only a name: registry/name:tag".into());
+        return Err(Error::Invalid {
+            text: name.to_owned(),
+            expected: "a tag: registry/name:tag without a digest",
+        });
     }
     Reference::parse(name).map(drop)
 }
@@ -145,10 +146,6 @@ pub fn instruction(text: &str) -> String {
     };
     let text = shell(text).unwrap_or_else(|| text.to_owned());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn late() -> String {
-    format!("the engine did not answer within {} s", ANSWER.as_secs())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod client;
 pub mod container;
 pub mod context;
 pub mod docker;
+mod error;
 pub mod exec;
 mod http;
 pub mod ignore;
@@ -24,4 +25,5 @@ pub mod swarm;
 pub mod transfer;
 pub mod volume;
 
+pub use error::{Cause, Error, LoginFault, Waited};
 pub use http::{REFUSED, ask, get};

@@ -15,9 +15,10 @@ use bollard::query_parameters::{
 
 use facts::live::{Answer, Failure, NotTried};
 
-use super::docker::{self, words};
+use super::docker;
 use super::road::Road;
 use super::run::{self, Ran};
+use crate::error::{Cause, Error};
 
 /// What is asked of the engine.
 #[derive(Debug, Clone)]
@@ -49,7 +50,9 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
     runtime.block_on(async {
         let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
         let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
-        let docker = docker::open(road.local(), request.step).await.map_err(NotTried::Because)?;
+        let docker = docker::open(road.local(), request.step)
+            .await
+            .map_err(|error| NotTried::Because(error.to_string()))?;
         let images = match &request.image {
             Some(image) => vec![image.clone()],
             None => smallest_images(&docker, request.step).await?,
@@ -58,7 +61,7 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
         for image in images {
             let answer = attempt(&docker, &image, request).await?;
             if let Err(Failure { step: CREATING, says, .. }) = &answer.outcome
-                && says.starts_with("No such image")
+                && Cause::of(says) == Cause::NoSuchImage
             {
                 let why =
                     format!("the image {image} is not here, and envdoc pulls nothing: docker pull {image}");
@@ -81,7 +84,7 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
     let images = tokio::time::timeout(step, docker.list_images(Some(options))).await;
     let images =
         images.map_err(|_| NotTried::Because("the engine did not list its images in time".into()))?;
-    let mut images = images.map_err(|error| NotTried::Because(words(&error)))?;
+    let mut images = images.map_err(|error| NotTried::Because(Error::from(error).to_string()))?;
     images.retain(|image| image.repo_tags.iter().any(|tag| !tag.contains("<none>")));
     images.sort_by_key(|image| image.size);
     Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_MAX).collect())
@@ -106,7 +109,7 @@ async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answ
     let left = match removed {
         Ok(Ok(())) => None,
         Ok(Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })) => None,
-        Ok(Err(error)) => Some(words(&error)),
+        Ok(Err(error)) => Some(Error::from(error).to_string()),
         Err(_) => Some("the engine did not answer".into()),
     };
     let outcome = match left {
@@ -146,7 +149,7 @@ async fn create(docker: &Docker, image: &str, name: &str, request: &Request) -> 
     let created = tokio::time::timeout(request.step, docker.create_container(Some(options), body)).await;
     match created {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(Failure { step, says: words(&error), of_container: true }),
+        Ok(Err(error)) => Err(Failure { step, says: Error::from(error).to_string(), of_container: true }),
         Err(_) => Err(late(step, request, true)),
     }
 }
@@ -157,10 +160,10 @@ async fn start(docker: &Docker, name: &str, request: &Request) -> Result<(), Fai
     match tokio::time::timeout(request.step, started).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
-            let says = words(&error);
-            // runc's words when the program's loader (its C library) is not in the image.
-            let cannot_run = says.contains(INSIDE) && says.contains("no such file or directory");
-            Err(Failure { step, says, of_container: !cannot_run })
+            let error = Error::from(error);
+            // The program's loader (its C library) is not in the image.
+            let cannot_run = error.lacks(INSIDE);
+            Err(Failure { step, says: error.to_string(), of_container: !cannot_run })
         }
         Err(_) => Err(late(step, request, true)),
     }
@@ -169,10 +172,10 @@ async fn start(docker: &Docker, name: &str, request: &Request) -> Result<(), Fai
 async fn within<T>(
     step: &'static str,
     request: &Request,
-    work: impl Future<Output = Result<T, String>>,
+    work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(request.step, work).await {
-        Ok(result) => result.map_err(|says| Failure { step, says, of_container: false }),
+        Ok(result) => result.map_err(|error| Failure { step, says: error.to_string(), of_container: false }),
         Err(_) => Err(late(step, request, false)),
     }
 }
@@ -182,28 +185,31 @@ fn late(step: &'static str, request: &Request, of_container: bool) -> Failure {
 }
 
 /// Copies this very program to the container's root.
-async fn upload(docker: &Docker, name: &str) -> Result<(), String> {
+async fn upload(docker: &Docker, name: &str) -> Result<(), Error> {
     #[expect(clippy::disallowed_methods, reason = "envdoc's own program is what goes into the container")]
     let program = std::fs::read("/proc/self/exe")
-        .map_err(|error| format!("envdoc cannot read its own program: {error}"))?;
+        .map_err(|error| Error::other(format!("envdoc cannot read its own program: {error}")))?;
     let mut header = tar::Header::new_gnu();
     header.set_size(program.len() as u64);
     header.set_mode(0o755);
     let mut archive = tar::Builder::new(Vec::new());
-    archive.append_data(&mut header, INSIDE, program.as_slice()).map_err(|error| error.to_string())?;
-    let bytes = archive.into_inner().map_err(|error| error.to_string())?;
+    archive.append_data(&mut header, INSIDE, program.as_slice()).map_err(Error::other)?;
+    let bytes = archive.into_inner().map_err(Error::other)?;
     let options = UploadToContainerOptionsBuilder::default().path("/").build();
     docker
         .upload_to_container(name, Some(options), bollard::body_full(bytes.into()))
         .await
-        .map_err(|error| words(&error))
+        .map_err(Error::from)
 }
 
 /// Waits for the container's end and takes its standard output: a whole snapshot, however long.
-async fn listen(docker: &Docker, name: &str) -> Result<String, String> {
+async fn listen(docker: &Docker, name: &str) -> Result<String, Error> {
     let Ran { status, stdout, stderr } = run::ended(docker, name, usize::MAX).await?;
     match status {
         0 => Ok(stdout),
-        _ => Err(format!("envdoc ended with status {status} inside: {}", stderr.trim())),
+        _ => Err(Error::other(format!(
+            "envdoc exited with status {status} in the container: {}",
+            stderr.trim()
+        ))),
     }
 }

@@ -6,6 +6,7 @@ use bollard::models::{EndpointSettings, Ipam, IpamConfig, NetworkConnectRequest,
 use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptions};
 
 use super::docker::{Engine, answered, found};
+use crate::error::Error;
 
 /// The engine's name for the largest packet of a bridge or an overlay.
 const MTU: &str = "com.docker.network.driver.mtu";
@@ -36,13 +37,13 @@ pub struct Network {
 }
 
 /// A network by its name; `None` where the engine has none.
-pub async fn look(engine: &Engine, name: &str) -> Result<Option<Network>, String> {
+pub async fn look(engine: &Engine, name: &str) -> Result<Option<Network>, Error> {
     let network = found(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
     Ok(network.map(of))
 }
 
 /// All networks, without their containers.
-pub async fn list(engine: &Engine) -> Result<Vec<Network>, String> {
+pub async fn list(engine: &Engine) -> Result<Vec<Network>, Error> {
     let networks = answered(engine.docker.list_networks(None::<ListNetworksOptions>)).await?;
     Ok(networks.into_iter().map(listed).collect())
 }
@@ -82,7 +83,7 @@ fn of(network: bollard::models::NetworkInspect) -> Network {
 }
 
 /// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from `network`.
-pub async fn create(manager: &Engine, network: &Network) -> Result<(), String> {
+pub async fn create(manager: &Engine, network: &Network) -> Result<(), Error> {
     let mut options = HashMap::new();
     if let Some(mtu) = network.mtu {
         options.insert(MTU.to_owned(), mtu.to_string());
@@ -108,7 +109,7 @@ pub async fn create(manager: &Engine, network: &Network) -> Result<(), String> {
 }
 
 /// Removes a network; whether there was one.
-pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
     Ok(found(engine.docker.remove_network(name)).await?.is_some())
 }
 
@@ -118,7 +119,7 @@ pub async fn connect(
     network: &str,
     container: &str,
     aliases: &[String],
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let request = NetworkConnectRequest {
         container: container.to_owned(),
         endpoint_config: Some(EndpointSettings { aliases: Some(aliases.to_vec()), ..Default::default() }),

@@ -8,7 +8,8 @@ use bollard::query_parameters::CreateImageOptionsBuilder;
 use futures_util::StreamExt;
 
 use super::auth::{self, Logins};
-use super::docker::{Engine, words};
+use super::docker::Engine;
+use crate::error::{Error, Waited};
 use crate::reference::{registry, split};
 
 /// The longest that a pull may say nothing.
@@ -20,12 +21,11 @@ pub async fn pull(
     logins: Arc<Logins>,
     name: &str,
     mut far: impl FnMut(u64, u64),
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
     let key = auth::key(&host).to_owned();
-    let login =
-        tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(|error| error.to_string())??;
+    let login = tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(Error::other)??;
     let credentials = login.map(|login| login.for_engine(&key));
     // A name with a digest goes as it is: the engine takes no tag beside it.
     let options = match name.contains('@') {
@@ -36,9 +36,9 @@ pub async fn pull(
     let mut layers: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     loop {
         let info = match tokio::time::timeout(SILENCE, answer.next()).await {
-            Err(_) => return Err(format!("no word from the engine for {} s", SILENCE.as_secs())),
+            Err(_) => return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE }),
             Ok(None) => return Ok(()),
-            Ok(Some(info)) => info.map_err(|error| words(&error))?,
+            Ok(Some(info)) => info.map_err(Error::from)?,
         };
         let (Some(layer), Some(detail)) = (info.id, info.progress_detail) else { continue };
         let bytes = |bytes: Option<i64>| bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);

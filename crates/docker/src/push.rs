@@ -7,19 +7,19 @@ use bollard::query_parameters::PushImageOptionsBuilder;
 use futures_util::StreamExt;
 
 use super::auth::{self, Logins};
-use super::docker::{Engine, words};
+use super::docker::Engine;
+use crate::error::{Error, Waited};
 use crate::reference::{registry, split};
 
 /// The longest that a push may say nothing.
 const SILENCE: Duration = Duration::from_secs(300);
 
 /// Pushes; the digest that the registry gave the image.
-pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<String, String> {
+pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<String, Error> {
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
     let key = auth::key(&host).to_owned();
-    let login =
-        tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(|error| error.to_string())??;
+    let login = tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(Error::other)??;
     let known = login.is_some();
     let credentials = login.map(|login| login.for_engine(&key));
     let options = PushImageOptionsBuilder::default().tag(tag).build();
@@ -28,10 +28,10 @@ pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<St
     loop {
         let next = tokio::time::timeout(SILENCE, answer.next()).await;
         let info = match next {
-            Err(_) => return Err(format!("no word from the engine for {} s", SILENCE.as_secs())),
+            Err(_) => return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE }),
             Ok(None) => break,
             Ok(Some(Ok(info))) => info,
-            Ok(Some(Err(error))) => return Err(refused(&words(&error), known)),
+            Ok(Some(Err(error))) => return Err(Error::from(error).of_push(known)),
         };
         let status = info.status.unwrap_or_default();
         // `1.0: digest: sha256:… size: 528`
@@ -39,15 +39,5 @@ pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<St
             digest = rest.split_whitespace().next().map(str::to_owned);
         }
     }
-    digest.ok_or_else(|| "the engine ended the push without a digest".into())
-}
-
-/// The registry's words, and what is probably missing.
-fn refused(says: &str, known: bool) -> String {
-    let login = ["unauthorized", "authentication required", "no basic auth", "denied", "forbidden"];
-    match login.iter().any(|word| says.to_lowercase().contains(word)) {
-        true if known => format!("{says} (with the login of Docker's configuration)"),
-        true => format!("{says} (there is no login for this registry in Docker's configuration)"),
-        false => says.to_owned(),
-    }
+    digest.ok_or_else(|| Error::other("the engine reported no digest for the push"))
 }

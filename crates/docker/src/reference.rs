@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::error::Error;
+
 /// A name, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
@@ -34,9 +36,13 @@ pub fn split(name: &str) -> (&str, &str) {
     }
 }
 
+fn invalid(text: &str, expected: &'static str) -> Error {
+    Error::Invalid { text: text.to_owned(), expected }
+}
+
 impl Reference {
     /// Reads a name; an error says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Reference, String> {
+    pub fn parse(text: &str) -> Result<Reference, Error> {
         let (name, digest) = match text.split_once('@') {
             Some((name, digest)) => (name, Some(digest)),
             None => (text, None),
@@ -44,7 +50,7 @@ impl Reference {
         if let Some(digest) = digest {
             let hex = digest.strip_prefix("sha256:").unwrap_or_default();
             if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(format!("{digest:?} is no digest: sha256: and 64 hexadecimal digits"));
+                return Err(invalid(digest, "a digest: sha256: and 64 hexadecimal digits"));
             }
         }
         let (path, tag) = split(name);
@@ -53,7 +59,7 @@ impl Reference {
             || tag.starts_with(['.', '-'])
             || !tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         {
-            return Err(format!("{tag:?} is no tag: letters, digits, '.', '_' and '-', at most 128"));
+            return Err(invalid(tag, "a tag: letters, digits, '.', '_' and '-', at most 128"));
         }
         let host = registry(path);
         let repository = path.strip_prefix(host).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
@@ -69,9 +75,7 @@ impl Reference {
                 && part.ends_with(|c: char| c.is_ascii_alphanumeric())
         };
         if path.is_empty() || !repository.split('/').all(good) {
-            return Err(format!(
-                "{text:?} is no name of an image: name:tag or registry/name:tag in lower case"
-            ));
+            return Err(invalid(text, "an image name: name:tag or registry/name:tag in lower case"));
         }
         Ok(Reference {
             registry: registry.to_owned(),

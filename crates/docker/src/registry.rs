@@ -12,6 +12,7 @@ use reqwest::header::{
 };
 
 use super::auth::Login;
+use crate::error::{Error, LoginFault, Waited};
 
 /// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have about 20 MB.
 pub const PAGE_MAX: u64 = 64 << 20;
@@ -21,6 +22,7 @@ pub struct Client {
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     deadline: Instant,
+    limit: Duration,
 }
 
 /// One question.
@@ -77,33 +79,39 @@ impl Answer {
 impl Client {
     /// A client that trusts the system's certificates and those of `certificates` (PEM), and gives up at `deadline`. Proxies are those
     /// of the environment.
-    pub fn new(certificates: Option<&str>, deadline: Instant) -> Result<Client, String> {
+    pub fn new(certificates: Option<&str>, deadline: Instant) -> Result<Client, Error> {
         // An error only says that it was installed before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("envdoc/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(10));
         if let Some(pem) = certificates {
-            let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes())
-                .map_err(|error| format!("the certificates cannot be read: {}", reason(&error)))?;
+            let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| {
+                Error::Certificate(format!("the certificates cannot be read: {}", Error::from(error)))
+            })?;
             builder = builder.tls_certs_merge(certificates);
         }
-        let http = builder.build().map_err(|error| reason(&error))?;
+        let http = builder.build()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Client { http, runtime: runtime.map_err(|error| error.to_string())?, deadline })
+        Ok(Client {
+            http,
+            runtime: runtime?,
+            deadline,
+            limit: deadline.saturating_duration_since(Instant::now()),
+        })
     }
 
     /// Asks once. An answer with any status is an answer; an error is the reason why there was none.
-    pub fn get(&self, get: &Get<'_>) -> Result<Answer, String> {
+    pub fn get(&self, get: &Get<'_>) -> Result<Answer, Error> {
         self.runtime.block_on(async {
             match tokio::time::timeout_at(self.deadline.into(), self.exchange(get)).await {
                 Ok(answer) => answer,
-                Err(_) => Err("no answer within --timeout".into()),
+                Err(_) => Err(Error::TimedOut { what: Waited::ServerAnswer, after: self.limit }),
             }
         })
     }
 
-    async fn exchange(&self, get: &Get<'_>) -> Result<Answer, String> {
+    async fn exchange(&self, get: &Get<'_>) -> Result<Answer, Error> {
         let mut request = self.http.get(get.url).header(ACCEPT, get.accept);
         if let Some(range) = get.range {
             request = request.header(RANGE, range);
@@ -115,13 +123,7 @@ impl Client {
     }
 
     /// Sends a body once, with a method of its own.
-    fn send(
-        &self,
-        method: reqwest::Method,
-        kind: &str,
-        body: &[u8],
-        get: &Get<'_>,
-    ) -> Result<Answer, String> {
+    fn send(&self, method: reqwest::Method, kind: &str, body: &[u8], get: &Get<'_>) -> Result<Answer, Error> {
         let mut request = self.http.request(method, get.url).header(CONTENT_TYPE, kind).body(body.to_vec());
         if let Some(authorization) = get.authorization {
             request = request.header(AUTHORIZATION, authorization);
@@ -129,13 +131,13 @@ impl Client {
         self.runtime.block_on(async {
             match tokio::time::timeout_at(self.deadline.into(), receive(request, get)).await {
                 Ok(answer) => answer,
-                Err(_) => Err("no answer within --timeout".into()),
+                Err(_) => Err(Error::TimedOut { what: Waited::ServerAnswer, after: self.limit }),
             }
         })
     }
 
     /// Every tag of a repository, for anonymous readers.
-    pub fn tags(&self, registry: &str, repository: &str) -> Result<BTreeSet<String>, String> {
+    pub fn tags(&self, registry: &str, repository: &str) -> Result<BTreeSet<String>, Error> {
         let mut access = Access::new(registry, None);
         let mut next = format!("/v2/{repository}/tags/list?n=1000");
         let mut tags = BTreeSet::new();
@@ -143,31 +145,32 @@ impl Client {
         for _ in 0..100 {
             let answer = self.ask(&mut access, &next, "application/json", PAGE_MAX)?;
             if answer.status != 200 {
-                return Err(format!("HTTP status {}", answer.status));
+                return Err(Error::Http { status: answer.status, path: None });
             }
             #[derive(serde::Deserialize)]
             struct Page {
                 #[serde(default)]
                 tags: Option<Vec<String>>,
             }
-            let page: Page =
-                serde_json::from_slice(&answer.body).map_err(|error| format!("no list of tags: {error}"))?;
+            let page: Page = serde_json::from_slice(&answer.body)
+                .map_err(|error| malformed("invalid list of tags", error))?;
             tags.extend(page.tags.unwrap_or_default());
             match next_page(&answer) {
                 Some(page) => next = page,
                 None => return Ok(tags),
             }
         }
-        Err("the list of tags does not end".into())
+        Err(malformed("invalid list of tags", "more than 100 pages"))
     }
 
     /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
     /// 401 is an answer.
-    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, String> {
-        let url = join(&access.registry, path).ok_or_else(|| format!("{path:?} is no address"))?;
+    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, Error> {
+        let url = join(&access.registry, path)
+            .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         // A login is for the registry alone, wherever its pages lead.
         if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
-            return Err(format!("the registry leads to another server: {}", shown(&url)));
+            return Err(Error::OtherHost { url: shown(&url) });
         }
         self.let_in(access, &|authorization| {
             self.get(&Get { url: &url, accept, range: None, authorization, most })
@@ -175,8 +178,9 @@ impl Client {
     }
 
     /// Puts something into a registry, a manifest; as [`Client::ask`] otherwise.
-    pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, String> {
-        let url = join(&access.registry, path).ok_or_else(|| format!("{path:?} is no address"))?;
+    pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, Error> {
+        let url = join(&access.registry, path)
+            .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         self.let_in(access, &|authorization| {
             let get = Get { url: &url, accept: "*/*", range: None, authorization, most: 1 << 20 };
             self.send(reqwest::Method::PUT, kind, body, &get)
@@ -187,8 +191,8 @@ impl Client {
     fn let_in(
         &self,
         access: &mut Access,
-        ask: &dyn Fn(Option<&str>) -> Result<Answer, String>,
-    ) -> Result<Answer, String> {
+        ask: &dyn Fn(Option<&str>) -> Result<Answer, Error>,
+    ) -> Result<Answer, Error> {
         loop {
             let authorization = access.authorization.clone();
             let answer = ask(authorization.as_deref())?;
@@ -196,7 +200,7 @@ impl Client {
                 (401, None, login) => {
                     access.authorization = Some(self.authorization(&answer, login.as_ref())?);
                 }
-                (401, Some(_), None) => return Err("the registry wants a login".into()),
+                (401, Some(_), None) => return Err(Error::RegistryLogin(LoginFault::Missing)),
                 (401, Some(_), Some(login)) => return Err(refused(login)),
                 _ => return Ok(answer),
             }
@@ -204,16 +208,16 @@ impl Client {
     }
 
     /// What to send after a registry has refused: its token, or the login itself.
-    fn authorization(&self, answer: &Answer, login: Option<&Login>) -> Result<String, String> {
+    fn authorization(&self, answer: &Answer, login: Option<&Login>) -> Result<String, Error> {
         let challenge = answer.header(&reqwest::header::WWW_AUTHENTICATE);
         let named = login.filter(|login| !login.token);
         let basic = named.map(|login| {
             format!("Basic {}", STANDARD.encode(format!("{}:{}", login.username, login.secret)))
         });
         if challenge.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("basic ")) {
-            return basic.ok_or_else(|| "the registry wants a login with a password".to_owned());
+            return basic.ok_or(Error::RegistryLogin(LoginFault::NoPassword));
         }
-        let url = token_address(challenge).ok_or("the registry wants a login of another kind")?;
+        let url = token_address(challenge).ok_or(Error::RegistryLogin(LoginFault::UnknownScheme))?;
         let mut get = Get {
             url: &url,
             accept: "application/json",
@@ -234,18 +238,18 @@ impl Client {
         if let (401 | 403, Some(login)) = (answer.status, login) {
             return Err(refused(login));
         }
-        let token: serde_json::Value =
-            serde_json::from_slice(&answer.body).map_err(|error| format!("no token: {error}"))?;
+        let token: serde_json::Value = serde_json::from_slice(&answer.body)
+            .map_err(|error| malformed("the registry returned no token", error))?;
         let token = token["token"].as_str().or_else(|| token["access_token"].as_str());
-        token
-            .map(|token| format!("Bearer {token}"))
-            .ok_or_else(|| format!("no token: HTTP status {}", answer.status))
+        token.map(|token| format!("Bearer {token}")).ok_or_else(|| {
+            malformed("the registry returned no token", format!("HTTP status {}", answer.status))
+        })
     }
 }
 
 /// Sends a request and takes its answer, as far as `get` allows.
-async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answer, String> {
-    let mut response = request.send().await.map_err(|error| reason(&error))?;
+async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answer, Error> {
+    let mut response = request.send().await?;
     let mut answer = Answer {
         status: response.status().as_u16(),
         url: response.url().to_string(),
@@ -255,9 +259,9 @@ async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answ
     if get.range.is_some() && answer.status == 200 {
         return Ok(answer);
     }
-    while let Some(chunk) = response.chunk().await.map_err(|error| reason(&error))? {
+    while let Some(chunk) = response.chunk().await? {
         if (answer.body.len() + chunk.len()) as u64 > get.most {
-            return Err(format!("the answer is longer than {} KiB", get.most >> 10));
+            return Err(Error::TooLarge { what: "the answer", limit_kib: get.most >> 10 });
         }
         answer.body.extend_from_slice(&chunk);
     }
@@ -278,18 +282,22 @@ impl Access {
     }
 }
 
-fn refused(login: &Login) -> String {
-    match login.token {
-        true => "the registry refuses the identity token of the login".to_owned(),
-        false => format!("the registry refuses the login of {:?}", login.username),
-    }
+fn refused(login: &Login) -> Error {
+    Error::RegistryLogin(match login.token {
+        true => LoginFault::TokenRejected,
+        false => LoginFault::Rejected { user: login.username.clone() },
+    })
+}
+
+fn malformed(what: &'static str, message: impl ToString) -> Error {
+    Error::Malformed { what, message: message.to_string() }
 }
 
 /// How an identity token is exchanged for one of the registry: the address without its parameters, and the form that it gets
 /// (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
-fn identity(url: &str, token: &str) -> Result<(String, String), String> {
-    let mut address = reqwest::Url::parse(url).map_err(|error| error.to_string())?;
-    let mut form = reqwest::Url::parse("form:/").map_err(|error| error.to_string())?;
+fn identity(url: &str, token: &str) -> Result<(String, String), Error> {
+    let mut address = reqwest::Url::parse(url).map_err(Error::other)?;
+    let mut form = reqwest::Url::parse("form:/").map_err(Error::other)?;
     {
         let mut pairs = form.query_pairs_mut();
         pairs.append_pair("grant_type", "refresh_token").append_pair("client_id", "envdoc");
@@ -339,15 +347,6 @@ pub fn shown(url: &str) -> String {
     let _ = parsed.set_username("***");
     let _ = parsed.set_password(None);
     parsed.into()
-}
-
-/// The innermost reason of an error: "error sending request" says nothing.
-fn reason(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(next) = inner.source() {
-        inner = next;
-    }
-    inner.to_string()
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt;
 
-use super::docker::{ANSWER, Engine, words};
+use super::docker::{Engine, found};
+use crate::error::{Error, Waited};
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
@@ -49,33 +50,30 @@ pub struct Ran {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotRan {
     /// The container could not be made or started, or did not end in time.
-    Container(String),
+    Container(Error),
     /// The engine did not do what it should.
-    Engine(String),
+    Engine(Error),
 }
 
 /// Runs. Where this is dropped half way, [`remove`] with the same name cleans up.
 pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
     let ran = match tokio::time::timeout(run.deadline, attempt(engine, name, run)).await {
         Ok(ran) => ran,
-        Err(_) => Err(NotRan::Container(format!("it did not end within {} s", run.deadline.as_secs()))),
+        Err(_) => {
+            Err(NotRan::Container(Error::TimedOut { what: Waited::ContainerExit, after: run.deadline }))
+        }
     };
     match (remove(engine, name).await, ran) {
-        (Some(left), Ok(_)) => Err(NotRan::Engine(left)),
+        (Err(left), Ok(_)) => Err(NotRan::Engine(left)),
         (_, ran) => ran,
     }
 }
 
-/// Removes a container that may run still; says so where it cannot.
-pub async fn remove(engine: &Engine, name: &str) -> Option<String> {
+/// Removes a container, running or not.
+pub async fn remove(engine: &Engine, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    match tokio::time::timeout(ANSWER, engine.docker.remove_container(name, Some(options))).await {
-        Ok(Ok(())) | Ok(Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })) => {
-            None
-        }
-        Ok(Err(error)) => Some(format!("the container {name} is left behind: {}", words(&error))),
-        Err(_) => Some(format!("the container {name} is left behind: the engine did not answer")),
-    }
+    let removed = found(engine.docker.remove_container(name, Some(options))).await;
+    removed.map(drop).map_err(|error| Error::LeftBehind { name: name.to_owned(), source: Box::new(error) })
 }
 
 async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
@@ -106,9 +104,9 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
         }),
         ..Default::default()
     };
-    let of_container = |error: bollard::errors::Error| match error {
-        bollard::errors::Error::DockerResponseServerError { .. } => NotRan::Container(words(&error)),
-        other => NotRan::Engine(words(&other)),
+    let of_container = |error: bollard::errors::Error| match Error::from(error) {
+        error @ Error::Engine { status: Some(_), .. } => NotRan::Container(error),
+        other => NotRan::Engine(other),
     };
     let options = CreateContainerOptionsBuilder::default().name(name).build();
     engine.docker.create_container(Some(options), body).await.map_err(of_container)?;
@@ -117,19 +115,23 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
 }
 
 /// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is an error.
-pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, String> {
+pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {
         Some(Ok(end)) => end.status_code,
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => code,
-        Some(Err(error)) => return Err(words(&error)),
-        None => return Err("the engine ended the wait without a word".into()),
+        Some(Err(error)) => return Err(error.into()),
+        None => {
+            return Err(Error::ConnectionClosed(
+                "the engine closed the connection while waiting for the exit".into(),
+            ));
+        }
     };
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
     let mut logs = std::pin::pin!(docker.logs(name, Some(options)));
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     while let Some(chunk) = logs.next().await {
-        match chunk.map_err(|error| words(&error))? {
+        match chunk.map_err(Error::from)? {
             LogOutput::StdOut { message } | LogOutput::Console { message } => {
                 stdout.extend_from_slice(&message)
             }
@@ -137,7 +139,7 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
             LogOutput::StdIn { .. } => {}
         }
         if stdout.len() + stderr.len() > most {
-            return Err(format!("it printed more than {} MiB", most >> 20));
+            return Err(Error::TooLarge { what: "the output", limit_kib: most as u64 >> 10 });
         }
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SystemInfo};
 use bollard::query_parameters::{DeleteNodeOptions, LeaveSwarmOptions, ListNodesOptions};
 
-use super::docker::{Engine, answered, words};
+use super::docker::{Engine, answered, within};
+use crate::error::{Cause, Error};
 
 /// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up waiting for a join
 /// after 20 s, and goes on with it.
@@ -88,7 +89,7 @@ pub struct Member {
 pub struct Token(String);
 
 /// Asks an engine about its machine.
-pub async fn machine(engine: &Engine) -> Result<Machine, String> {
+pub async fn machine(engine: &Engine) -> Result<Machine, Error> {
     answered(engine.docker.info()).await.map(of)
 }
 
@@ -126,7 +127,7 @@ fn of(info: SystemInfo) -> Machine {
 }
 
 /// Starts a swarm of which this engine is the manager.
-pub async fn init(engine: &Engine, address: &str) -> Result<(), String> {
+pub async fn init(engine: &Engine, address: &str) -> Result<(), Error> {
     let request = SwarmInitRequest {
         listen_addr: Some("0.0.0.0:2377".into()),
         advertise_addr: Some(address.to_owned()),
@@ -136,14 +137,14 @@ pub async fn init(engine: &Engine, address: &str) -> Result<(), String> {
 }
 
 /// What workers join a manager's swarm with.
-pub async fn token(manager: &Engine) -> Result<Token, String> {
+pub async fn token(manager: &Engine) -> Result<Token, Error> {
     let swarm = answered(manager.docker.inspect_swarm()).await?;
     let token = swarm.join_tokens.and_then(|tokens| tokens.worker);
-    token.map(Token).ok_or_else(|| "the manager gave no token to join with".into())
+    token.map(Token).ok_or_else(|| Error::other("the manager returned no join token"))
 }
 
 /// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and [`machine`] tells how far it is.
-pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), String> {
+pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), Error> {
     let request = SwarmJoinRequest {
         listen_addr: Some("0.0.0.0:2377".into()),
         advertise_addr: Some(address.to_owned()),
@@ -152,22 +153,19 @@ pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) 
         ..Default::default()
     };
     match within(CHANGE, engine.docker.join_swarm(request)).await {
-        // "Timeout was reached before node joined. The attempt to join the swarm will continue in the background."
-        Err(why) if why.contains("will continue in the background") || why.contains("did not answer") => {
-            Ok(())
-        }
-        Err(why) => Err(why.replace(&token.0, "(the join token)")),
-        Ok(()) => Ok(()),
+        Err(Error::TimedOut { .. }) => Ok(()),
+        Err(error) if *error.cause() == Cause::JoinContinues => Ok(()),
+        joined => joined.map_err(|error| error.without(&token.0)),
     }
 }
 
 /// Leaves the swarm; with `force` also as its last manager, which ends the swarm.
-pub async fn leave(engine: &Engine, force: bool) -> Result<(), String> {
+pub async fn leave(engine: &Engine, force: bool) -> Result<(), Error> {
     within(CHANGE, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
 }
 
 /// The members of a manager's swarm.
-pub async fn members(manager: &Engine) -> Result<Vec<Member>, String> {
+pub async fn members(manager: &Engine) -> Result<Vec<Member>, Error> {
     let nodes = answered(manager.docker.list_nodes(None::<ListNodesOptions>)).await?;
     Ok(nodes.into_iter().map(member).collect())
 }
@@ -187,16 +185,6 @@ fn member(node: bollard::models::Node) -> Member {
 }
 
 /// Takes a member that has left off the manager's list.
-pub async fn forget(manager: &Engine, member: &str) -> Result<(), String> {
+pub async fn forget(manager: &Engine, member: &str) -> Result<(), Error> {
     answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
-}
-
-async fn within<T>(
-    deadline: Duration,
-    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
-) -> Result<T, String> {
-    match tokio::time::timeout(deadline, answer).await {
-        Ok(answer) => answer.map_err(|error| words(&error)),
-        Err(_) => Err(format!("the engine did not answer within {} s", deadline.as_secs())),
-    }
 }

@@ -8,7 +8,8 @@ use futures_util::{StreamExt, stream};
 use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
-use super::docker::{Engine, words};
+use super::docker::Engine;
+use crate::error::{Error, Waited};
 
 /// The longest that the engine which has the image may send nothing.
 const SILENCE: Duration = Duration::from_secs(300);
@@ -26,14 +27,14 @@ pub async fn stream(
     image: &str,
     to: &[&Engine],
     mut sent: impl FnMut(u64),
-) -> Vec<Result<(), String>> {
+) -> Vec<Result<(), Error>> {
     let (senders, receivers): (Vec<_>, Vec<_>) = to.iter().map(|_| mpsc::channel::<Piece>(UNDERWAY)).unzip();
     let loads = to.iter().zip(receivers).map(|(engine, pieces)| load(engine, pieces));
     let (read, loaded) = tokio::join!(read(from, image, senders, &mut sent), join_all(loads));
     match read {
         Ok(()) => loaded,
         Err(why) => {
-            let why = format!("{} could not send the image: {why}", from.name);
+            let why = Error::NotSent { engine: from.name.clone(), source: Box::new(why) };
             loaded.into_iter().map(|_| Err(why.clone())).collect()
         }
     }
@@ -44,7 +45,7 @@ async fn read(
     image: &str,
     senders: Vec<mpsc::Sender<Piece>>,
     sent: &mut impl FnMut(u64),
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let mut pieces = std::pin::pin!(from.docker.export_image(image));
     let mut open: Vec<_> = senders.into_iter().map(Some).collect();
     let mut bytes = 0;
@@ -52,8 +53,11 @@ async fn read(
         let piece = match tokio::time::timeout(SILENCE, pieces.next()).await {
             Ok(Some(Ok(piece))) => piece,
             Ok(None) => return Ok(()),
-            Ok(Some(Err(error))) => return broken(&open, words(&error)).await,
-            Err(_) => return broken(&open, format!("nothing came for {} s", SILENCE.as_secs())).await,
+            Ok(Some(Err(error))) => return broken(&open, error.into()).await,
+            Err(_) => {
+                let silent = Error::TimedOut { what: Waited::EngineData, after: SILENCE };
+                return broken(&open, silent).await;
+            }
         };
         bytes += piece.len() as u64;
         for slot in &mut open {
@@ -72,21 +76,21 @@ async fn read(
 }
 
 /// Half an archive must not look like a whole one.
-async fn broken(open: &[Option<mpsc::Sender<Piece>>], why: String) -> Result<(), String> {
+async fn broken(open: &[Option<mpsc::Sender<Piece>>], why: Error) -> Result<(), Error> {
     for sender in open.iter().flatten() {
         let _ = sender.send(Err(std::io::Error::other("the image broke off"))).await;
     }
     Err(why)
 }
 
-async fn load(engine: &Engine, pieces: mpsc::Receiver<Piece>) -> Result<(), String> {
+async fn load(engine: &Engine, pieces: mpsc::Receiver<Piece>) -> Result<(), Error> {
     let docker = engine.docker.clone().with_timeout(LOADING);
     let pieces =
         stream::unfold(pieces, |mut pieces| async { pieces.recv().await.map(|piece| (piece, pieces)) });
     let options = ImportImageOptions { quiet: true, ..Default::default() };
     let mut answer = std::pin::pin!(docker.import_image_stream(options, pieces, None));
     while let Some(said) = answer.next().await {
-        said.map_err(|error| words(&error))?;
+        said.map_err(Error::from)?;
     }
     Ok(())
 }

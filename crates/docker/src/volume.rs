@@ -6,9 +6,10 @@ use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{ListVolumesOptionsBuilder, RemoveVolumeOptions};
 
 use super::docker::{Engine, answered, found};
+use crate::error::Error;
 
 /// The labels of a volume; `None` where the engine has none of this name.
-pub async fn labels(engine: &Engine, name: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+pub async fn labels(engine: &Engine, name: &str) -> Result<Option<BTreeMap<String, String>>, Error> {
     let volume = found(engine.docker.inspect_volume(name)).await?;
     Ok(volume.map(|volume| volume.labels.into_iter().collect()))
 }
@@ -19,7 +20,7 @@ pub async fn create(
     name: &str,
     labels: &BTreeMap<String, String>,
     options: &BTreeMap<String, String>,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let request = VolumeCreateRequest {
         name: Some(name.to_owned()),
         driver: Some("local".into()),
@@ -31,12 +32,12 @@ pub async fn create(
 }
 
 /// Removes a volume; whether there was one.
-pub async fn remove(engine: &Engine, name: &str) -> Result<bool, String> {
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
     Ok(found(engine.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await?.is_some())
 }
 
 /// The names of the volumes with a label.
-pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, String> {
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, Error> {
     let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
     let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
     let volumes = answered(engine.docker.list_volumes(Some(options))).await?.volumes.unwrap_or_default();

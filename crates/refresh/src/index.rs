@@ -40,7 +40,7 @@ impl Index<'_> {
                 }
                 Ok(answer) if answer.status == 404 => {}
                 Ok(answer) => failed = Some(format!("HTTP status {}", answer.status)),
-                Err(why) => failed = Some(why),
+                Err(why) => failed = Some(why.to_string()),
             }
         }
         match failed {

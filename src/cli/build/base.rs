@@ -66,7 +66,7 @@ fn look(name: &str, client: &Client) -> Result<Inside, Error> {
             ran = run::run(&engine, &container, &wanted) => Ok(ran),
             _ = tokio::signal::ctrl_c() => {
                 let left = run::remove(&engine, &container).await;
-                Err(Error::new(Kind::Interrupted, left.unwrap_or_else(|| "interrupted before anything was built".into())))
+                Err(Error::new(Kind::Interrupted, left.map_or_else(String::from, |()| "interrupted before anything was built".into())))
             }
         }
     })?;

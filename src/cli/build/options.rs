@@ -52,7 +52,7 @@ impl Args {
     /// The order; `None` where there is no such stack, which has been said.
     pub(super) fn order(&self, client: &Client) -> Result<Option<Order>, Error> {
         for name in &self.tag {
-            image::check_name(name).map_err(|why| usage("--tag", name, &why))?;
+            image::check_name(name).map_err(|why| usage("--tag", name, &why.to_string()))?;
         }
         let Some(source) = self.source(client)? else { return Ok(None) };
         let mut proof = source.proof;
@@ -68,10 +68,10 @@ impl Args {
         }
         let mut cache_names = Vec::new();
         for text in &self.cache_to {
-            match cache::target(text).map_err(|why| usage("--cache-to", text, &why))? {
+            match cache::target(text).map_err(|why| usage("--cache-to", text, &why.to_string()))? {
                 Target::Image => {}
                 Target::Name(name) => {
-                    image::check_name(&name).map_err(|why| usage("--cache-to", text, &why))?;
+                    image::check_name(&name).map_err(|why| usage("--cache-to", text, &why.to_string()))?;
                     cache_names.push(name);
                 }
             }

@@ -52,10 +52,10 @@ async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> 
                 .to_owned()
         }
         Phase::Proving(image) => match run::remove(engine, container).await {
-            None => format!(
+            Ok(()) => format!(
                 "interrupted while proving: the container is removed; the image {image} is left, without a name"
             ),
-            Some(left) => {
+            Err(left) => {
                 format!("interrupted while proving: {left}; the image {image} is left, without a name")
             }
         },
@@ -101,7 +101,7 @@ async fn carry_out(
     }
     phase.replace(Phase::Naming(built.image.clone()));
     if let Err(says) = image::tag(engine, &built.image, &order.tags).await {
-        report.failure = Some(failure("tag", says));
+        report.failure = Some(failure("tag", says.to_string()));
         return Ok(report);
     }
     if let Some(image) = &mut report.image {
@@ -113,7 +113,7 @@ async fn carry_out(
     if !names.is_empty() {
         phase.replace(Phase::Pushing);
         if let Err(says) = image::tag(engine, &built.image, &order.cache_names).await {
-            report.failure = Some(failure("tag", says));
+            report.failure = Some(failure("tag", says.to_string()));
             return Ok(report);
         }
         pushed(engine, logins, &names, progress, &mut report).await;

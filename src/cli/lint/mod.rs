@@ -17,8 +17,8 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::file;
 use host::snapshot::Snapshot;
+use lint::World;
 use lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
-use lint::read::config::World;
 use lint::report::{self, Counts, json, rules};
 use lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 

@@ -122,7 +122,7 @@ broken "forwarding forbidden" "does not forward it" ssh://root@127.0.0.1:2202
 broken "nobody listens" "Connection refused" ssh://root@127.0.0.1:2208
 broken "accepts and says nothing" "banner exchange" ssh://root@127.0.0.1:2209
 broken "name unknown" "Could not resolve hostname" ssh://root@no-such-machine.invalid
-broken "an option in the endpoint" "is not the name" "ssh://-oProxyCommand=id"
+broken "an option in the endpoint" "is not a host name" "ssh://-oProxyCommand=id"
 with_ssh stranger
 broken "key not accepted" "Permission denied (publickey)" "$ssh"
 check_that "key not accepted: what to type" said "ssh-copy-id"

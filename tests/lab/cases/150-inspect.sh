@@ -65,7 +65,7 @@ check_that "--pin without a registry: status 2" ended_with 2
 
 envdoc inspect 127.0.0.1:5002/team/inspected:1
 check_that "a registry with a password: status 2" ended_with 2
-check_that "a registry with a password: it wants a login" grep -q "wants a login" <<<"$error"
+check_that "a registry with a password: it requires a login" grep -q "requires a login" <<<"$error"
 export DOCKER_CONFIG=$LAB/docker-config
 mkdir -p "$DOCKER_CONFIG"
 login() { printf '{"auths":{"127.0.0.1:5002":{"auth":"%s"}}}' "$(printf '%s' "$1" | base64)" >"$DOCKER_CONFIG/config.json"; }
@@ -75,7 +75,7 @@ check_that "with the login: status 0" ended_with 0
 login user:wrong
 envdoc inspect 127.0.0.1:5002/team/inspected:1
 check_that "with a wrong login: status 2" ended_with 2
-check_that "with a wrong login: it says so" grep -q "refuses the login" <<<"$error"
+check_that "with a wrong login: it says so" grep -q "rejects the login" <<<"$error"
 check_that "with a wrong login: the password is not shown" eval '! grep -q wrong <<<"$error"'
 unset DOCKER_CONFIG
 pkill -f "docker-registry serve $LAB" || true

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# cluster check over SSH: envdoc brought along, what lies between two hosts tried, each fault named
+# cluster check over SSH: envdoc copied to the hosts, the network between two hosts tested, each fault named
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
@@ -18,7 +18,7 @@ between() { envdoc cluster check -f "$cluster" --format json "$@"; }
 no_remains() { sleep 0.3; [ -z "$(find "$TMPDIR" -name 'envdoc-*')" ] && ! pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control" >/dev/null; }
 
 between
-check_that "without envdoc there: it is said, with what to do" grep -q "envdoc is not on node1: --bring copies it there" <<<"$answer"
+check_that "without envdoc there: it is said, with what to do" grep -q "envdoc is not installed on node1; copy it there with --bring" <<<"$answer"
 check_that "without envdoc there: nothing passes between the machines" same "$(jq '[.results[] | select(.status == "pass" and .check != "fleet-engine-differs")] | length' <<<"$answer")" 0
 check_that "without envdoc there: nothing is copied without consent" eval '! on node1 test -e /root/.cache/envdoc'
 between --bring

@@ -34,7 +34,7 @@ fault "2377/tcp blocked" '2377' up
 host_unblock node1 2377/tcp && again
 
 ask_for 'network: {subnet: 10.77.10.0/24}'
-fault "the overlay's subnet is the machines' own" '10\.77\.10\.0/24 holds 10\.77\.10\.1' up
+fault "the overlay's subnet is the machines' own" '10\.77\.10\.0/24 contains 10\.77\.10\.1' up
 again
 
 ask_for && on node1 true && sed -i 's/memlock: 8m/memlock: unlimited/' "$LAB/cluster/cluster.yaml"
@@ -58,7 +58,7 @@ host_unblock node2 7946/tcp && host_unblock node2 7946/udp && again
 
 # A bridge lets the 4 bytes of a VLAN tag through beside.
 ask_for && path_mtu node2 1400
-fault "the way to a node takes 1400 bytes only" 'only 1404 bytes pass' up
+fault "the way to a node takes 1400 bytes only" 'carries only 1404 bytes' up
 path_mtu node2 1500 && again
 
 hosts_stop

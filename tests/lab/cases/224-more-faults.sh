@@ -22,7 +22,7 @@ in_the_middle() {
 ask_for && image_on node2
 in_the_middle &
 stopping=$!
-fault "an engine that stops in the middle of up" 'the engine of node2 went away' up
+fault "an engine that stops in the middle of up" 'the Docker engine on node2 (stopped responding|restarted)' up
 check_that "an engine that stops in the middle of up: within 40 s" within_ms 40000
 wait "$stopping"
 engine_restart_on node2 && again
@@ -34,7 +34,7 @@ chmod 644 "$LAB/cluster/.envdoc/ssh/id_ed25519"
 fault "a key that others may read, where envdoc runs" 'id_ed25519 has mode 0644' up
 chmod 600 "$LAB/cluster/.envdoc/ssh/id_ed25519"
 docker_on node1 exec node1 chmod 644 /run/envdoc/id_ed25519
-fault "a key that others may read, in a container" 'container of node1 does not take its key' up
+fault "a key that others may read, in a container" 'container of node1 rejects its private key' up
 docker_on node1 exec node1 chmod 600 /run/envdoc/id_ed25519
 in_cluster up --format json
 check_that "the modes are right again: up: nothing to change" same "$(jq -r .status <<<"$answer")" unchanged
@@ -56,10 +56,10 @@ back() {
     in_cluster status
     if [ "$code" -ne 0 ]; then
         check_that "$1: why its container is not back, and what to do" \
-            grep -qE 'node2:.*attaching to network failed.*`envdoc cluster up` starts it' <<<"$answer"
+            grep -qE 'node2:.*attaching to network failed.*start it: `envdoc cluster up`' <<<"$answer"
         in_cluster up
         if [ "$code" -ne 0 ]; then
-            # Seen once, before `up` made such a container anew.
+            # Seen once, before `up` recreated such a container.
             echo "    up: $(printf '%s\n' "$answer" "$error" | grep -E '✗|→' | cut -c1-400)"
             again && in_cluster up
         fi
@@ -92,12 +92,12 @@ for _ in $(seq 120); do [ -n "$(docker_on node2 inspect --format '{{.State.Error
 host_unblock node1 2377/tcp
 in_cluster status
 check_that "a container that its engine gave up: status says why, and what to do" \
-    grep -qE 'does not run: (attaching to network failed|Could not attach to network).*`envdoc cluster up` starts it' <<<"$answer"
-grep -F 'does not run' <<<"$answer" | sed 's/^/        /'
+    grep -qE 'not running: (attaching to network failed|Could not attach to network).*start it: `envdoc cluster up`' <<<"$answer"
+grep -F 'not running' <<<"$answer" | sed 's/^/        /'
 in_cluster up
 check_that "a container that its engine gave up: up: status 0" ended_with 0
-check_that "a container that its engine gave up: up says what it did" grep -qE 'node2.*(started again|made of lab:fleet and started)' <<<"$answer$error"
-grep -E 'node2.*(started|restarted|made)' <<<"$answer$error" | sed 's/^/        /'
+check_that "a container that its engine gave up: up says what it did" grep -qE 'node2.*(started again|created from lab:fleet and started)' <<<"$answer$error"
+grep -E 'node2.*(started|restarted|created)' <<<"$answer$error" | sed 's/^/        /'
 echo "    up took $took ms"
 in_cluster exec node1 -- ssh node2 hostname
 check_that "a container that its engine gave up: ssh across works again" ended_with 0

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# An engine that lost the overlay's entry of another one's container: told from a blocked port by smoke, mended by up
+# An engine that lost the overlay's entry of another one's container: smoke distinguishes it from a blocked port, up repairs it
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -34,41 +34,41 @@ lose() {
     in_overlay "$1" bridge fdb del "$(overlay_of "$2" MacAddress)" dev "$(device "$1")" dst "$(host_address "$2")"
     in_container "$1" ip neigh flush all
 }
-mended() {
+repaired() {
     in_cluster up
     check_that "$1: up: status 0" ended_with 0
-    check_that "$1: up says what it did" grep -q 'restarted, to attach it to the network anew' <<<"$error"
+    check_that "$1: up says what it did" grep -q 'restarted to reattach it to the network' <<<"$error"
     check_that "$1: up blames no port" eval '! grep -qE "is blocked in" <<<"$answer$error"'
     [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
-    echo "    mended after $took ms"
+    echo "    repaired after $took ms"
     in_cluster up --format json
     check_that "$1: up again: nothing to change" same "$(jq -rs 'last.status' <<<"$answer")" unchanged
     in_cluster exec all -- sh -c 'for other in node1 node2; do ssh $other hostname; done | xargs'
     check_that "$1: ssh both ways" same "$(grep -c 'node1 node2$' <<<"$answer")" 2
     smoke
     # A busy machine's bandwidth is its own matter.
-    check_that "$1: no rung of the smoke test breaks" eval '! grep -q failed <<<"$answer" && grep -qE "^(ok|slow):" <<<"$answer"'
+    check_that "$1: no phase of the smoke test fails" eval '! grep -q failed <<<"$answer" && grep -qE "^(ok|slow):" <<<"$answer"'
 }
 
 lose node1 node2
-smoke_names "an engine lost an entry" failed tcp '^tcp: the engine of node1 lost the overlay.s entry of the container of node2'
+smoke_names "an engine lost an entry" failed tcp '^tcp: the Docker engine on node1 has no overlay entry for the container of node2'
 check_that "an engine lost an entry: smoke blames no port" eval '! grep -q "is blocked" <<<"$answer"'
-mended "an engine lost an entry"
+repaired "an engine lost an entry"
 lose node2 node1
-smoke_names "the other engine lost one" failed tcp '^tcp: the engine of node2 lost the overlay.s entry of the container of node1'
-mended "the other engine lost one"
+smoke_names "the other engine lost one" failed tcp '^tcp: the Docker engine on node2 has no overlay entry for the container of node1'
+repaired "the other engine lost one"
 
 # The entry says another machine: both ways nothing arrives, as if 4789/udp were blocked, and smoke does not claim to know.
 in_overlay node1 bridge fdb replace "$(overlay_of node2 MacAddress)" dev "$(device node1)" dst 10.77.10.99
 in_overlay node1 bridge fdb del "$(overlay_of node2 MacAddress)" dev "$(device node1)" dst 10.77.10.2 2>/dev/null
-smoke_names "an entry that names the wrong machine" failed tcp '4789/udp .*or both engines lost'
-mended "an entry that names the wrong machine"
+smoke_names "an entry that names the wrong machine" failed tcp '4789/udp .*or both Docker engines lack'
+repaired "an entry that names the wrong machine"
 
 # One way alone: a connection the other way round shows that no port is blocked.
 to=$(overlay_of node2 IPAddress)
 in_container node2 iptables -I INPUT -d "$to" -p tcp --syn -j DROP
 in_container node2 iptables -I INPUT -d "$to" -p udp -m conntrack --ctstate NEW -j DROP
-smoke_names "one way alone" failed tcp '^tcp: the engine of node1 lost .*while a connection from node2 to node1 stands'
+smoke_names "one way alone" failed tcp '^tcp: the Docker engine on node1 has no overlay entry .*while a connection from node2 to node1 works'
 in_container node2 iptables -F INPUT
 
 # node2 comes while the gossip to node1 does not pass.
@@ -79,7 +79,7 @@ host_unblock node1 7946/udp && host_unblock node1 7946/tcp
 in_cluster up
 check_that "the gossip was cut for a while: up: status 0" ended_with 0
 [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
-echo "    $took ms; $(grep -c 'attach it to the network anew' <<<"$error") restarted"
+echo "    $took ms; $(grep -c 'restarted to reattach it to the network' <<<"$error") restarted"
 in_cluster down --leave-swarm
 check_that "down: status 0" ended_with 0
 hosts_stop

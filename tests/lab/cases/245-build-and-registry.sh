@@ -59,14 +59,14 @@ check_that "another Dockerfile: containers of the new image on both" same "$(gre
 kill "$registry"
 sed -i 's/echo two/echo three/' "$LAB/cluster/context/Dockerfile"
 in_cluster up
-check_that "the registry is gone: from engine to engine, and it is said" eval 'ended_with 0 && grep -q "did not take" <<<"$answer$error"'
+check_that "the registry is gone: from engine to engine, and it is said" eval 'ended_with 0 && grep -q "rejected the push" <<<"$answer$error"'
 printf 'FROM lab:fleet\nRUN exit 3\n' >"$LAB/cluster/context/Dockerfile"
 in_cluster up
 check_that "a build that fails: status 1, and the same by hand" eval 'ended_with 1 && grep -q "envdoc build .*--file" <<<"$answer$error"'
 
 in_cluster check --bring --format json --fail-on never
 check_that "check: status 0" ended_with 0
-check_that "check: of the TCP node the engine alone is seen" same "$(jq -r '.nodes[0].closed' <<<"$answer" | grep -c 'only the engine of node1 can be asked')" 1
+check_that "check: of the TCP node the engine alone is seen" same "$(jq -r '.nodes[0].closed' <<<"$answer" | grep -c 'only the Docker engine of node1 is reachable')" 1
 check_that "check: ann's machine is looked at" same "$(jq -r '.nodes[1].closed' <<<"$answer")" null
 check_that "check: the TCP node's engine is compared with the other's" status_of fleet-engine-differs pass
 envdoc cluster init --nodes 10.77.10.2 --user ann --image lab:fleet --name two --bring --output -

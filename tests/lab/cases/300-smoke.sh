@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The smoke test across two engines: a healthy run, and what breaks on each rung of its ladder
+# The smoke test across two engines: a healthy run, and what breaks in each of its phases
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -8,7 +8,7 @@
 . ./smoke.sh
 hosts_start 2 && image_on node1 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
-printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 
 smoke --format json
 named "no container yet" failed containers 'no container of this cluster'
@@ -19,7 +19,7 @@ check_that "up: status 0" ended_with 0
 smoke
 printf '%s\n' "$answer" | sed 's/^/    /'
 check_that "healthy: status 0" ended_with 0
-check_that "healthy: every rung" eval 'for rung in containers worker shm interface names tcp mtu ssh rendezvous all-reduce path bandwidth; do grep -q " $rung " <<<"$answer" || exit 1; done'
+check_that "healthy: every phase" eval 'for phase in containers worker shm interface names tcp mtu ssh rendezvous all-reduce path bandwidth; do grep -q " $phase " <<<"$answer" || exit 1; done'
 echo "    whole run: $took ms"
 clean healthy
 smoke --format json --svg "$LAB/smoke.svg" --html "$LAB/smoke.html"
@@ -39,7 +39,7 @@ host_block node2 4789/udp
 smoke_names "4789/udp blocked" failed tcp '4789/udp'
 host_unblock node2 4789/udp
 path_mtu node2 1400
-smoke_names "the way to a node takes 1400 bytes only" failed mtu 'only 1404 bytes pass'
+smoke_names "the way to a node takes 1400 bytes only" failed mtu 'carries only 1404 bytes'
 path_mtu node2 1500
 
 sshd=$(docker_on node2 top node2 -eo pid,args | awk '/sshd/ { print $1; exit }')
@@ -48,7 +48,7 @@ smoke_names "sshd of a node hangs" failed ssh 'ssh from node1 to node2'
 on node2 kill -CONT "$sshd"
 
 on node2 iptables -I INPUT -i eth0 -p udp --dport 4789 -m statistic --mode random --probability 0.01 -j DROP
-smoke_names "1 % of the packets to a node get lost" slow '' 'had to send .* again'
+smoke_names "1 % of the packets to a node get lost" slow '' 'retransmitted .* of its packets'
 on node2 iptables -D INPUT -i eth0 -p udp --dport 4789 -m statistic --mode random --probability 0.01 -j DROP
 smoke_start --format json
 smoke_reaches shm 0
@@ -61,7 +61,7 @@ smoke_reaches bandwidth 1
 worker=$(docker_on node2 top node2 -eo pid,args | awk '/envdoc-worker/ && !/defunct/ { print $1; exit }')
 on node2 kill -KILL "$worker"
 smoke_ends
-named "a rank is killed in the sweep" failed bandwidth 'node2.*ended'
+named "a rank is killed in the sweep" failed bandwidth 'node2.*exited'
 clean "a rank is killed"
 smoke_start --iterations 100000 --format json
 smoke_reaches bandwidth 1
@@ -75,6 +75,6 @@ docker_on node2 network disconnect lab-net node2
 smoke_names "a container without the network" failed containers 'node2.*not in the network lab-net'
 docker_on node2 network connect lab-net node2
 docker_on node2 stop --time 1 node2 >/dev/null
-smoke_names "a container that does not run" failed containers 'node2.*does not run: exited'
+smoke_names "a container that does not run" failed containers 'node2.*not running: exited'
 in_cluster down --leave-swarm >/dev/null
 hosts_stop

@@ -10,7 +10,7 @@ TABLE=$LAB_KEPT/smoke-faults-delay.md
 [ -c /dev/net/tun ] || { skip "this machine has no /dev/net/tun: no cable with a delay can be made"; return 0; }
 hosts_start 2 && image_on node1 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
-printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 in_cluster up
 check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A rank is killed, a rank is stopped, a node is cut off: on every rung of the ladder; and a rank that is slower than the others
+# A rank is killed, a rank is stopped, a node is cut off: in every phase; and a rank that is slower than the others
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -7,7 +7,7 @@
 # shellcheck source=tests/lab/smoke.sh
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-phases.md
-printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 hosts_start 2 && image_on node1 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
@@ -16,35 +16,35 @@ check_that "up: status 0" ended_with 0
 
 # worker_on HOST: the process that is the rank there, as its host numbers it.
 worker_on() { docker_on "$1" top "$1" -eo pid,args | awk '/envdoc-worker/ && !/defunct/ { newest = $1 } END { print newest }'; }
-# in_rung RUNG [ARGUMENT…]: a run that stands still for two seconds when the rung begins, so that something can happen before its first word.
-in_rung() {
-    local rung=$1
+# in_phase PHASE [ARGUMENT…]: a run that stands still for two seconds when the phase begins, so that something can happen before its first word.
+in_phase() {
+    local phase=$1
     shift
-    smoke_start --format json --pause "$rung:2" "$@"
-    smoke_reaches "$rung" 0.3
+    smoke_start --format json --pause "$phase:2" "$@"
+    smoke_reaches "$phase" 0.3
 }
 
-for rung in shm names tcp mtu rendezvous all-reduce path bandwidth; do
-    in_rung "$rung"
+for phase in shm names tcp mtu rendezvous all-reduce path bandwidth; do
+    in_phase "$phase"
     on node2 kill -KILL "$(worker_on node2)"
     smoke_ends
-    named "a rank is killed as $rung begins" failed "$rung" '^[a-z-]+: node2: the worker has ended'
+    named "a rank is killed as $phase begins" failed "$phase" '^[a-z-]+: node2: the worker exited'
 done
 clean "ranks killed"
-for rung in tcp rendezvous all-reduce bandwidth; do
-    in_rung "$rung"
+for phase in tcp rendezvous all-reduce bandwidth; do
+    in_phase "$phase"
     stopped=$(worker_on node2)
     on node2 kill -STOP "$stopped"
     smoke_ends
-    named "a rank is stopped as $rung begins" failed "$rung" '^[a-z-]+: node2: nothing comes from its worker any more'
+    named "a rank is stopped as $phase begins" failed "$phase" '^[a-z-]+: node2: worker stopped responding'
     on node2 kill -CONT "$stopped"
 done
 GRACE=25 clean "ranks stopped"
-for rung in worker names rendezvous all-reduce path; do
-    in_rung "$rung"
+for phase in worker names rendezvous all-reduce path; do
+    in_phase "$phase"
     host_cut node2
     smoke_ends
-    named "a node is cut off as $rung begins" failed "$rung" 'node2'
+    named "a node is cut off as $phase begins" failed "$phase" 'node2'
     host_join node2
     # Until the engines' gossip has found each other again.
     for _ in $(seq 60); do
@@ -72,7 +72,7 @@ if cc -static -Os -o "$bare/wait" "$bare.c" 2>"$LAB/cc.log"; then
     docker_on node2 run --detach --name node2 --hostname node2 --network lab-net lab:bare /wait >/dev/null
     smoke --format json
     says=$(jq -r .says <<<"$answer")
-    check_that "an image without a C library: no rung breaks" eval '[[ $(jq -r .verdict <<<"$answer") =~ ok|slow ]]'
+    check_that "an image without a C library: no phase breaks" eval '[[ $(jq -r .verdict <<<"$answer") =~ ok|slow ]]'
     printf '| an image without any C library, with one static program | %s | (none) | (none) | %s | %s.%s |\n' \
         "$(jq -r .verdict <<<"$answer")" "$says" "$((took / 1000))" "$((took % 1000 / 100))" >>"$TABLE"
     echo "        $says"

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lab/smoke.sh
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-more.md
-printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 hosts_start 3 && image_on node1 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
@@ -16,7 +16,7 @@ check_that "up: status 0" ended_with 0
 
 smoke --pairs --save-baseline "$LAB/good.json"
 printf '%s\n' "$answer" | sed 's/^/    /'
-check_that "three nodes: no rung breaks" eval '! grep -q failed <<<"$answer"'
+check_that "three nodes: no phase fails" eval '! grep -q failed <<<"$answer"'
 check_that "three nodes: their pairs" grep -qE ' pairs  +[0-9.]+ s ' <<<"$answer"
 echo "    whole run: $took ms"
 
@@ -53,7 +53,7 @@ docker_on node2 rm --force node2 >/dev/null
 docker_on node2 run --detach --name node2 --hostname node2 --network lab-net lab:old sleep 600 >/dev/null
 smoke --format json
 says=$(jq -r .says <<<"$answer")
-check_that "an image with an older C library: no rung breaks" eval '[[ $(jq -r .verdict <<<"$answer") =~ ok|slow ]]'
+check_that "an image with an older C library: no phase fails" eval '[[ $(jq -r .verdict <<<"$answer") =~ ok|slow ]]'
 check_that "an image with an older C library: its interface is not pinned, and that is said" grep -q 'node2' <<<"$(jq -r '.phases[] | select(.name == "interface").says' <<<"$answer")"
 printf '| an image whose C library is older than the one that envdoc was built with | %s | (none) | (none) | %s | %s.%s |\n' \
     "$(jq -r .verdict <<<"$answer")" "$says" "$((took / 1000))" "$((took % 1000 / 100))" >>"$TABLE"

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lab/smoke.sh
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-torch.md
-printf '| fault | verdict | rung | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
+printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 hosts_start 2 || return 1
 docker_on node1 import "$LAB_TORCH" lab:fleet >/dev/null
 mkdir -p "$LAB/cluster"
@@ -17,14 +17,14 @@ check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
 LIMIT=240 smoke --torch
 printf '%s\n' "$answer" | sed 's/^/    /'
-check_that "torch: it sums over gloo" grep -qE 'torch [0-9.]+.* over gloo on 2 ranks: every element right' <<<"$(tr -s ' \n' ' ' <<<"$answer")"
+check_that "torch: it sums over gloo" grep -qE 'torch [0-9.]+.* over gloo on 2 ranks: every element correct' <<<"$(tr -s ' \n' ' ' <<<"$answer")"
 clean torch
-LIMIT=240 smoke_names "InfiniBand is expected where there is no GPU" failed devices 'no GPU: libcuda.so.1.*not there' --expect-transport ib
+LIMIT=240 smoke_names "InfiniBand is expected where there is no GPU" failed devices 'no GPU: libcuda.so.1.*not found' --expect-transport ib
 
 LIMIT=300 smoke --deepspeed
 printf '%s\n' "$answer" | sed 's/^/    /'
 check_that "deepspeed: it trains over the overlay, with the same loss everywhere" \
-    grep -qE 'DeepSpeed [0-9.]+ with torch [^ ]+ over gloo on 2 ranks: 20 steps of ZeRO-2 .* the same to the last bit on all ranks' <<<"$(tr -s ' \n' ' ' <<<"$answer")"
+    grep -qE 'DeepSpeed [0-9.]+ with torch [^ ]+ over gloo on 2 ranks: 20 steps of ZeRO-2 .* bitwise identical on all ranks' <<<"$(tr -s ' \n' ' ' <<<"$answer")"
 clean deepspeed
 for host in node1 node2; do
     check_that "deepspeed: no process of it is left on $host" test -z "$(docker_on "$host" top "$host" | grep zero2)"
@@ -37,7 +37,7 @@ if [ -n "$nccl" ]; then
     docker_on node1 exec node1 mkdir -p /usr/lib/python3/dist-packages/nvidia/nccl/lib
     docker_on node1 cp "$nccl" node1:/usr/lib/python3/dist-packages/nvidia/nccl/lib/
     LIMIT=120 smoke_names "the image has NCCL, and there is no GPU" failed devices \
-        'node1, GPU 0: no GPU: libcuda.so.1.*NCCL [0-9.]+ is there \(/usr/lib/python3/dist-packages/nvidia/nccl' --nccl
+        'node1, GPU 0: no GPU: libcuda.so.1.*NCCL [0-9.]+ found \(/usr/lib/python3/dist-packages/nvidia/nccl' --nccl
     clean nccl
 else
     skip "the real libnccl is not here (tests/run.sh slow)"

@@ -49,7 +49,7 @@ row() { printf '| %s | %.3f | %.3f | %.2f |\n' "$1" "$2" "$3" "$(awk -v one="$ri
 uptime
 for _ in 1 2 3; do
     SIZES=8-256M LIMIT=120 smoke --format json
-    jq -r '[.phases[] | {(.name): .seconds}] | add | "the whole ladder, 8 B to 256 MiB: \([.[]] | add | . * 100 | round / 100) s in its rungs, the sweep \(.bandwidth) s, the worker \(.worker) s"' <<<"$answer"
+    jq -r '[.phases[] | {(.name): .seconds}] | add | "all phases, 8 B to 256 MiB: \([.[]] | add | . * 100 | round / 100) s in total, the sweep \(.bandwidth) s, the worker \(.worker) s"' <<<"$answer"
     echo "    from start to end: $took ms, of which the sweep is not: $((took - $(jq '[.phases[] | select(.name == "bandwidth").seconds * 1000 | round] | add' <<<"$answer"))) ms"
 done
 smoke

@@ -119,11 +119,7 @@ async fn over_ssh(
         Ok(Ok(answers)) => answers,
         Ok(Err(why)) => return (Err(format!("{why} {}", said()).trim_end().to_owned()), Some(talk)),
         Err(_) => {
-            let says = format!(
-                "what envdoc reads on {} did not come within {:.0} s",
-                node.name,
-                limit.as_secs_f64()
-            );
+            let says = format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
             return (Err(says), Some(talk));
         }
     };

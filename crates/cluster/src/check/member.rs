@@ -31,7 +31,7 @@ pub(super) async fn look(
 ) -> Gathered {
     let started = Instant::now();
     let (facts, image) = tokio::join!(facts(node, program, options), size(node, image, options.limits.each));
-    let not_asked = || "it was not asked".to_owned();
+    let not_asked = || "not queried".to_owned();
     let member = Member {
         name: node.name.clone(),
         address: node.address.clone(),
@@ -56,7 +56,7 @@ async fn facts(node: &Node, program: Result<&Program, &String>, options: Options
                 ));
                 gather::live(&recorder, deadline, Expected::default())
             });
-            here.await.unwrap_or_else(|_| nothing("envdoc itself failed while looking"))
+            here.await.unwrap_or_else(|_| nothing("envdoc failed while it inspected this machine"))
         }
         (Place::There(_), Ok(program)) => {
             let deadline = Instant::now() + options.limits.each + options.look;
@@ -111,11 +111,11 @@ async fn ask(node: &Node, path: &str, limit: Duration) -> Reading {
 async fn size(node: &Node, image: &str, limit: Duration) -> Fact<u64> {
     match ask(node, &format!("/images/{image}/json"), limit).await {
         Reading::Failed(why) if why.detail.contains("HTTP status 404") => Fact::Absent,
-        Reading::Absent => Fact::Unknown("there is no engine".into()),
+        Reading::Absent => Fact::Unknown("no Docker engine".into()),
         reading => {
             reading.json::<Value>().and_then(|image| match image.get("Size").and_then(Value::as_u64) {
                 Some(bytes) => Fact::Known(bytes),
-                None => Fact::Unknown("the engine does not tell its size".into()),
+                None => Fact::Unknown("the Docker engine reports no image size".into()),
             })
         }
     }

@@ -101,7 +101,7 @@ pub async fn look(
     let every = plan.nodes.len() * plan.nodes.len().saturating_sub(1);
     if pairs.len() < every {
         notes.push(format!(
-            "{} of {every} ways between the machines were tried: to the neighbours and to the first",
+            "{} of {every} connections between the nodes were tested: neighbours and the first node",
             pairs.len()
         ));
     }
@@ -165,7 +165,8 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, St
     }
 }
 
-/// How envdoc is started on each machine, or why it is not there. Where it is missing, it is brought, with consent.
+/// How envdoc is started on each machine, or why it is not there. Where it is missing, it is brought, with
+/// consent.
 async fn programs(
     nodes: &[Node],
     found: Vec<Result<Envdoc, String>>,
@@ -193,15 +194,15 @@ async fn programs(
                 deploy_worker(connection, parcel, &architecture, deadline)
                     .await
                     .map(|command| Program { command, snapshot: None, worker: None })
-                    .map_err(|why| format!("envdoc could not be brought to {}: {why}", node.name))
+                    .map_err(|why| format!("envdoc could not be copied to {}: {why}", node.name))
             }
             _ => Err(match other {
                 Some(version) => format!(
-                    "{} has envdoc {version}, this is {}: --bring copies it there",
+                    "{} has envdoc {version}, this is {}; copy this version there with --bring",
                     node.name,
                     env!("CARGO_PKG_VERSION")
                 ),
-                None => format!("envdoc is not on {}: --bring copies it there", node.name),
+                None => format!("envdoc is not installed on {}; copy it there with --bring", node.name),
             }),
         }
     })

@@ -1,4 +1,5 @@
-//! What lies between the machines, tried by a worker on each: ports, packet sizes, names; and what only a worker can tell of one.
+//! What lies between the machines, tried by a worker on each: ports, packet sizes, names; and what only a
+//! worker can tell of one.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -88,7 +89,7 @@ async fn skew(worker: &Worker) -> Fact<Skew> {
             other => return best.map_or_else(|| Fact::unknown(unexpected(other)), Fact::Known),
         }
     }
-    best.map_or_else(|| Fact::Unknown("its clock was not asked".into()), Fact::Known)
+    best.map_or_else(|| Fact::Unknown("its clock was not read".into()), Fact::Known)
 }
 
 fn now() -> f64 {
@@ -126,7 +127,8 @@ enum Listener {
 /// What is listened on at one machine.
 struct Listening {
     ports: Vec<(Port, Listener)>,
-    /// A UDP port for packets of all sizes; one that the cluster needs anyway where it is free, as firewalls let that pass.
+    /// A UDP port for packets of all sizes; one that the cluster needs anyway where it is free, as firewalls
+    /// let that pass.
     sizes: Result<u16, String>,
 }
 
@@ -200,7 +202,7 @@ async fn pair(
             .into_iter()
             .flatten()
             .find_map(|worker| worker.as_ref().err());
-        let why = why.cloned().unwrap_or_else(|| "no worker there".into());
+        let why = why.cloned().unwrap_or_else(|| "no worker on that node".into());
         return Pair {
             from,
             to,
@@ -215,7 +217,7 @@ async fn pair(
         _ => None,
     };
     let Some(ip) = ip else {
-        let why = format!("{address} has no address here");
+        let why = format!("{address} does not resolve on this node");
         return Pair { from, to, resolved, mtu: Fact::unknown(why), ports: Vec::new() };
     };
     let nonce = receiver.session.hello.nonce.as_str();
@@ -241,10 +243,14 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
     let ours = match listener {
         Listener::Ours => true,
         Listener::Taken if port.udp => {
-            return Fact::Unknown("it is in use there, so nobody acknowledges what envdoc would send".into());
+            return Fact::Unknown(
+                "the port is in use there, so envdoc cannot receive a test datagram on \
+                it"
+                .into(),
+            );
         }
         Listener::Taken => false,
-        Listener::Failed(why) => return Fact::unknown(format!("nobody could listen there: {why}")),
+        Listener::Failed(why) => return Fact::unknown(format!("no listener could be opened there: {why}")),
     };
     let address = address.to_owned();
     let task = match port.udp {
@@ -253,10 +259,16 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
     };
     match worker.session.ask(task, PORT).await {
         Ok(Answer::Connected { greeting: Some(greeting), .. }) if !greeting.contains(nonce) => {
-            Fact::Known(Reach::Not(Why::Other, format!("another machine answers there: {greeting}")))
+            Fact::Known(Reach::Not(
+                Why::Other,
+                format!(
+                    "a different machine answers at this address: \
+                {greeting}"
+                ),
+            ))
         }
         Ok(Answer::Acknowledged { receiver, .. }) if receiver != nonce => {
-            Fact::Known(Reach::Not(Why::Other, "another machine answers there".into()))
+            Fact::Known(Reach::Not(Why::Other, "a different machine answers at this address".into()))
         }
         Ok(Answer::Connected { .. } | Answer::Acknowledged { .. }) => Fact::Known(Reach::Reached),
         Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => Fact::unknown(failure.says),
@@ -268,14 +280,14 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
 async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, String>) -> Fact<PathMtu> {
     let port = match port {
         Ok(port) => *port,
-        Err(why) => return Fact::unknown(format!("nobody could listen there: {why}")),
+        Err(why) => return Fact::unknown(format!("no listener could be opened there: {why}")),
     };
     let interface = match worker.session.ask(Task::Route { address: ip }, ASKING).await {
         // A loopback's is larger than any packet.
         Ok(Answer::Route { mtu: Some(mtu), .. }) => mtu.min(PACKET_MAX),
         Ok(Answer::Route { interface, .. }) => {
             return Fact::unknown(format!(
-                "the MTU of {} is not known",
+                "the MTU of {} is unknown",
                 interface.unwrap_or_else(|| "the interface".into())
             ));
         }

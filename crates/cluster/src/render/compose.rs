@@ -161,7 +161,8 @@ fn network(container: &Container) -> Vec<String> {
     }
 }
 
-/// The volumes: settings that somebody filled before, shares that the engine mounts. Named as the engine shall call them.
+/// The volumes: settings that somebody filled before, shares that the engine mounts. Named as the engine
+/// shall call them.
 pub(super) fn volumes(plan: &ClusterPlan) -> Vec<String> {
     let mut lines = vec![
         format!("{}:", plan.settings_volume),

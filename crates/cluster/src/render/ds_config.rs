@@ -4,11 +4,13 @@ use serde_json::json;
 
 use crate::plan::ClusterPlan;
 
-/// Samples that a GPU takes at once, and steps whose gradients are summed before an update: small enough for any model that fits at all.
+/// Samples that a GPU takes at once, and steps whose gradients are summed before an update: small enough for
+/// any model that fits at all.
 const MICRO_BATCH: u32 = 1;
 const ACCUMULATION: u32 = 8;
 
-/// The file: DeepSpeed insists that train_batch_size = micro batch × accumulation × world size, so the three are written for this cluster.
+/// The file: DeepSpeed insists that train_batch_size = micro batch × accumulation × world size, so the three
+/// are written for this cluster.
 pub fn ds_config(plan: &ClusterPlan) -> String {
     let whole = u64::from(MICRO_BATCH) * u64::from(ACCUMULATION) * u64::from(plan.world_size());
     let config = json!({

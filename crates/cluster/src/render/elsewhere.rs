@@ -1,6 +1,7 @@
-//! The same job where somebody else schedules it: Kubernetes with Kubeflow Trainer, Slurm with enroot and pyxis.
+//! The same job where somebody else schedules it: Kubernetes with Kubeflow Trainer, Slurm with enroot and
+//! pyxis.
 //!
-//! Both start as many equal parts as they are told, so a plan with unlike nodes has neither.
+//! Both start a number of identical replicas, so a plan with different nodes has neither.
 
 use serde::Serialize;
 
@@ -47,7 +48,7 @@ pub fn alike(plan: &ClusterPlan) -> bool {
     plan.nodes.iter().all(|node| node.slots == first.slots && node.gpu_count() == first.gpu_count())
 }
 
-/// What neither of them is told.
+/// Settings that neither format carries.
 fn missing(plan: &ClusterPlan, others: &[&str]) -> Vec<String> {
     let mut missing: Vec<String> = others.iter().map(|line| (*line).to_owned()).collect();
     if !plan.secrets.is_empty() {
@@ -100,7 +101,8 @@ pub fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
     }
     let values = KubernetesValues {
         header: header(plan),
-        tested: "read as YAML, keys compared by hand with Trainer's types and its own runtimes; not applied to a cluster.",
+        tested: "read as YAML, keys compared by hand with Trainer's types and its own runtimes; not \
+            applied to a cluster.",
         missing: missing(plan, &["memlock and open files: they are the container runtime's on each node."]),
         name: plan.name.clone(),
         image: quoted(plan.image_name()),

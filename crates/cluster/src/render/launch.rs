@@ -19,8 +19,9 @@ struct Values {
     command: String,
 }
 
-/// The words before the script, in the first node's container, for DeepSpeed's launcher. The address of the first node is said: left to
-/// itself the launcher takes the first that `hostname -I` prints there, which may be docker_gwbridge's.
+/// The words before the script, in the first node's container, for DeepSpeed's launcher. The address of the
+/// first node is said: left to itself the launcher takes the first that `hostname -I` prints there, which may
+/// be docker_gwbridge's.
 pub fn deepspeed(plan: &ClusterPlan) -> Vec<String> {
     let words = [
         format!("{SETTINGS}/enter"),
@@ -35,8 +36,8 @@ pub fn deepspeed(plan: &ClusterPlan) -> Vec<String> {
     words.into()
 }
 
-/// The words before the script in a node's container for torchrun, which is started on every node. Its options with underscores are those
-/// that every release has: torch 1.13 knows no others.
+/// The words before the script in a node's container for torchrun, which is started on every node. Its
+/// options with underscores are those that every release has: torch 1.13 knows no others.
 pub fn torchrun(plan: &ClusterPlan, node: &Node) -> Vec<String> {
     let words = [
         format!("{SETTINGS}/enter"),

@@ -1,4 +1,5 @@
-//! A plan as files: what lies in every container's `/etc/envdoc`, and what people take who type the steps themselves.
+//! A plan as files: what lies in every container's `/etc/envdoc`, and what people take who type the steps
+//! themselves.
 
 mod compose;
 mod ds_config;
@@ -62,7 +63,8 @@ impl File {
 const IGNORED: &str =
     "*/settings/ssh/id_ed25519\n*/settings/ssh/host_ed25519\n*/settings/secrets/\n.envdoc/\n";
 
-/// Everything that `envdoc cluster render` writes. Without keys those files are left out that hold one, private or public.
+/// Everything that `envdoc cluster render` writes. Without keys those files are left out that hold one,
+/// private or public.
 pub fn files(plan: &ClusterPlan, keys: Option<&Keys>, secrets: &[Value]) -> Result<Vec<File>, Error> {
     let mut files = vec![
         File::text("README.md", readme::readme(plan)?),

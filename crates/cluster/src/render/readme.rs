@@ -40,7 +40,7 @@ struct NodeValues {
     leads: bool,
 }
 
-/// The README beside the rendered files.
+/// The README next to the rendered files.
 pub fn readme(plan: &ClusterPlan) -> Result<String, Error> {
     let nodes = plan.nodes.iter().map(|node| NodeValues {
         name: node.name.clone(),
@@ -78,7 +78,7 @@ pub fn readme(plan: &ClusterPlan) -> Result<String, Error> {
     fill("cluster/README.md.hbs", TEMPLATE, &values)
 }
 
-/// What `docker network create` is told beside the name.
+/// Options of `docker network create`.
 fn network_options(plan: &ClusterPlan) -> String {
     let mut words = vec!["--driver overlay --attachable".to_owned()];
     words.extend(plan.network.subnet.as_ref().map(|subnet| format!("--subnet {subnet}")));

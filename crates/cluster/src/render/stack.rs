@@ -47,7 +47,11 @@ pub fn stack(plan: &ClusterPlan) -> Result<String, Error> {
         ));
     }
     if plan.nodes.iter().any(|node| node.gpu_count() > 0) {
-        before.push("on machines with GPUs: daemon.json with \"default-runtime\": \"nvidia\" and \"node-generic-resources\": [\"gpu=GPU-…\", …],".into());
+        before.push(
+            "on machines with GPUs: daemon.json with \"default-runtime\": \"nvidia\" and \
+            \"node-generic-resources\": [\"gpu=GPU-…\", …],"
+                .into(),
+        );
         before.push(
             "and swarm-resource = \"DOCKER_RESOURCE_GPU\" in /etc/nvidia-container-runtime/config.toml"
                 .into(),

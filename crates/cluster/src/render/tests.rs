@@ -6,7 +6,8 @@ use crate::{keys, secrets};
 use lint;
 
 fn plan(text: &str) -> ClusterPlan {
-    let nodes = "name: two-node\nimage: train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: 10.0.0.2, gpus: [0, 1]}]\n";
+    let nodes = "name: two-node\nimage: train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: \
+        10.0.0.2, gpus: [0, 1]}]\n";
     validate(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap()
 }
 
@@ -27,8 +28,10 @@ const PLANS: &[&str] = &[
     "",
     "network: {kind: host, infiniband: true, interface: ib0}\nssh: {port: 2200, user: trainer}",
     "launcher: torchrun\nnetwork: {kind: existing, name: fast}",
-    "launcher: none\ncommand: [bash, -c, 'echo \"$HOME\" # {x}']\nnetwork: {subnet: 10.20.0.0/24, mtu: 1400, encrypted: true}",
-    "storage: [{from: /srv/code, to: /workspace, read_only: true}, {nfs: 'fs:/x', to: /data, options: 'vers=4.2'}]\nenvironment: {A: 'a: b # c', B: \"it's {x: y}\", C: '=mlx5_0:1,mlx5_1:1'}",
+    "launcher: none\ncommand: [bash, -c, 'echo \"$HOME\" # {x}']\nnetwork: {subnet: 10.20.0.0/24, mtu: \
+   1400, encrypted: true}",
+    "storage: [{from: /srv/code, to: /workspace, read_only: true}, {nfs: 'fs:/x', to: /data, options: \
+   'vers=4.2'}]\nenvironment: {A: 'a: b # c', B: \"it's {x: y}\", C: '=mlx5_0:1,mlx5_1:1'}",
 ];
 
 #[test]
@@ -169,7 +172,8 @@ fn the_stack_has_what_swarm_accepts() {
 
 #[test]
 fn equal_nodes_can_move_to_kubernetes_and_slurm() {
-    let nodes = "name: two-node\nimage: registry.example/team/train:1\nnodes: [{address: 10.0.0.1, gpus: 8}, {address: 10.0.0.2, gpus: 8}]\n";
+    let nodes = "name: two-node\nimage: registry.example/team/train:1\nnodes: [{address: 10.0.0.1, gpus: \
+        8}, {address: 10.0.0.2, gpus: 8}]\n";
     for text in PLANS.iter().filter(|text| !text.contains("launcher: none")) {
         let plan = validate(&ClusterRequest::parse("x", &format!("{nodes}{text}")).unwrap()).unwrap();
         let yaml = elsewhere::kubernetes(&plan).unwrap();

@@ -1,4 +1,5 @@
-//! What `envdoc cluster check` found: a table of what differs, what is wrong between the machines, and on each.
+//! What `envdoc cluster check` found: a table of what differs, what is wrong between the machines, and on
+//! each.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -248,7 +249,7 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
     let _ = writeln!(text, "\n{bold}{}{bold:#} ({}): {}", node.name, node.engine, summary.words());
     if let Some(why) = &node.closed {
         let style = Mark::Unknown.style();
-        wrapped(text, &format!("could not look: {why}"), &format!("  {style}?{style:#} "), "      ", layout);
+        wrapped(text, &format!("could not check: {why}"), &format!("  {style}?{style:#} "), "      ", layout);
         for hint in &node.hints {
             wrapped(text, hint, "      hint: ", "      ", layout);
         }
@@ -272,7 +273,7 @@ fn machine(text: &mut String, node: &NodeResults, layout: Layout) {
         let style = Mark::Unknown.style();
         wrapped(
             text,
-            &format!("could not look: {shown}"),
+            &format!("could not check: {shown}"),
             &format!("    {style}?{style:#} "),
             "      ",
             layout,
@@ -289,7 +290,7 @@ fn verdict(text: &mut String, id: &str, summary: &str, verdict: &Verdict, layout
         Verdict::Unknown(why) => {
             wrapped(
                 text,
-                &format!("{id}: could not look: {why}"),
+                &format!("{id}: could not check: {why}"),
                 &format!("  {style}{sign}{style:#} "),
                 "    ",
                 layout,

@@ -55,7 +55,7 @@ pub fn table(ended: &[Ended]) -> String {
         };
         let says = match &end.status {
             Err(why) => format!("  {why}"),
-            Ok(_) if end.stopped => "  stopped, because another one had failed".into(),
+            Ok(_) if end.stopped => "  stopped because another process failed".into(),
             Ok(status) => meaning(*status).map(|means| format!("  {means}")).unwrap_or_default(),
         };
         let _ = writeln!(text, "{:<width$}  {status:>4}  {}{says}", end.node, time(end.seconds));
@@ -66,10 +66,10 @@ pub fn table(ended: &[Ended]) -> String {
 /// What an exit status tells beyond the number.
 pub fn meaning(status: i64) -> Option<String> {
     match status {
-        126 => Some("it cannot be executed there".into()),
-        127 => Some("there is no such program there".into()),
-        137 => Some("killed (SIGKILL): by hand, or by the kernel for want of memory".into()),
-        129..=192 => Some(format!("ended by signal {}", status - 128)),
+        126 => Some("found but not executable".into()),
+        127 => Some("command not found".into()),
+        137 => Some("killed (SIGKILL), by a user or by the kernel's OOM killer".into()),
+        129..=192 => Some(format!("killed by signal {}", status - 128)),
         _ => None,
     }
 }

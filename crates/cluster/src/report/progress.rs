@@ -1,4 +1,5 @@
-//! What goes on with a cluster, as it happens: lines on standard error, a spinner on a terminal, or events as JSON.
+//! What goes on with a cluster, as it happens: lines on standard error, a spinner on a terminal, or events as
+//! JSON.
 
 use diagnostic::units::short_size;
 use std::cell::RefCell;

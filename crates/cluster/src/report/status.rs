@@ -87,10 +87,11 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
     text.push('\n');
     match report.status.as_str() {
         "up" => {
-            let _ = writeln!(text, "{green}{sign} {} is up, as cluster.yaml says{green:#}", report.cluster);
+            let _ =
+                writeln!(text, "{green}{sign} {} is up and matches cluster.yaml{green:#}", report.cluster);
         }
         "down" => {
-            let _ = writeln!(text, "{} is down: `envdoc cluster up` makes it", report.cluster);
+            let _ = writeln!(text, "{} is down; start it: `envdoc cluster up`", report.cluster);
         }
         _ => {
             for node in &report.nodes {

@@ -46,13 +46,13 @@ pub struct StepEntry {
 
 /// The plan of a dry run.
 pub fn planned(report: &WorkReport, layout: Layout) -> String {
-    let mut text = format!("envdoc cluster up would, for {}:\n", report.cluster);
+    let mut text = format!("Plan of `envdoc cluster up` for {}:\n", report.cluster);
     for step in &report.steps {
         let (sign, style) = sign(step.outcome, layout.unicode);
         let _ = writeln!(text, "  {style}{sign}{style:#} {:<9} {:<10} {}", step.step, step.node, step.says);
     }
     if report.steps.iter().all(|step| step.outcome == Outcome::Unchanged) {
-        text.push_str("Nothing: everything is as cluster.yaml says.\n");
+        text.push_str("No changes: everything matches cluster.yaml.\n");
     }
     text + &rest(report, layout)
 }

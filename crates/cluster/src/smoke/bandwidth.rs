@@ -1,12 +1,14 @@
-//! What a time means as bandwidth, as nccl-tests defines it (NVIDIA/nccl-tests, doc/PERFORMANCE.md), and which sizes are measured.
+//! What a time means as bandwidth, as nccl-tests defines it (NVIDIA/nccl-tests, doc/PERFORMANCE.md), and
+//! which sizes are measured.
 
 /// Bytes per second that the operation gives its caller: the size of the data over the time.
 pub fn algorithm(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds
 }
 
-/// Bytes per second that the slowest link carries: in an all-reduce every rank must send 2(n-1)/n of the data, whatever the algorithm, so
-/// that this number can be held against the hardware's for any number of ranks.
+/// Bytes per second that the slowest link carries: in an all-reduce every rank must send 2(n-1)/n of the
+/// data, whatever the algorithm, so that this number can be held against the hardware's for any number of
+/// ranks.
 pub fn bus(bytes: usize, seconds: f64, world: usize) -> f64 {
     algorithm(bytes, seconds) * 2.0 * (world as f64 - 1.0) / world as f64
 }
@@ -27,7 +29,7 @@ pub fn sizes(text: &str) -> Result<Vec<usize>, String> {
         Some((first, last)) => {
             let (first, last) = (typed(first)?, typed(last)?);
             if first > last {
-                return Err(format!("{first} bytes are more than {last}"));
+                return Err(format!("the first size ({first} bytes) is larger than the last ({last} bytes)"));
             }
             std::iter::successors(Some(first), |size| size.checked_mul(2))
                 .take_while(|size| *size <= last)
@@ -48,18 +50,23 @@ fn typed(text: &str) -> Result<usize, String> {
         "k" | "kib" => 1 << 10,
         "m" | "mib" => 1 << 20,
         "g" | "gib" => 1 << 30,
-        _ => return Err(format!("{text:?} is no size; 64K, 256M and 1G are")),
+        _ => return Err(format!("{text:?} is not a size; write for example 64K, 256M or 1G")),
     };
-    let number: usize = digits.parse().map_err(|_| format!("{text:?} is no size; 64K, 256M and 1G are"))?;
+    let number: usize = digits.parse().map_err(|_| {
+        format!(
+            "{text:?} is not a size; write for example \
+        64K, 256M or 1G"
+        )
+    })?;
     let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= 16 << 30);
     match bytes {
         Some(bytes) if bytes >= 4 && bytes % 4 == 0 => Ok(bytes),
-        Some(bytes) => Err(format!("{bytes} bytes are no whole float32 numbers: a multiple of 4 is")),
+        Some(bytes) => Err(format!("{bytes} bytes is not a multiple of 4 (the size of a float32)")),
         None => Err(format!("{text} is more than 16G")),
     }
 }
 
-/// `64 MiB`; what is no whole number of a unit is told in the next smaller one.
+/// `64 MiB`; a size that is not a multiple of a unit uses the next smaller one.
 pub fn size(bytes: usize) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let found = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));

@@ -7,7 +7,8 @@ use super::outcome::{Outcome, Verdict};
 
 /// Version of the file.
 const SCHEMA: u32 = 1;
-/// The part of the kept bandwidth that a later run must reach. Two runs in a row differed by up to 15 % (docs/measurements/smoke.md).
+/// The part of the kept bandwidth that a later run must reach. Two runs in a row differed by up to 15 %
+/// (docs/measurements/smoke.md).
 const BANDWIDTH: f64 = 0.75;
 /// How many times the kept time a small all-reduce may take.
 const LATENCY: f64 = 2.0;
@@ -45,7 +46,10 @@ pub struct Kept {
 /// The file of a run. One that did not hold is no measure of anything.
 pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, String> {
     if outcome.verdict != Verdict::Ok {
-        return Err(format!("this run is {}: only a good one is kept", outcome.verdict.id()));
+        return Err(format!(
+            "the verdict is {}; only a run with the verdict ok becomes a baseline",
+            outcome.verdict.id()
+        ));
     }
     let of = |result: &super::outcome::Measured| Kept {
         bytes: result.bytes,
@@ -67,15 +71,16 @@ pub fn parse(text: &str) -> Result<Baseline, String> {
     let baseline: Baseline = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match baseline.schema {
         SCHEMA => Ok(baseline),
-        other => Err(format!("its schema is {other}, this envdoc knows {SCHEMA}")),
+        other => Err(format!("its schema version is {other}, this envdoc supports {SCHEMA}")),
     }
 }
 
-/// Holds a run against one: what is worse, in words. Runs of other ranks or another transport say nothing of each other.
+/// Holds a run against one: what is worse, in words. Runs of other ranks or another transport say nothing of
+/// each other.
 pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), String> {
     if (outcome.ranks.len(), &outcome.transport) != (baseline.ranks.len(), &baseline.transport) {
         return Err(format!(
-            "it is of {} ranks over {}, this run of {} over {}",
+            "it has {} ranks over {}, this run has {} over {}",
             baseline.ranks.len(),
             baseline.transport,
             outcome.ranks.len(),
@@ -110,10 +115,12 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), String>
     match worst {
         Some((_, says)) => {
             outcome.verdict = Verdict::Slow;
-            outcome.says = format!("{}; worse than on {}: {says}", outcome.says, baseline.saved);
+            outcome.says = format!("{}; worse than the baseline of {}: {says}", outcome.says, baseline.saved);
         }
-        None if compared == 0 => outcome.remarks.push("the baseline has none of these sizes".into()),
-        None => outcome.remarks.push(format!("as on {}: {compared} sizes compared", baseline.saved)),
+        None if compared == 0 => outcome.remarks.push("the baseline contains none of these sizes".into()),
+        None => outcome
+            .remarks
+            .push(format!("matches the baseline of {} ({compared} sizes compared)", baseline.saved)),
     }
     Ok(())
 }
@@ -149,7 +156,7 @@ mod tests {
         assert!(judged(1e9, 2e-4).1.contains("200 µs for 8 bytes, the baseline has 50"));
         let mut three = run(1e9, 5e-5);
         three.ranks.push("node3".into());
-        assert!(compare(&mut three, &kept).unwrap_err().contains("of 2 ranks"));
+        assert!(compare(&mut three, &kept).unwrap_err().contains("has 2 ranks"));
         let mut slow = run(1e9, 5e-5);
         slow.verdict = Verdict::Slow;
         assert!(keep(&slow, "").is_err());

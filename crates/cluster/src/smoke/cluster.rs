@@ -1,4 +1,4 @@
-//! Ranks in the containers of a cluster: what must hold there before the ranks can meet, and the ladder on top of it.
+//! Ranks in the containers of a cluster: preconditions of the containers, then the phases of the test.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +39,8 @@ const SHARED: u64 = 64 << 20;
 /// A node with its engine, or why that cannot be used.
 pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
 
-/// Climbs. [`leave`] is to follow, however this ends. `mark` is what programs besides the worker are found again by.
+/// Runs all phases. Call [`leave`] afterwards in any case. `mark` identifies the programs that are started in
+/// addition to the worker.
 pub async fn run(
     plan: &ClusterPlan,
     reached: &[Reached<'_>],
@@ -84,8 +85,8 @@ pub async fn run(
     runner.end().await
 }
 
-/// Removes the worker's files from every container; what is left where that is not possible. A worker whose caller is gone ends by itself
-/// and removes them.
+/// Removes the worker's files from every container; what is left where that is not possible. A worker whose
+/// caller is gone ends by itself and removes them.
 pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
@@ -100,12 +101,13 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             Ok(Ok(())) => None,
             Ok(Err(why)) if why.contains("No such container") || why.contains("is not running") => None,
             Ok(Err(why)) => Some((node, why)),
-            Err(_) => Some((node, format!("nothing came within {} s", LEAVING.as_secs()))),
+            Err(_) => Some((node, format!("no answer within {} s", LEAVING.as_secs()))),
         }
     }));
     let says = |(node, why): (&Node, String)| {
         format!(
-            "{}: the worker could not be taken away ({why}); it ends by itself within {} s of silence and takes its files with it",
+            "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
+   contact",
             node.name,
             worker_container::SILENCE.as_secs()
         )
@@ -134,7 +136,7 @@ impl Site<'_> {
             nccl::phases::run(&site, None, options, progress, outcome).await?;
         }
         if options.torch {
-            progress.phase("torch", "the image's own torch sums");
+            progress.phase("torch", "all-reduce with the image's own torch");
             torch::reduce(containers, options.transport, mark, outcome).await?;
         }
         if options.deepspeed {
@@ -180,21 +182,23 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("containers", "every container runs");
+        self.progress.phase("containers", "checking that every container runs");
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
             let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
-            let unanswered = format!("its engine did not answer within {:.0} s", deadline.as_secs_f64());
-            let found = found.unwrap_or(Err(unanswered)).map_err(|why| (why, Vec::new()))?;
-            let up = || vec!["`envdoc cluster up` makes and starts what is missing".to_owned()];
+            let unanswered =
+                format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
+            let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
+            let found = found.map_err(|why| (why, Vec::new()))?;
+            let up = || vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
             match found {
-                None => Err(("it has no container of this cluster".to_owned(), up())),
+                None => Err(("no container of this cluster".to_owned(), up())),
                 Some(found) if !found.running => {
                     let exit = found.exit.map_or(String::new(), |exit| format!(" with status {exit}"));
                     let mut fix = up();
-                    fix.push(format!("`envdoc cluster logs {}` says why it ended", node.name));
-                    Err((format!("its container does not run: {}{exit}", found.status), fix))
+                    fix.push(format!("Read why the container exited: `envdoc cluster logs {}`", node.name));
+                    Err((format!("its container is not running: {}{exit}", found.status), fix))
                 }
                 // A container that shares the machine's network is in `host`.
                 Some(found) if found.addresses.contains_key(&network.name) => Ok((*node, engine)),
@@ -202,11 +206,14 @@ impl Site<'_> {
                     let has: Vec<_> = found.addresses.keys().map(String::as_str).collect();
                     let has = if has.is_empty() { "no network".to_owned() } else { has.join(", ") };
                     let fix = vec![
-                        format!("docker network connect {} {}, on that machine", network.name, node.name),
-                        "or `envdoc cluster down` and `up`".to_owned(),
+                        format!(
+                            "Connect the container on that machine: `docker network connect {} {}`",
+                            network.name, node.name
+                        ),
+                        "Or recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
                     ];
                     Err((
-                        format!("its container is not in the network {}: it is in {has}", network.name),
+                        format!("its container is not in the network {}; it is in {has}", network.name),
                         fix,
                     ))
                 }
@@ -241,7 +248,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("worker", "envdoc goes into every container");
+        self.progress.phase("worker", "starting a worker in every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(BRINGING, entered).await;
@@ -249,7 +256,7 @@ impl Site<'_> {
                 entered.unwrap_or_else(|_| Err(format!("not done within {} s", BRINGING.as_secs())));
             self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
-                let says = format!("{}: envdoc's worker does not run in its container: {why}", node.name);
+                let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
                 (node.name.clone(), says)
             })
         }));
@@ -260,7 +267,8 @@ impl Site<'_> {
                 Err(says) => failed.push(says),
             }
         }
-        let says = format!("{} MB in each, with its own C library", self.bundle.tar.len() / 1_000_000);
+        let says =
+            format!("{} MB copied into each, with its own C library", self.bundle.tar.len() / 1_000_000);
         outcome.finish_phase("worker", start, failed, &says).map(|()| containers)
     }
 
@@ -271,7 +279,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("shm", "how large /dev/shm is");
+        self.progress.phase("shm", "checking the size of /dev/shm");
         let ask = |one: &ContainerProbe<'_>| {
             let session = Arc::clone(&one.session);
             let deadline = self.options.deadline;
@@ -284,21 +292,33 @@ impl Site<'_> {
                 Ok(Answer::Space { total, .. }) => {
                     least = least.min(total);
                     if total < SHARED {
-                        failed.push((name.clone(), format!("{name}: /dev/shm has {} KiB; NCCL and the data loaders' processes talk through it, and even Docker's default is 64 MiB", total >> 10)));
+                        failed.push((
+                            name.clone(),
+                            format!(
+                                "{name}: /dev/shm has {} KiB, less than \
+                            Docker's default of 64 MiB; NCCL and data loader processes exchange data \
+                            through it and fail",
+                                total >> 10
+                            ),
+                        ));
                     }
                 }
                 Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
                 Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => {
                     failed.push((name.clone(), format!("{name}: {}", failure.says)));
                 }
-                Err(failure) => outcome.remarks.push(format!("{name}: /dev/shm is not known: {failure}")),
+                Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
             }
         }
         if failed.iter().any(|(_, says)| says.contains("/dev/shm has")) {
-            outcome.fix.push("limits: { shm: 16g } in cluster.yaml (memory is taken only when it is used), then `envdoc cluster up`".into());
+            outcome.fix.push(
+                "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
+                then apply: `envdoc cluster up`"
+                    .into(),
+            );
         }
         let says = match least {
-            u64::MAX => "it could not be asked".to_owned(),
+            u64::MAX => "size unknown".to_owned(),
             least => format!("/dev/shm has at least {} MiB", least >> 20),
         };
         outcome.finish_phase("shm", start, failed, &says)
@@ -311,7 +331,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("interface", "which interface NCCL and Gloo use");
+        self.progress.phase("interface", "checking which interface NCCL and Gloo use");
         let pins = join_all(containers.iter().map(|one| async {
             match one.node.environment.get("NCCL_SOCKET_IFNAME") {
                 Some(pin) => Some(pin.clone()),
@@ -322,20 +342,24 @@ impl Site<'_> {
         let wrong = |(one, pin): (&ContainerProbe<'_>, &Option<String>)| {
             let says = mispinned(pin.as_deref()?, &one.interfaces, &one.interface)?;
             let says = format!(
-                "{}: {says}; the others reach it at {} on {}",
+                "{}: {says}; the other nodes reach it at {} on {}",
                 one.node.name, one.address, one.interface
             );
             Some((one.node.name.clone(), says))
         };
         let failed: Vec<_> = containers.iter().zip(&pins).filter_map(wrong).collect();
         if !failed.is_empty() {
-            outcome.fix.push("network: { interface: … } out of cluster.yaml: then `envdoc cluster up` pins the one with the container's address".into());
+            outcome.fix.push(
+                "Remove `network: { interface: … }` from cluster.yaml so that the interface \
+                with the container's address is pinned, then apply: `envdoc cluster up`"
+                    .into(),
+            );
         }
         let used: Vec<_> = containers
             .iter()
             .map(|one| format!("{} {} {}", one.node.name, one.interface, one.address))
             .collect();
-        let pinned = if pins.iter().any(Option::is_some) { "" } else { " (nothing pins NCCL to it)" };
+        let pinned = if pins.iter().any(Option::is_some) { "" } else { " (NCCL is not pinned to it)" };
         outcome.finish_phase("interface", start, failed, &(used.join(", ") + pinned))
     }
 
@@ -346,7 +370,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("names", "every name, from everywhere");
+        self.progress.phase("names", "resolving every name in every container");
         let came = self
             .pairs(containers, |one, other| async {
                 container_probe::resolves(one, other).await.map_err(|why| why.says)
@@ -354,7 +378,7 @@ impl Site<'_> {
             .await;
         let failed = came.into_iter().filter_map(|(from, to, came)| {
             let (one, other) = (&containers[from].node.name, &containers[to].node.name);
-            Some((one.clone(), format!("{one} does not find {other}: {}", came.err()?)))
+            Some((one.clone(), format!("{one} cannot resolve {other}: {}", came.err()?)))
         });
         let mut failed: Vec<_> = failed.collect();
         let gone = if failed.is_empty() { Vec::new() } else { self.gone(containers).await };
@@ -362,7 +386,7 @@ impl Site<'_> {
         failed.splice(..0, gone);
         let count = containers.len() * (containers.len() - 1);
         let phase =
-            outcome.finish_phase("names", start, failed, &format!("all {count} pairs find each other"));
+            outcome.finish_phase("names", start, failed, &format!("all {count} pairs resolve each other"));
         if phase.is_err() && alive {
             self.why(containers, outcome, "names").await;
         }
@@ -376,11 +400,11 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("mtu", "the largest packets");
+        self.progress.phase("mtu", "testing the largest packets");
         let came = self.pairs(containers, |one, other| async {
             container_probe::packet(one, other)
                 .await
-                .ok_or_else(|| "no datagram is answered, though TCP connects".into())
+                .ok_or_else(|| "no datagram is answered although TCP connects".into())
         });
         let (mut failed, mut least) = (Vec::new(), u32::MAX);
         for (from, to, came) in came.await {
@@ -401,7 +425,7 @@ impl Site<'_> {
         if !failed.is_empty() {
             failed.splice(..0, self.gone(containers).await);
         }
-        outcome.finish_phase("mtu", start, failed, &format!("packets of {least} bytes arrive whole"))
+        outcome.finish_phase("mtu", start, failed, &format!("packets of {least} bytes arrive unfragmented"))
     }
 
     /// Workers that have ended, or hang.
@@ -413,7 +437,7 @@ impl Site<'_> {
     async fn ssh(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome) -> Result<(), PhaseFailed> {
         let Some(ssh) = &self.plan.ssh else { return Ok(()) };
         let start = Instant::now();
-        self.progress.phase("ssh", "ssh from every container into every other");
+        self.progress.phase("ssh", "testing ssh between all containers");
         let came = self
             .pairs(containers, |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user))
             .await;
@@ -429,7 +453,7 @@ impl Site<'_> {
             }
         }
         let count = containers.len() * (containers.len() - 1);
-        outcome.finish_phase("ssh", start, failed, &format!("all {count} pairs get in without a question"))
+        outcome.finish_phase("ssh", start, failed, &format!("passwordless SSH works for all {count} pairs"))
     }
 
     /// Something of every pair, under a deadline; in order.
@@ -445,7 +469,7 @@ impl Site<'_> {
             let tried = what(&containers[from], &containers[to]);
             async move {
                 let came = tokio::time::timeout(deadline, tried).await;
-                let late = || Err(format!("nothing came within {:.0} s", deadline.as_secs_f64()));
+                let late = || Err(format!("no answer within {:.0} s", deadline.as_secs_f64()));
                 (from, to, came.unwrap_or_else(|_| late()))
             }
         });
@@ -460,7 +484,7 @@ impl Site<'_> {
 
     /// Some do not find or reach each other: what their machines see of each other says why.
     async fn why(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome, phase: &str) {
-        self.progress.phase(phase, "why they do not reach each other");
+        self.progress.phase(phase, "finding out why containers cannot reach each other");
         let of = |from: usize, to: usize| async move {
             let (one, other) = (&containers[from], &containers[to]);
             let (name, connects) =
@@ -479,7 +503,7 @@ impl Site<'_> {
             causes::unreached(self.plan, self.bundle, containers, &tried, CAUSES, false).await.problems
         };
         let Ok(problems) = tokio::time::timeout(ASKING_WHY, asked).await else {
-            outcome.remarks.push("why could not be found out in time".into());
+            outcome.remarks.push("the cause could not be determined in time".into());
             return;
         };
         if let Some(first) = problems.first() {
@@ -490,8 +514,8 @@ impl Site<'_> {
     }
 }
 
-/// What is wrong with a pin. NCCL takes `eth` for every interface that begins so, `=eth0` for that one alone, `^docker` for all others
-/// (NVIDIA/nccl:src/misc/socket.cc).
+/// What is wrong with a pin. NCCL takes `eth` for every interface that begins so, `=eth0` for that one alone,
+/// `^docker` for all others (NVIDIA/nccl:src/misc/socket.cc).
 fn mispinned(pin: &str, interfaces: &[Interface], wanted: &str) -> Option<String> {
     let (without, rest) = pin.strip_prefix('^').map_or((false, pin), |rest| (true, rest));
     let (exact, rest) = rest.strip_prefix('=').map_or((false, rest), |rest| (true, rest));
@@ -511,7 +535,7 @@ fn mispinned(pin: &str, interfaces: &[Interface], wanted: &str) -> Option<String
     let real = || interfaces.iter().filter(|interface| !interface.loopback);
     let taken: Vec<&Interface> = real().filter(|interface| named(&interface.name)).collect();
     Some(match taken.is_empty() {
-        true => format!("NCCL is pinned to {pin}, which it does not have: it has {}", list(real().collect())),
+        true => format!("NCCL is pinned to {pin}, but the container has only {}", list(real().collect())),
         false => format!("NCCL is pinned to {pin}, which is {}", list(taken)),
     })
 }
@@ -537,10 +561,10 @@ mod tests {
         }
         let says = |pin| mispinned(pin, &all, "eth0").unwrap();
         assert_eq!(says("eth1"), "NCCL is pinned to eth1, which is eth1 (172.18.0.3)");
-        assert!(says("ens3").ends_with("does not have: it has eth0 (10.0.1.2), eth1 (172.18.0.3)"));
+        assert!(says("ens3").ends_with("but the container has only eth0 (10.0.1.2), eth1 (172.18.0.3)"));
         assert_eq!(
             says("=eth"),
-            "NCCL is pinned to =eth, which it does not have: it has eth0 (10.0.1.2), eth1 (172.18.0.3)"
+            "NCCL is pinned to =eth, but the container has only eth0 (10.0.1.2), eth1 (172.18.0.3)"
         );
         assert!(says("^eth0,lo").contains("eth1"));
     }

@@ -1,5 +1,5 @@
-//! DeepSpeed trains a tiny model: ZeRO stage 2, started by its own launcher over ssh and hostfile, as `envdoc cluster launch` does. Every
-//! rank must have the same loss after every step.
+//! DeepSpeed trains a tiny model: ZeRO stage 2, started by its own launcher over ssh and hostfile, as `envdoc
+//! cluster launch` does. Every rank must have the same loss after every step.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -18,11 +18,13 @@ use docker::docker::Engine;
 
 /// What every rank runs.
 pub const SCRIPT: &str = include_str!("../../../../templates/smoke/deepspeed.py");
-/// Its name beside the worker in every container: not `deepspeed.py`, which `import deepspeed` would find.
+/// Its file name next to the worker in every container: not `deepspeed.py`, which `import deepspeed` would
+/// find.
 const NAME: &str = "zero2.py";
 /// Steps of the training.
 const STEPS: usize = 20;
-/// The longest that it may take, in seconds: from a cold disk torch and DeepSpeed take half a minute to be imported.
+/// The longest that it may take, in seconds: from a cold disk torch and DeepSpeed take half a minute to be
+/// imported.
 const SECONDS: u64 = 150;
 /// The part by which losses may differ where GPUs differ; the weights are the same everywhere.
 const ROUNDING: f64 = 1e-5;
@@ -46,7 +48,7 @@ struct Said {
     failed: Option<String>,
 }
 
-/// The rung. What was started is found again by `mark`: [`fan_out::end_all`] ends it.
+/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
 pub async fn train(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
@@ -61,8 +63,13 @@ pub async fn train(
     for one in containers {
         let brought = container::fill(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(BRINGING, brought).await;
-        if let Err(why) = brought.unwrap_or_else(|_| Err("its engine does not answer".into())) {
-            return fail(outcome, &one.node.name, format!("the script cannot be brought into it: {why}"));
+        let brought = brought.map(|brought| brought.map_err(String::from));
+        if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {
+            return fail(
+                outcome,
+                &one.node.name,
+                format!("cannot copy the script into the container: {why}"),
+            );
         }
     }
     let engines: Vec<(String, &Engine)> =
@@ -95,7 +102,7 @@ pub async fn train(
     launch::unmark_ranks(first_engine, first_node, mark).await;
     let how = match ended {
         Ok(ended) => launch::verdict(&ended, &first),
-        Err(_) => Some(format!("it was not done within {} s", SECONDS + 20)),
+        Err(_) => Some(format!("not finished within {} s", SECONDS + 20)),
     };
     told(plan, &lines.into_inner(), how, start, outcome)
 }
@@ -156,8 +163,8 @@ fn told(
             |line: &&String| !line.trim().is_empty() && !line.starts_with("pdsh@") && said(line).is_none();
         let error = |line: &&String| telling(line) && line.contains("Error");
         let last = lines.iter().rev().find(error).or_else(|| lines.iter().rev().find(telling));
-        let last = last.map_or(String::new(), |line| format!("; it printed last: {}", line.trim()));
-        let how = how.unwrap_or_else(|| format!("only {} of {world} ranks told their loss", all.len()));
+        let last = last.map_or(String::new(), |line| format!("; last output: {}", line.trim()));
+        let how = how.unwrap_or_else(|| format!("only {} of {world} ranks reported a loss", all.len()));
         failed.push((false, node, format!("{how}{last}")));
     }
     if !failed.is_empty() {
@@ -182,7 +189,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         outcome.verdict = Verdict::Wrong;
         let node = node_of(plan, other.rank);
         let says = format!(
-            "{node}: rank {} has the loss {} after {} steps, rank {} has {}: their weights differ",
+            "{node}: rank {} has the loss {} after {} steps, rank {} has {}; their weights have diverged",
             other.rank,
             last(other),
             other.losses.len(),
@@ -196,19 +203,20 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         outcome.verdict = Verdict::Wrong;
         let node = node_of(plan, first.rank);
         let says = format!(
-            "{node}: the loss did not fall: {begun:.3} after the first step, {ended:.3} after {STEPS}"
+            "{node}: the loss did not decrease: {begun:.3} after the first step, {ended:.3} after {STEPS}"
         );
         return outcome.finish_phase("deepspeed", start, vec![(node, says)], "");
     }
     let same = all.iter().all(|one| one.losses == first.losses);
     let says = format!(
-        "DeepSpeed {} with torch {} over {} on {} ranks: {STEPS} steps of ZeRO-2 in {:.1} s, the loss fell from {begun:.3} to {ended:.3} and is {} on all ranks",
+        "DeepSpeed {} with torch {} over {} on {} ranks: {STEPS} steps of ZeRO-2 in {:.1} s; the loss \
+   decreased from {begun:.3} to {ended:.3} and is {} on all ranks",
         first.deepspeed.as_deref().unwrap_or("?"),
         first.torch.as_deref().unwrap_or("?"),
         first.backend.as_deref().unwrap_or("?"),
         all.len(),
         all.iter().filter_map(|one| one.seconds).fold(0.0, f64::max),
-        if same { "the same to the last bit" } else { "the same but for rounding" }
+        if same { "bitwise identical" } else { "identical up to rounding" }
     );
     outcome.says += &format!("; {says}");
     outcome.finish_phase("deepspeed", start, Vec::new(), &says)
@@ -226,7 +234,9 @@ mod tests {
 
     fn line(rank: usize, last: &str, losses: &str) -> String {
         format!(
-            "node{}: ENVDOC {{\"rank\": {rank}, \"host\": \"n\", \"torch\": \"2.6.0\", \"deepspeed\": \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \"losses\": [{losses}], \"seconds\": 0.5}}",
+            "node{}: ENVDOC {{\"rank\": {rank}, \"host\": \"n\", \"torch\": \"2.6.0\", \"deepspeed\": \
+   \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \"losses\": \
+   [{losses}], \"seconds\": 0.5}}",
             rank + 1
         )
     }
@@ -243,7 +253,7 @@ mod tests {
         let losses = vec!["\"0x1.8p+1\""; STEPS].join(",");
         let good = outcome(&[line(0, "3.0", &losses), line(1, "3.0", &losses)], None);
         assert_eq!(good.verdict, Verdict::Ok);
-        assert!(good.says.contains("the same to the last bit on all ranks"), "{}", good.says);
+        assert!(good.says.contains("bitwise identical on all ranks"), "{}", good.says);
         let differ = outcome(&[line(0, "3.0", &losses), line(1, "3.1", &losses)], None);
         assert_eq!(differ.verdict, Verdict::Wrong);
         assert!(
@@ -268,6 +278,6 @@ mod tests {
         assert_eq!(bad.captured[0].lines, [trace]);
         let silent =
             outcome(&["bash: line 1: deepspeed: command not found".into()], Some("node1 ended with 127"));
-        assert!(silent.says.contains("ended with 127; it printed last: bash: line 1"), "{}", silent.says);
+        assert!(silent.says.contains("ended with 127; last output: bash: line 1"), "{}", silent.says);
     }
 }

@@ -4,18 +4,20 @@ use super::bandwidth::{median, size};
 use super::outcome::{Outcome, Verdict};
 use catalog::expected_bandwidth::{self, Kind};
 
-/// The part of what the path carries that the ring must reach: below it something other than the network is the limit. Measured
-/// on two cores, where the ranks share the processors with the kernel's side of the sockets (docs/measurements/smoke.md).
+/// The part of what the path carries that the ring must reach: below it something other than the network is
+/// the limit. Measured on two cores, where the ranks share the processors with the kernel's side of the
+/// sockets (docs/measurements/smoke.md).
 pub const TOLERANCE: f64 = 0.6;
 /// From this size on bandwidth is judged, in bytes: small data is a matter of latency.
 const JUDGED: usize = 16 << 20;
-/// Milliseconds that a round trip may take: nodes of one cluster stand in one building, where it takes less than one.
+/// Longest round trip in milliseconds; within one data center it takes less than one.
 const FAR: f64 = 5.0;
 /// The part of TCP segments that may be sent again.
 const RESENT: f64 = 0.001;
 /// How many times as long as the others a rank may take for its own part.
 const STRAGGLES: f64 = 2.5;
-/// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN give 0.114 GB/s; a tenth less.
+/// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN
+/// give 0.114 GB/s; a tenth less.
 const GIGABIT: f64 = 0.1e9;
 
 /// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
@@ -23,8 +25,9 @@ const SMALLER: f64 = 0.8;
 /// Below so many bytes an all-reduce of GPUs is a matter of latency, and nothing is demanded.
 const LARGE: usize = 256 << 20;
 
-/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the InfiniBand cards of one, whose ports have
-/// these rates in Gbit/s. `None` where nothing is known, or the data is too small to tell.
+/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the
+/// InfiniBand cards of one, whose ports have these rates in Gbit/s. `None` where nothing is known, or the
+/// data is too small to tell.
 pub fn expected_of_nccl(
     gpu: &str,
     nodes: usize,
@@ -47,8 +50,9 @@ pub fn expected_of_nccl(
     let cards: Vec<f64> = rates.iter().map(card).collect::<Option<_>>()?;
     // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
     let used = cards.len().min(ranks / nodes);
-    (used > 0)
-        .then(|| (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand cards a node")))
+    (used > 0).then(|| {
+        (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand adapters per node"))
+    })
 }
 
 /// Everything held: right, but fast enough?
@@ -61,7 +65,7 @@ pub fn judge(outcome: &mut Outcome) {
     let speed = speed(outcome);
     outcome.verdict = if reasons.is_empty() { Verdict::Ok } else { Verdict::Slow };
     outcome.says = match reasons.is_empty() {
-        true => format!("every sum is right; {speed}"),
+        true => format!("every element correct; {speed}"),
         false => {
             let says: Vec<_> = reasons.iter().map(|(says, _)| says.as_str()).collect();
             format!("{speed}; {}", says.join("; "))
@@ -76,7 +80,7 @@ fn speed(outcome: &Outcome) -> String {
     };
     let size = size(last.bytes);
     format!(
-        "{} busbw at {size}, {:.0} % of the {} that the path carries",
+        "{} busbw at {size}, {:.0} % of the {} measured on the path",
         rate(last.bus),
         last.bus / expected.bus * 100.0,
         rate(expected.bus)
@@ -107,8 +111,9 @@ fn slow_link(outcome: &Outcome) -> Option<(String, &'static str)> {
         let (slowest, others) = (rate(*slowest), rate(others));
         let to = &outcome.ranks[to];
         (
-            format!("the link from {from} to {to} carries {slowest}, the others {others}"),
-            "its port and cable: `ethtool INTERFACE` (speed, duplex) and `ip -s link` (errors, drops) on both nodes",
+            format!("the link from {from} to {to} carries {slowest}, the other links {others}"),
+            "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool \
+   INTERFACE; ip -s link`",
         )
     })
 }
@@ -126,10 +131,11 @@ fn resent(outcome: &Outcome) -> Option<(String, &'static str)> {
         let who = outcome.ranks.get(rank).map_or("", String::as_str);
         (
             format!(
-                "{who} had to send {:.2} % of its packets again (to {whom}): packets get lost on the way",
+                "{who} retransmitted {:.2} % of its packets to {whom}: the network loses packets",
                 part * 100.0
             ),
-            "`ip -s link` and `ethtool -S INTERFACE` on both nodes count errors and drops; a bad cable, a duplex mismatch, a full buffer in a switch?",
+            "Read the error and drop counters on both nodes (possible causes: bad cable, duplex mismatch, \
+   full switch buffer): `ip -s link; ethtool -S INTERFACE`",
         )
     })
 }
@@ -141,9 +147,11 @@ fn far(outcome: &Outcome) -> Option<(String, &'static str)> {
     let (from, to) = (outcome.ranks.get(from)?, outcome.ranks.get(to)?);
     Some((
         format!(
-            "a round trip from {from} to {to} takes {milliseconds:.1} ms, in one building it takes less than one"
+            "a round trip from {from} to {to} takes {milliseconds:.1} ms; within one data center it takes \
+   less than 1 ms"
         ),
-        "are the nodes in one place? `ping` between the machines, and `traceroute` for the way that packets take",
+        "Check that the nodes are in one data center, and the route between them: `ping NODE; traceroute \
+   NODE`",
     ))
 }
 
@@ -157,15 +165,17 @@ fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
         return (path < least).then(|| {
             let carries = rate(link.carries * 1e9);
             (
-                format!("{} where {} carries {carries}", rate(path), link.name),
-                "`ethtool -S INTERFACE` (errors, pauses), the MTU and what else uses the link; `envdoc explain overlay-mtu-too-large`",
+                format!("the path carries {}, but {} carries {carries}", rate(path), link.name),
+                "Read the error and pause counters, then check the MTU and other traffic on the link: \
+   `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
             )
         });
     }
     (path < GIGABIT).then(|| {
         (
-            format!("{} is less than gigabit Ethernet carries", rate(path)),
-            "`ethtool INTERFACE` on the machines says at which speed their links run; a limit by the provider, or a tunnel on the way?",
+            format!("the path carries {}, less than gigabit Ethernet", rate(path)),
+            "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
+   provider, a tunnel): `ethtool INTERFACE`",
         )
     })
 }
@@ -182,10 +192,11 @@ fn straggler(outcome: &Outcome) -> Option<(String, &'static str)> {
         let name = outcome.ranks.get(rank).map_or("", String::as_str);
         (
             format!(
-                "{name} takes {:.1} times as long as the others to write and check the same numbers: its processor or memory is busy, or slow",
+                "{name} takes {:.1} times as long as the others to write and check the same numbers: its \
+   CPU or memory is busy or slow",
                 longest / usual
             ),
-            "what else runs there? `top`, `cpupower frequency-info` and `envdoc check` on that machine",
+            "Find what else runs on that machine: `top; cpupower frequency-info; envdoc check`",
         )
     })
 }
@@ -194,7 +205,7 @@ fn straggler(outcome: &Outcome) -> Option<(String, &'static str)> {
 fn busy(outcome: &Outcome) -> Option<(String, &'static str)> {
     let (last, expected) = (outcome.results.last()?, outcome.expected.as_ref()?);
     (last.bytes >= JUDGED && last.bus < expected.bus * expected.tolerance)
-        .then(|| ("the network is not the limit, the processors are".into(), ""))
+        .then(|| ("the CPUs are the bottleneck, not the network".into(), ""))
 }
 
 #[cfg(test)]
@@ -230,14 +241,14 @@ mod tests {
         let cases: [Fault; 7] = [
             (
                 |outcome| outcome.network.speed = Some(25_000),
-                "1.20 GB/s where 25 Gbit/s Ethernet carries 2.94",
+                "the path carries 1.20 GB/s, but 25 Gbit/s Ethernet carries 2.94",
             ),
             (
                 |outcome| outcome.network.own = vec![0.1, 0.1, 0.31],
                 "node3 takes 3.1 times as long as the others",
             ),
             (|outcome| outcome.links[2] = 0.3e9, "the link from node2 to node3 carries 0.30 GB/s"),
-            (|outcome| outcome.network.resent[1] = Some(0.011), "node2 had to send 1.10 %"),
+            (|outcome| outcome.network.resent[1] = Some(0.011), "node2 retransmitted 1.10 %"),
             (
                 |outcome| outcome.network.slowest_connect = Some((2, 0, 50.3)),
                 "from node3 to node1 takes 50.3 ms",
@@ -247,9 +258,9 @@ mod tests {
                     outcome.expected =
                         Some(Expected { bus: 1.2e6, tolerance: 0.6, from: String::new(), measured: true });
                 },
-                "1.2 MB/s is less than gigabit",
+                "1.2 MB/s, less than gigabit",
             ),
-            (|outcome| outcome.results[0].bus = 0.5e9, "the processors are"),
+            (|outcome| outcome.results[0].bus = 0.5e9, "the CPUs are"),
         ];
         for (change, says) in cases {
             let (verdict, told) = judged(change);

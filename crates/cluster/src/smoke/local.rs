@@ -24,7 +24,7 @@ pub struct Local {
 impl Local {
     /// Starts so many.
     pub async fn start(ranks: usize) -> Result<Local, Error> {
-        let failed = |why: String| Error::new(Kind::Usage, format!("a rank cannot be started: {why}"));
+        let failed = |why: String| Error::new(Kind::Usage, format!("cannot start a rank: {why}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let mut local = Local { places: Vec::new(), children: Vec::new() };
         for rank in 0..ranks {
@@ -37,7 +37,7 @@ impl Local {
                 .spawn()
                 .map_err(|error| failed(error.to_string()))?;
             let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-                return Err(failed("it has no pipes".into()));
+                return Err(failed("the process has no stdin or stdout".into()));
             };
             local.children.push(child);
             let session = Session::open(stdout, stdin, STARTING).await.map_err(failed)?;

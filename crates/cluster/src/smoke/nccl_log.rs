@@ -1,5 +1,6 @@
-//! What NCCL says of itself with `NCCL_DEBUG=INFO`: which version, which network, which transport each connection took. Lines of all releases
-//! since 2.4 are understood: `Ring 00 : 0 -> 1 [send] via …` became `Channel 00/0 : 0[0] -> 1[0] [send] via …`.
+//! What NCCL says of itself with `NCCL_DEBUG=INFO`: which version, which network, which transport each
+//! connection took. Lines of all releases since 2.4 are understood: `Ring 00 : 0 -> 1 [send] via …` became
+//! `Channel 00/0 : 0[0] -> 1[0] [send] via …`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ pub struct Read {
     pub rings: usize,
     /// In which orders they go through the ranks, each order once: `0 1 3 2`.
     pub orders: BTreeSet<String>,
-    /// What lies between the GPUs of a node, in NCCL's words (NVIDIA/nccl:src/graph/topo.h): `NVL`, `PHB`, `SYS`.
+    /// What lies between the GPUs of a node, in NCCL's words (NVIDIA/nccl:src/graph/topo.h): `NVL`, `PHB`,
+    /// `SYS`.
     pub paths: BTreeSet<String>,
     /// What it warns of, each once, at most 20.
     pub warnings: Vec<String>,
@@ -90,8 +92,9 @@ fn ring(number: &str, order: &str, read: &mut Read) {
     }
 }
 
-/// Between GPUs: `GPU/E000 :GPU/E000 (0/5000.0/LOC) GPU/13000 (2/252.0/NVL) CPU/0 (4/24.0/PHB)`, hops, bandwidth, and of which kind the way is;
-/// else what the rings use within a node: `Pattern 4, … type NVL/PIX, …`.
+/// Between GPUs: `GPU/E000 :GPU/E000 (0/5000.0/LOC) GPU/13000 (2/252.0/NVL) CPU/0 (4/24.0/PHB)`, hops,
+/// bandwidth, and of which kind the way is; else what the rings use within a node: `Pattern 4, … type
+/// NVL/PIX, …`.
 fn between(says: &str) -> Vec<String> {
     if let Some(rest) = says.strip_prefix("Pattern 4, ") {
         let kind = rest.split_once(" type ").and_then(|(_, kinds)| kinds.split_once('/'));

@@ -13,7 +13,7 @@ pub struct Outcome {
     pub says: String,
     /// Where each rank is.
     pub ranks: Vec<String>,
-    /// The rungs of the ladder that were tried, in order; a failed one has a row for each node that it failed on.
+    /// The phases that ran, in order; a failed one has a row for each node that it failed on.
     pub phases: Vec<Phase>,
     /// The sizes that were measured, in order.
     pub results: Vec<Measured>,
@@ -21,13 +21,14 @@ pub struct Outcome {
     pub transport: String,
     /// What it is held against.
     pub expected: Option<Expected>,
-    /// What every link of the ring carries at the same time, in bytes per second: from the rank before to this one.
+    /// What every link of the ring carries at the same time, in bytes per second: from the rank before to
+    /// this one.
     pub links: Vec<f64>,
-    /// What was seen of the network beside its bandwidth.
+    /// Measurements of the network other than bandwidth.
     pub network: Network,
     /// What NCCL did on the GPUs; `None` where it was not tried.
     pub nccl: Option<Nccl>,
-    /// What programs of the rung that broke have written: the cause may be in it.
+    /// Output of the programs of the failed phase: the cause may be in it.
     pub captured: Vec<Captured>,
     /// What else should be known.
     pub remarks: Vec<String>,
@@ -68,7 +69,7 @@ pub struct Captured {
     pub lines: Vec<String>,
 }
 
-/// What was seen of the network beside its bandwidth.
+/// Measurements of the network other than bandwidth.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Network {
     /// The longest time until a connection stood, in milliseconds: one round trip. From which rank, to which.
@@ -77,7 +78,8 @@ pub struct Network {
     pub resent: Vec<Option<f64>>,
     /// The speed of the slowest link in Mbit/s, where all of them tell.
     pub speed: Option<u32>,
-    /// What every link carries while nothing else is under way, in bytes per second; empty where there was no reason to ask.
+    /// What every link carries while nothing else is under way, in bytes per second; empty where there was no
+    /// reason to ask.
     pub alone: Vec<f64>,
     /// The seconds that each rank took for its own part of the largest size, without the others.
     pub own: Vec<f64>,
@@ -85,7 +87,7 @@ pub struct Network {
     pub pairs: Vec<Pair>,
 }
 
-/// The ladder ends here: why is in the outcome already.
+/// The test ends here; the reason is in the outcome already.
 pub struct PhaseFailed;
 
 impl Outcome {
@@ -108,7 +110,8 @@ impl Outcome {
         }
     }
 
-    /// A rung is done: it holds, or the ladder ends here. `failed`: nodes and what is wrong there; the first is the cause.
+    /// Records a phase: passed, or failed, which ends the test. `failed`: nodes and what is wrong there; the
+    /// first is the cause.
     pub fn finish_phase(
         &mut self,
         name: &'static str,
@@ -139,12 +142,12 @@ pub enum Verdict {
     Slow,
     /// Sums that are wrong.
     Wrong,
-    /// A rung of the ladder broke.
+    /// A phase failed.
     Failed,
 }
 
 impl Verdict {
-    /// As it stands in JSON.
+    /// As written in JSON.
     pub fn id(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -155,7 +158,7 @@ impl Verdict {
     }
 }
 
-/// A rung of the ladder.
+/// A phase of the test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
     /// Which: `rendezvous`.
@@ -170,7 +173,7 @@ pub struct Phase {
     pub says: String,
 }
 
-/// How a rung went.
+/// How a phase ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It holds.
@@ -182,7 +185,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// As it stands in JSON.
+    /// As written in JSON.
     pub fn id(self) -> &'static str {
         match self {
             Status::Passed => "passed",
@@ -224,8 +227,8 @@ impl Expected {
     /// What it is, in a few words.
     pub fn name(&self) -> String {
         match self.measured {
-            true => "what the path carries".into(),
-            false => format!("what {} should reach", self.from),
+            true => "the measured rate of the path".into(),
+            false => format!("the expected rate of {}", self.from),
         }
     }
 }

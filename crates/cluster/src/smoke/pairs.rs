@@ -1,5 +1,6 @@
-//! Pair by pair: which link, or which node, is the bad one. All pairs in rounds in which every rank is in one pair at most, so that pairs do not
-//! take each other's bandwidth at a rank; n ranks need n-1 rounds (the circle method of round-robin tournaments), n where n is odd.
+//! Pair by pair: which link, or which node, is the bad one. All pairs in rounds in which every rank is in one
+//! pair at most, so that pairs do not take each other's bandwidth at a rank; n ranks need n-1 rounds (the
+//! circle method of round-robin tournaments), n where n is odd.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -207,7 +208,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
                 .iter()
                 .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
                 .map_or("", |(_, why)| why.as_str());
-            says.push(format!("{name} with none of the {others} others: {why}"));
+            says.push(format!("{name} fails with all {others} other ranks: {why}"));
         } else if sends == others || receives == others {
             let way = match (sends == others, receives == others) {
                 (true, true) => "sends and receives",
@@ -218,7 +219,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
                 slow.iter().filter(|(from, to, _)| *from == node || *to == node).map(|(.., rate)| *rate);
             let least = own.fold(f64::INFINITY, f64::min);
             says.push(format!(
-                "{name} {way} slowly, whoever the other is: {} where others have {}",
+                "{name} {way} slowly with every peer: {}, other pairs {}",
                 rate(least),
                 rate(usual)
             ));
@@ -233,7 +234,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
     }
     for (from, to, carries) in slow.into_iter().filter(|(from, to, _)| free(*from, *to)) {
         says.push(format!(
-            "from {} to {} only {}, elsewhere {}",
+            "{} to {}: only {}, other pairs {}",
             names[*from],
             names[*to],
             rate(*carries),
@@ -288,21 +289,21 @@ mod tests {
         let node = all(4, |from, _| if from == 2 { 1e6 } else { 1e9 });
         assert_eq!(
             blame(&node, &names(4)),
-            ["node3 sends slowly, whoever the other is: 1.0 MB/s where others have 1.00 GB/s"]
+            ["node3 sends slowly with every peer: 1.0 MB/s, other pairs 1.00 GB/s"]
         );
         let node = all(5, |from, to| if from == 0 || to == 0 { 3e8 } else { 1e9 });
         assert!(blame(&node, &names(5))[0].starts_with("node1 sends and receives slowly"));
         let link = all(5, |from, to| if (from, to) == (3, 1) { 1e6 } else { 1e9 });
-        assert_eq!(blame(&link, &names(5)), ["from node4 to node2 only 1.0 MB/s, elsewhere 1.00 GB/s"]);
+        assert_eq!(blame(&link, &names(5)), ["node4 to node2: only 1.0 MB/s, other pairs 1.00 GB/s"]);
         let two = all(2, |from, _| if from == 0 { 1e6 } else { 1e9 });
         assert_eq!(blame(&two, &names(2)).len(), 1);
         let mut dead = all(3, |_, _| 1e9);
         for pair in dead.iter_mut().filter(|pair| pair.ranks.1 == 2) {
-            pair.came = Err("node3: the connection stands still".into());
+            pair.came = Err("node3: the connection stalled".into());
         }
         assert_eq!(
             blame(&dead, &names(3)),
-            ["node3 with none of the 2 others: node3: the connection stands still"]
+            ["node3 fails with all 2 other ranks: node3: the connection stalled"]
         );
     }
 }

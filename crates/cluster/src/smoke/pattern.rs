@@ -1,5 +1,6 @@
-//! What the ranks sum: small whole numbers, so that a sum of float32 is exact in whatever order it is made, and every element of
-//! it is known beforehand. The greatest is 255: the sum of 65,536 ranks is below 2^24, up to which float32 holds every whole number.
+//! What the ranks sum: small whole numbers, so that a sum of float32 is exact in whatever order it is made,
+//! and every element of it is known beforehand. The greatest is 255: the sum of 65,536 ranks is below 2^24,
+//! up to which float32 holds every whole number.
 
 /// Elements that come of one random number, a byte each.
 const TOGETHER: usize = 8;
@@ -8,8 +9,9 @@ const PIECE: usize = 4 << 10;
 
 /// The numbers of a rank at eight indices: random for whoever looks, the same whenever they are asked for.
 fn numbers(rank: usize, eight: usize) -> [u8; TOGETHER] {
-    // SplitMix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): every bit of rank and
-    // index changes half of the bits that come out, so that swapped ranks, shifted segments and doubled slices all show.
+    // SplitMix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014):
+    // every bit of rank and index changes half of the bits that come out, so that swapped ranks, shifted
+    // segments and doubled slices all show.
     let mut bits = ((rank as u64) << 40 ^ eight as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,5 +1,5 @@
-//! The ladder: rung after rung from "is there a way" to "how fast", each with a deadline, so that what is broken is named by the first rung
-//! that does not hold.
+//! The phases of the test, from "can the ranks connect" to "how fast". Each has a deadline, so that a fault
+//! is named by the first phase that fails.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,22 +18,25 @@ use super::rank::{Answer, Task};
 use crate::worker;
 use crate::worker::session::Session;
 
-/// The most bytes that every rank sends to find out what the path carries, and about how many seconds that takes.
+/// The most bytes that every rank sends to find out what the path carries, and about how many seconds that
+/// takes.
 const STREAMED: usize = 64 << 20;
 const STREAMING: f64 = 0.3;
 /// It is sent so often at most, and not again where the rate has grown by less than this factor.
 const STREAMS: usize = 8;
 const GROWTH: f64 = 1.1;
-/// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and said.
+/// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
+/// said.
 const LONGEST: f64 = 2.0;
-/// Milliseconds within which a connection stands in a network of one building.
+/// Milliseconds within which a connection is established in one data center.
 const SOON: f64 = 2.0;
-/// How long the others are waited for when one has told that the ring broke: a ring stands still everywhere within moments.
+/// How long to wait for the other ranks after one reported that the ring broke: a broken ring stalls
+/// everywhere within moments.
 const TOGETHER: Duration = Duration::from_secs(2);
 /// The longest that a worker may take to say that it is there.
 const ALIVE: Duration = Duration::from_secs(2);
 /// Of a worker that does not say so.
-const SILENT: &str = "nothing comes from its worker any more: it hangs, or the way to its engine is cut";
+const SILENT: &str = "worker stopped responding (process hung or connection lost)";
 /// Connections that begin at once.
 const AT_ONCE: usize = 64;
 /// Seconds that the rounds of one size should take together.
@@ -58,9 +61,9 @@ pub struct Options {
     pub sizes: Vec<usize>,
     /// Rounds of a size; left to the time that they take where it is not said.
     pub iterations: Option<usize>,
-    /// The longest that a rung may take before the sweep.
+    /// The longest that a phase before the sweep may take.
     pub deadline: Duration,
-    /// The longest that a connection may stand still.
+    /// The longest that a connection may stall.
     pub stall: Duration,
     /// Whether every pair of ranks is tried alone, whatever comes before.
     pub pairs: bool,
@@ -87,7 +90,7 @@ pub enum When {
     Never,
 }
 
-/// The ladder, and who stands on it.
+/// The phases, with the ranks they run on.
 pub struct PhaseRunner<'p> {
     places: &'p [Place],
     options: &'p Options,
@@ -96,7 +99,7 @@ pub struct PhaseRunner<'p> {
     pub outcome: Outcome,
 }
 
-/// Climbs. There must be at least two places.
+/// Runs all phases. There must be at least two places.
 pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
     let outcome = Outcome::new(places.iter().map(|place| place.node.clone()).collect());
     let mut runner = PhaseRunner::new(places, options, progress, outcome);
@@ -107,7 +110,7 @@ pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) ->
 }
 
 impl<'p> PhaseRunner<'p> {
-    /// At the foot; what was tried before is in the outcome.
+    /// Before the first phase; earlier phases are in the outcome.
     pub fn new(
         places: &'p [Place],
         options: &'p Options,
@@ -140,13 +143,13 @@ impl<'p> PhaseRunner<'p> {
     /// Which node or link it is.
     async fn pairs(&mut self) {
         let start = Instant::now();
-        self.progress.phase("pairs", "every pair of ranks alone");
+        self.progress.phase("pairs", "testing every pair of ranks alone");
         let pairs = pairs::tournament(self.places, self.options).await;
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
             if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
         let says = match blamed.is_empty() {
-            true => format!("{} pairs, none worse than the others", pairs.len()),
+            true => format!("{} pairs, no outlier", pairs.len()),
             false => blamed.join("; "),
         };
         if !blamed.is_empty() {
@@ -169,12 +172,12 @@ impl<'p> PhaseRunner<'p> {
     /// Every rank connects to every other.
     pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
-        self.progress.phase("tcp", "every rank connects to every other");
+        self.progress.phase("tcp", "connecting every rank to every other");
         let listening = join_all(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
                 Ok((id, worker::Answer::Listening { port })) => Ok((id, port)),
-                Ok((_, other)) => Err(format!("it answered {other:?}")),
+                Ok((_, other)) => Err(format!("unexpected answer: {other:?}")),
                 Err(failure) => Err(failure.says),
             }
         }))
@@ -214,7 +217,7 @@ impl<'p> PhaseRunner<'p> {
                 }
                 Err(why) => {
                     let says =
-                        format!("{} does not reach {} at {}: {why}", one.node, other.node, other.address);
+                        format!("{} cannot reach {} at {}: {why}", one.node, other.node, other.address);
                     failed.push((one.node.clone(), says));
                 }
             }
@@ -230,7 +233,7 @@ impl<'p> PhaseRunner<'p> {
         }))
         .await;
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
-        let says = format!("all {} pairs connect, the slowest in {slowest:.1} ms", world * (world - 1));
+        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
         self.outcome.finish_phase("tcp", start, failed, &says)
     }
 
@@ -241,7 +244,7 @@ impl<'p> PhaseRunner<'p> {
     /// The ring is closed.
     async fn rendezvous(&mut self) -> Result<(), PhaseFailed> {
         let (start, world) = (Instant::now(), self.places.len());
-        self.progress.phase("rendezvous", "the ranks meet");
+        self.progress.phase("rendezvous", "connecting the ranks to a ring");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
@@ -289,33 +292,29 @@ impl<'p> PhaseRunner<'p> {
             failed.retain(|row| seen.insert(row.clone()));
         }
         self.outcome.remarks.extend(remarks);
-        self.outcome.finish_phase("rendezvous", start, failed, &format!("all {world} ranks met"))
+        self.outcome.finish_phase("rendezvous", start, failed, &format!("all {world} ranks connected"))
     }
 
     /// Small all-reduces of awkward sizes, every element checked.
     async fn correct(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("all-reduce", "every element of a sum is checked");
+        self.progress.phase("all-reduce", "checking every element of all-reduces");
         for elements in CHECKED {
             self.reduce("all-reduce", start, *elements, 0, 0).await?;
         }
-        self.outcome.finish_phase(
-            "all-reduce",
-            start,
-            Vec::new(),
-            "every element on every rank is the sum of all ranks",
-        )
+        self.outcome.finish_phase("all-reduce", start, Vec::new(), "every element is correct on every rank")
     }
 
     /// What the path carries without any reducing: the limit that the ring is held against.
     async fn path(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("path", "what the path carries");
+        self.progress.phase("path", "the measured rate of the path");
         let mut best = vec![0.0_f64; self.places.len()];
         let mut resent = vec![None; self.places.len()];
         let mut bytes = 1 << 20;
         let mut before = 0.0_f64;
-        // The first finds the window of TCP small, and how much the others may send. On a long way the window grows for longer.
+        // The first finds the window of TCP small, and how much the others may send. On a long way the window
+        // grows for longer.
         for round in 0..STREAMS {
             let task = Task::Stream { bytes, sends: true, receives: true };
             let answers = self.all(task, "path", start).await?;
@@ -341,7 +340,7 @@ impl<'p> PhaseRunner<'p> {
         self.outcome.expected = Some(Expected {
             bus: slowest,
             tolerance: judge::TOLERANCE,
-            from: "the raw rate of the same sockets, all ranks sending and receiving at once".into(),
+            from: "the raw rate of the same sockets while all ranks send and receive".into(),
             measured: true,
         });
         self.outcome.finish_phase(
@@ -352,7 +351,8 @@ impl<'p> PhaseRunner<'p> {
         )
     }
 
-    /// Links that differ, once more, each while the others rest: on busy processors the ways take each other's time.
+    /// Links that differ, once more, each while the others rest: on busy processors the ways take each
+    /// other's time.
     async fn alone(&mut self, bytes: usize, start: Instant) -> Result<(), PhaseFailed> {
         let world = self.places.len();
         let mut alone = vec![0.0_f64; world];
@@ -384,14 +384,15 @@ impl<'p> PhaseRunner<'p> {
             if least > LONGEST || last.0 > 1 << 20 && guess > LONGEST * 2.0 {
                 let seconds = if least > LONGEST { least } else { guess };
                 self.outcome.remarks.push(format!(
-                    "{} and more are left out: one all-reduce would take about {seconds:.0} s",
+                    "sizes from {} up are skipped: one all-reduce would take about {seconds:.0} s",
                     size(*bytes)
                 ));
                 break;
             }
             let rounds = if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 };
             let rounds = self.options.iterations.unwrap_or(rounds);
-            // Before these one is checked, over the same memory: that is warm-up enough where each takes long.
+            // Before these one is checked, over the same memory: that is warm-up enough where each takes
+            // long.
             let warmup = if guess > ROUNDS / 5.0 { 0 } else { rounds.min(5) };
             let measured = self.reduce("bandwidth", start, bytes / size_of::<f32>(), warmup, rounds).await?;
             last = (*bytes, measured.seconds);
@@ -399,7 +400,7 @@ impl<'p> PhaseRunner<'p> {
         }
         let says = match self.outcome.results.last() {
             Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
-            None => "no size was asked for".into(),
+            None => "no size was requested".into(),
         };
         self.outcome.finish_phase("bandwidth", start, Vec::new(), &says)
     }
@@ -431,8 +432,10 @@ impl<'p> PhaseRunner<'p> {
             }
             if here > 0 {
                 let first = first_wrong.unwrap_or_default();
-                let says =
-                    format!("{}: {here} of {elements} elements are wrong, the first at {first}", place.node);
+                let says = format!(
+                    "{}: {here} of {elements} elements are wrong, the first at index {first}",
+                    place.node
+                );
                 of_whom.push((place.node.clone(), says));
             }
             wrong += here;
@@ -460,7 +463,8 @@ impl<'p> PhaseRunner<'p> {
         self.each(|_| task.clone(), name, start).await
     }
 
-    /// A task on every rank; the first one that breaks is the one that is named, because it pulls the others down.
+    /// A task on every rank; the first one that breaks is the one that is named, because it pulls the others
+    /// down.
     async fn each(
         &mut self,
         task: impl Fn(usize) -> Task,
@@ -492,7 +496,8 @@ impl<'p> PhaseRunner<'p> {
                 },
             };
             let Some((rank, answer)) = next else { break };
-            // Whoever broke has waited for as long as a connection may stand still; of one that is gone the others learn only then.
+            // Whoever broke has waited for as long as a connection may stand still; of one that is gone the
+            // others learn only then.
             let wait = match &answer {
                 Ok(Answer::Broken(_)) => Some(TOGETHER),
                 Ok(_) => None,
@@ -542,7 +547,8 @@ impl<'p> PhaseRunner<'p> {
     }
 }
 
-/// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the way.
+/// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
+/// way.
 async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, String> {
     let address = other.address.to_string();
     let task = || worker::Task::ConnectTcp { address: address.clone(), port, greeting: true };
@@ -552,11 +558,11 @@ async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> 
         match one.session.ask(task(), deadline).await {
             Ok(worker::Answer::Connected { milliseconds, greeting, .. }) => {
                 if let Some(came) = greeting.filter(|came| *came != wanted) {
-                    return Err(format!("somebody else answers there: {came:?}"));
+                    return Err(format!("a different process answers at this address: {came:?}"));
                 }
                 least = least.min(milliseconds);
             }
-            Ok(answer) => return Err(format!("it answered {answer:?}")),
+            Ok(answer) => return Err(format!("unexpected answer: {answer:?}")),
             Err(failure) => return Err(failure.says),
         }
         if least < SOON {
@@ -570,7 +576,7 @@ async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> 
 pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Vec<(String, String)> {
     let asked = sessions.map(|(node, session)| async move {
         let says = match session.ask(worker::Task::Identity, ALIVE).await.err()?.why {
-            worker::Why::Gone => "the worker has ended, or the connection to it has",
+            worker::Why::Gone => "the worker exited or its connection closed",
             _ => SILENT,
         };
         Some((node.to_owned(), format!("{node}: {says}")))
@@ -582,7 +588,7 @@ pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Ve
 pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
     match place.session.ask(worker::Task::Rank(task), deadline).await {
         Ok(worker::Answer::Rank(answer)) => Ok(answer),
-        Ok(other) => Err(format!("it answered {other:?}")),
+        Ok(other) => Err(format!("unexpected answer: {other:?}")),
         Err(failure) => Err(failure.says),
     }
 }
@@ -591,7 +597,7 @@ pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result
 pub(super) fn unlike(answer: Result<Answer, String>) -> String {
     match answer {
         Ok(Answer::Broken(broken)) => broken.says,
-        Ok(other) => format!("it answered {other:?}"),
+        Ok(other) => format!("unexpected answer: {other:?}"),
         Err(why) => why,
     }
 }

@@ -1,11 +1,11 @@
-//! What is told of a smoke test while it goes on: rungs, and nodes that are done.
+//! Progress events of a smoke test: phases, and nodes that are done.
 
 use std::collections::BTreeMap;
 
-/// What is told while it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A progress event.
 pub enum Event<'s> {
-    /// A rung begins, or something else is done on it.
+    /// A phase begins, or its description changes.
     Phase {
         /// Which.
         name: &'s str,
@@ -21,12 +21,12 @@ pub enum Event<'s> {
     },
 }
 
-/// Who is told.
+/// Receives the events.
 #[derive(Clone, Copy)]
 pub struct Progress<'t>(pub &'t dyn Fn(Event<'_>));
 
 impl Progress<'_> {
-    /// A rung begins, or something else is done on it.
+    /// A phase begins, or its description changes.
     pub fn phase(&self, name: &str, says: &str) {
         (self.0)(Event::Phase { name, says });
     }
@@ -36,7 +36,7 @@ impl Progress<'_> {
         (self.0)(Event::Node { node, held });
     }
 
-    /// Counts what of each node is done: it is told when nothing is left, or does not hold.
+    /// Counts the work left per node: reports the node when nothing is left, or on a failure.
     pub fn counting<'c>(&'c self, mut left: BTreeMap<String, usize>) -> impl FnMut(&str, bool) + 'c {
         move |node, held| {
             let left = left.entry(node.to_owned()).or_default();

@@ -1,8 +1,8 @@
 //! A rank, inside: what a worker does for the smoke test. A worker is one rank of one ring at a time.
 //!
-//! The caller is the rendezvous: it has every rank listen ([`Task::Listen`]), and tells each whom to connect to ([`Task::Join`]). A connection
-//! begins with a line that names the run and the rank, so that what is left of an earlier run, or a second process of the same
-//! rank, is refused by name.
+//! The caller is the rendezvous: it has every rank listen ([`Task::Listen`]), and tells each whom to connect
+//! to ([`Task::Join`]). A connection begins with a line that names the run and the rank, so that what is left
+//! of an earlier run, or a second process of the same rank, is refused by name.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,10 +46,11 @@ pub enum Task {
         address: IpAddr,
         /// Its port.
         port: u16,
-        /// The longest that a connection may stand still later, in seconds.
+        /// The longest that a connection may stall later, in seconds.
         stall: f64,
     },
-    /// All-reduces: once checked, `warmup` times, `iterations` times with a clock, the last of these checked again; [`Answer::Reduced`].
+    /// All-reduces: once checked, `warmup` times, `iterations` times with a clock, the last of these checked
+    /// again; [`Answer::Reduced`].
     AllReduce {
         /// How many float32.
         elements: usize,
@@ -60,7 +61,8 @@ pub enum Task {
         /// A test's: the element of which a byte is turned before the first round.
         corrupt: Option<usize>,
     },
-    /// Sends to the right, receives from the left, without reducing: what the path takes; [`Answer::Streamed`].
+    /// Sends to the right, receives from the left, without reducing: what the path takes;
+    /// [`Answer::Streamed`].
     Stream {
         /// How many bytes.
         bytes: usize,
@@ -100,7 +102,8 @@ pub enum Answer {
     },
     /// Of [`Task::Stream`].
     Streamed {
-        /// Seconds until everything had come from the left, or had gone to the right where nothing was to come.
+        /// Seconds until everything had come from the left, or had gone to the right where nothing was to
+        /// come.
         seconds: f64,
         /// The part of the TCP segments of this network namespace that were sent again meanwhile.
         resent: Option<f64>,
@@ -201,9 +204,11 @@ async fn join(
 ) -> Result<Answer, Broken> {
     let Greeting { run, number, world, .. } = *own;
     if world < 2 || number >= world {
-        return Err(of_no_rank(&format!("there is no rank {number} of {world}")));
+        return Err(of_no_rank(&format!("no rank {number} in a ring of {world}")));
     }
-    let Some(listener) = state().listener.clone() else { return Err(of_no_rank("it does not listen yet")) };
+    let Some(listener) = state().listener.clone() else {
+        return Err(of_no_rank("the rank does not listen yet"));
+    };
     let (to, from) = ((number + 1) % world, (number + world - 1) % world);
     // A little before the caller's deadline, so that it is this side that tells who is missing.
     let early = deadline.mul_f64(0.9);
@@ -281,24 +286,25 @@ async fn accept(
             return Ok(stream);
         }
         let who = match line.split(' ').collect::<Vec<_>>()[..] {
-            [GREETING, other, rank, ..] if other != run => format!("rank {rank} of another run"),
+            [GREETING, other, rank, ..] if other != run => format!("rank {rank} of a different run"),
             [GREETING, _, rank, of, ..] if rank == from.to_string() && of == world.to_string() => {
-                format!("a second process that says that it is rank {rank}")
+                format!("a second process claiming to be rank {rank}")
             }
-            [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not its neighbour"),
-            _ => "no rank of envdoc".to_owned(),
+            [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not a neighbor"),
+            _ => "not an envdoc rank".to_owned(),
         };
         refused.push(format!("{who} at {address}"));
         let _ = stream.write_all(format!("this is for rank {from} of {world}\n").as_bytes()).await;
     }
 }
 
-/// Work with the ring, on a thread of its own; the ring comes back when it is done, and is gone when it broke.
+/// Work with the ring, on a thread of its own; the ring comes back when it is done, and is gone when it
+/// broke.
 async fn blocking(
     work: impl FnOnce(&mut Ring, usize, usize) -> Result<Answer, super::ring::Broken> + Send + 'static,
 ) -> Result<Answer, Broken> {
     let Some((mut ring, number, world)) = state().ring.take() else {
-        return Err(of_no_rank("it is in no ring"));
+        return Err(of_no_rank("the rank is not in a ring"));
     };
     let done = tokio::task::spawn_blocking(move || {
         let done = work(&mut ring, number, world);
@@ -361,7 +367,8 @@ fn reduce(
     Ok(Answer::Reduced { seconds, own, wrong, first_wrong })
 }
 
-/// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022: tcpOutSegs, tcpRetransSegs).
+/// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022:
+/// tcpOutSegs, tcpRetransSegs).
 fn segments() -> Option<(u64, u64)> {
     #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
     let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
@@ -390,7 +397,8 @@ mod tests {
             let address = listener.local_addr().unwrap();
             let of = |run, number, nonce| Greeting { run, number, world: 3, nonce };
             let lines = [
-                // A worker that an earlier run left behind, a second process of the same rank, a wrong neighbour, a port scanner.
+                // A worker that an earlier run left behind, a second process of the same rank, a wrong
+                // neighbour, a port scanner.
                 of("yesterday", 0, "a").line(),
                 of("now", 0, "another process").line(),
                 of("now", 2, "c").line(),
@@ -415,10 +423,10 @@ mod tests {
             (refused, answers)
         });
         let who = [
-            "rank 0 of another run",
-            "a second process that says that it is rank 0",
-            "rank 2 of 3, which is not its neighbour",
-            "no rank of envdoc",
+            "rank 0 of a different run",
+            "a second process claiming to be rank 0",
+            "rank 2 of 3, which is not a neighbor",
+            "not an envdoc rank",
         ];
         assert_eq!(refused.len(), who.len(), "{refused:?}");
         for (refused, who) in refused.iter().zip(who) {

@@ -1,10 +1,11 @@
-//! An all-reduce (float32, sum) over plain sockets: every rank has one connection to the rank on its right and one from the rank on its
-//! left, and sends 2(n-1)/n of the data, the least that is possible.
+//! An all-reduce (float32, sum) over plain sockets: every rank has one connection to the rank on its right
+//! and one from the rank on its left, and sends 2(n-1)/n of the data, the least that is possible.
 //!
-//! The data lies in as many segments as there are ranks. In step `t` of 2(n-1) a rank sends segment `rank - t` to the right and takes
-//! segment `rank - t - 1` from the left: in the first n-1 steps it adds what comes to its own (reduce-scatter), in the others it takes
-//! it over (all-gather). What a step receives is what the next one sends, so segments go in slices: a slice is sent on as soon
-//! as it was reduced, while the rest of its segment is still under way.
+//! The data lies in as many segments as there are ranks. In step `t` of 2(n-1) a rank sends segment `rank -
+//! t` to the right and takes segment `rank - t - 1` from the left: in the first n-1 steps it adds what comes
+//! to its own (reduce-scatter), in the others it takes it over (all-gather). What a step receives is what the
+//! next one sends, so segments go in slices: a slice is sent on as soon as it was reduced, while the rest of
+//! its segment is still under way.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,10 +15,12 @@ use std::time::{Duration, Instant};
 
 use super::pattern;
 
-/// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent on.
+/// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent
+/// on.
 const SLICE: usize = 64 << 10;
-/// Bytes that a socket surely takes without its other end reading; up to here no second thread is needed. Linux begins with 16 KiB
-/// for sending and 128 KiB for receiving (net.ipv4.tcp_wmem and tcp_rmem, Documentation/networking/ip-sysctl.rst).
+/// Bytes that a socket surely takes without its other end reading; up to here no second thread is needed.
+/// Linux begins with 16 KiB for sending and 128 KiB for receiving (net.ipv4.tcp_wmem and tcp_rmem,
+/// Documentation/networking/ip-sysctl.rst).
 const ALONE: usize = 16 << 10;
 
 /// The ring did not hold.
@@ -60,7 +63,8 @@ pub struct Ring {
     scratch: Vec<f32>,
 }
 
-/// The data of a rank: its segments, each in slices. A slice has a lock of its own, because it is reduced by one thread and sent by another.
+/// The data of a rank: its segments, each in slices. A slice has a lock of its own, because it is reduced by
+/// one thread and sent by another.
 #[derive(Debug)]
 pub struct Data {
     segments: Vec<Vec<Mutex<Vec<f32>>>>,
@@ -130,8 +134,8 @@ impl Data {
 }
 
 impl Ring {
-    /// A rank with its two connections; a rank alone needs none and has nothing to do, so there are at least two. `stall` is the longest
-    /// that a connection may stand still.
+    /// A rank with its two connections; a rank alone needs none and has nothing to do, so there are at least
+    /// two. `stall` is the longest that a connection may stall.
     pub fn new(
         rank: usize,
         world: usize,
@@ -171,8 +175,8 @@ impl Ring {
         })
     }
 
-    /// Sends so many bytes to the right, or takes as many from the left, or both at once: what the path carries. Gives back how long it took
-    /// until everything had come, or had gone.
+    /// Sends so many bytes to the right, or takes as many from the left, or both at once: what the path
+    /// carries. Gives back how long it took until everything had come, or had gone.
     pub fn stream(&mut self, bytes: usize, (sends, receives): (bool, bool)) -> Result<Duration, Broken> {
         let start = Instant::now();
         let (rank, world) = (self.rank, self.world);
@@ -310,12 +314,13 @@ fn receiving_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken
     Broken::Receiving { rank: (rank + world - 1) % world, why: words(error) }
 }
 
-/// The system calls a stall "Resource temporarily unavailable", and a closed connection "failed to fill whole buffer".
+/// The system calls a stall "Resource temporarily unavailable", and a closed connection "failed to fill whole
+/// buffer".
 fn words(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the connection stands still".into(),
-        ErrorKind::UnexpectedEof => "it closed the connection".into(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the connection stalled".into(),
+        ErrorKind::UnexpectedEof => "the peer closed the connection".into(),
         _ => error.to_string(),
     }
 }
@@ -405,7 +410,7 @@ mod tests {
                     .collect();
                 started.into_iter().map(|rank| rank.join().unwrap()).collect()
             });
-            let at_two = Broken::Receiving { rank: 1, why: "the connection stands still".into() };
+            let at_two = Broken::Receiving { rank: 1, why: "the connection stalled".into() };
             assert!(broken.contains(&at_two), "{broken:?}");
             drop(silent);
         }

@@ -1,5 +1,5 @@
-//! The image's own torch does the all-reduce: with NCCL where it sees GPUs, else with Gloo. It proves what training will use, and NCCL's log
-//! of it says which transport carried the data.
+//! The image's own torch does the all-reduce: with NCCL where it sees GPUs, else with Gloo. It proves what
+//! training will use, and NCCL's log of it says which transport carried the data.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,7 @@ struct InfinibandReport {
     variables: BTreeMap<String, String>,
 }
 
-/// The rung. What was started is found again by `mark`: [`fan_out::end_all`] ends it.
+/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
 pub async fn reduce(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,
@@ -92,7 +92,7 @@ pub async fn reduce(
         .into_iter()
         .filter(|end| end.status != Ok(0) && !end.stopped)
         .map(|end| {
-            (end.node, end.status.map_or_else(|why| why, |status| format!("it ended with status {status}")))
+            (end.node, end.status.map_or_else(|why| why, |status| format!("exited with status {status}")))
         })
         .collect();
     told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
@@ -160,7 +160,8 @@ fn told(
             Some((node.clone(), serde_json::from_str(line.strip_prefix("ENVDOC ")?).ok()?))
         })
         .collect();
-    // Who could not even begin is the cause; then who ended; those who waited for them, or were stopped, come last.
+    // Who could not even begin is the cause; then who ended; those who waited for them, or were stopped, come
+    // last.
     let mut failed: Vec<(u8, String, String)> = Vec::new();
     for one in containers {
         let name = &one.node.name;
@@ -172,9 +173,9 @@ fn told(
         } else if own.len() < one.node.slots as usize {
             let last =
                 lines.get(name).and_then(|lines| lines.iter().rev().find(|line| !line.trim().is_empty()));
-            let last = last.map_or(String::new(), |line| format!("; it printed last: {line}"));
+            let last = last.map_or(String::new(), |line| format!("; last output: {line}"));
             let status = statuses.get(name);
-            let says = status.map_or("it was stopped, or no result came in time", String::as_str);
+            let says = status.map_or("stopped, or no result in time", String::as_str);
             failed.push((
                 if status.is_some() { 1 } else { 3 },
                 name.clone(),
@@ -248,7 +249,7 @@ fn passed(
     let speed = rate(reached);
     let backend = first.backend.clone().unwrap_or_default();
     let mut says = format!(
-        "torch {} over {backend} on {} ranks: every element right, {speed} busbw at {} MiB",
+        "torch {} over {backend} on {} ranks: every element correct, {speed} busbw at {} MiB",
         first.torch.as_deref().unwrap_or("?"),
         results.len(),
         bytes >> 20
@@ -274,14 +275,14 @@ fn passed(
         let wish = clap::ValueEnum::to_possible_value(&wish)
             .map_or(String::new(), |wish| wish.get_name().to_owned());
         let why = format!(
-            "torch uses {backend}, because it sees no GPU: NCCL carries nothing, {wish} was expected"
+            "torch uses {backend} because it sees no GPU; NCCL carries no data, expected transport: {wish}"
         );
         return outcome.finish_phase("transport", start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
     if let Some((least, from)) = expected(first, results, bytes).filter(|(least, _)| reached < *least) {
         outcome.verdict = Verdict::Slow;
-        outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
+        outcome.says += &format!("; below the {} expected of {from}", rate(least));
     }
     outcome.finish_phase("torch", start, Vec::new(), &says)
 }

@@ -1,5 +1,5 @@
-//! Whether what carried NCCL's data is what should have: by its own log, by what was wished for, and by what each node's container sees of
-//! InfiniBand.
+//! Whether what carried NCCL's data is what should have: by its own log, by what was wished for, and by what
+//! each node's container sees of InfiniBand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,8 @@ use super::nccl_log::Read;
 
 /// Less memory than this that may be locked is too little for InfiniBand, in bytes.
 const LOCKED: u64 = 1 << 30;
-/// Ways between GPUs that are NVLink: straight, or through another GPU (NVIDIA/nccl:src/graph/topo.h, PATH_NVL and PATH_NVB).
+/// Ways between GPUs that are NVLink: straight, or through another GPU (NVIDIA/nccl:src/graph/topo.h,
+/// PATH_NVL and PATH_NVB).
 const NVLINK: &[&str] = &["NVL", "NVB"];
 
 /// What is wished for.
@@ -49,8 +50,8 @@ pub struct Site {
     pub infiniband: Infiniband,
 }
 
-/// Nodes on which the transport is not as it should be, and why; the first is the cause. Without a wish, InfiniBand that is there and unused
-/// is a fault too, and so are nodes that chose different networks.
+/// Nodes on which the transport is not as it should be, and why; the first is the cause. Without a wish,
+/// InfiniBand that is there and unused is a fault too, and so are nodes that chose different networks.
 pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, String)> {
     let networks: BTreeSet<&String> = sites.iter().flat_map(|site| &site.read.networks).collect();
     let several = sites.len() > 1;
@@ -62,7 +63,7 @@ pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, S
             let others: Vec<_> = others.map(|network| network.as_str()).collect();
             apart.then(|| {
                 format!(
-                    "NCCL takes sockets here, {} elsewhere: {}",
+                    "NCCL uses sockets on this node and {} on others: {}",
                     others.join(" and "),
                     reasons(&site.read, &site.infiniband)
                 )
@@ -85,7 +86,7 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, severa
     let uses = match (read.connections.is_empty(), read.networks.first()) {
         (false, _) => format!("NCCL's connections are {}", list()),
         (true, Some(network)) => format!("NCCL uses network {network}"),
-        (true, None) => "NCCL told of no connection".to_owned(),
+        (true, None) => "NCCL reported no connection".to_owned(),
     };
     match wish {
         Some(ExpectedTransport::Nvlink) => no_nvlink(read, &uses),
@@ -95,7 +96,10 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, severa
         Some(ExpectedTransport::Ib) | None
             if between("Socket") && (wish.is_some() || !seen.devices.is_empty()) =>
         {
-            Some(format!("sockets carry the data between the nodes, not InfiniBand: {}", reasons(read, seen)))
+            Some(format!(
+                "NCCL uses sockets between the nodes instead of InfiniBand: {}",
+                reasons(read, seen)
+            ))
         }
         Some(ExpectedTransport::Ib) if !between("IB") => {
             Some(format!("no InfiniBand between the nodes: {uses}"))
@@ -104,7 +108,8 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, severa
     }
 }
 
-/// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe as well, and then what NCCL told of the ways between the GPUs decides.
+/// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe as well, and then what NCCL told of the
+/// ways between the GPUs decides.
 fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
     let p2p = read.connections.keys().any(|kind| kind.starts_with("P2P"));
     let ways = || read.paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -112,13 +117,15 @@ fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
         _ if read.nvls => None,
         (false, _) => Some(format!("no NVLink within the nodes: {uses}")),
         (true, true) => Some(
-            "whether NVLink carries the data within the nodes is not known: P2P may be PCIe, and NCCL's log has no topology \
+            "unknown whether NVLink carries the data within the nodes: P2P may be PCIe, and NCCL's log \
+             has no topology \
              (NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH)"
                 .to_owned(),
         ),
         (true, false) if read.paths.iter().all(|path| NVLINK.contains(&path.as_str())) => None,
         (true, false) => Some(format!(
-            "not all GPUs of a node reach each other over NVLink: by NCCL's log the ways are {} (NVL: NVLink; PIX, PXB, PHB, SYS: PCIe)",
+            "not all GPUs of a node are connected by NVLink; NCCL's log shows the paths {} (NVL: NVLink; \
+   PIX, PXB, PHB, SYS: PCIe)",
             ways()
         )),
     }
@@ -137,7 +144,8 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
         found.push("the machine has no InfiniBand device (/sys/class/infiniband is empty)".into());
     } else if !seen.mounted {
         found.push(format!(
-            "{} are not in the container: /dev/infiniband/uverbs* is missing (network: {{ infiniband: true }} in cluster.yaml)",
+            "{} not available in the container: /dev/infiniband/uverbs* is missing (set `network: {{ \
+   infiniband: true }}` in cluster.yaml)",
             seen.devices.join(", ")
         ));
     }
@@ -146,7 +154,7 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
     }
     if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < LOCKED) {
         found.push(format!(
-            "only {} KiB may be locked in memory (limits: {{ memlock: unlimited }})",
+            "memlock limit is only {} KiB (set `limits: {{ memlock: unlimited }}` in cluster.yaml)",
             bytes >> 10
         ));
     }
@@ -155,7 +163,7 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
             filter.contains(device.as_str()) || device.starts_with(filter.trim_start_matches(['=', '^']))
         });
         if !known || filter.starts_with('^') {
-            found.push(format!("NCCL_IB_HCA={filter} lets none of {} through", seen.devices.join(", ")));
+            found.push(format!("NCCL_IB_HCA={filter} excludes {}", seen.devices.join(", ")));
         }
     }
     let said = |warning: &&String| warning.contains("ibv") || warning.contains("NET/IB");
@@ -165,8 +173,8 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
         found.push(format!("NCCL warns {}", warnings.join(", ")));
     }
     if found.is_empty() {
-        let told = if read.no_infiniband { "NCCL found no device" } else { "NCCL does not say why" };
-        return format!("{told}; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows more");
+        let told = if read.no_infiniband { "NCCL found no device" } else { "NCCL's log gives no reason" };
+        return format!("{told}; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET for details");
     }
     found.join("; ")
 }
@@ -224,15 +232,14 @@ mod tests {
             told("socket-shm-two-nodes", ExpectedTransport::Nvlink).contains("no NVLink within the nodes")
         );
         // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is told apart.
-        assert!(
-            told("socket-two-nodes", ExpectedTransport::Nvlink).contains("is not known: P2P may be PCIe")
-        );
+        assert!(told("socket-two-nodes", ExpectedTransport::Nvlink).contains(
+            "unknown whether NVLink carries \
+                the data within the nodes: P2P may be PCIe"
+        ));
         let mut pcie = log("pcie-without-nvlink");
         pcie.connections.insert("P2P/CUMEM".into(), 8);
         let why = says(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
-        assert!(
-            why.contains("not all GPUs of a node reach each other over NVLink") && why.contains("PHB, SYS")
-        );
+        assert!(why.contains("not all GPUs of a node are connected by NVLink") && why.contains("PHB, SYS"));
         pcie.paths = log("libibverbs-missing-nvlink").paths;
         assert_eq!(says(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
     }
@@ -241,12 +248,15 @@ mod tests {
     fn infiniband_that_is_there_and_unused_is_a_fault_with_its_reasons() {
         let blocked = log("infiniband-not-opened");
         let told = says(&blocked, None, &sees()).unwrap();
-        for reason in ["node1: sockets carry", "ibv_open_device failed", "Unable to open device mlx5_bond_0"]
-        {
+        for reason in [
+            "node1: NCCL uses sockets between the nodes",
+            "ibv_open_device failed",
+            "Unable to open device mlx5_bond_0",
+        ] {
             assert!(told.contains(reason), "{told}");
         }
         let socket = log("socket-two-nodes");
-        assert!(says(&socket, None, &sees()).unwrap().contains("NCCL does not say why"));
+        assert!(says(&socket, None, &sees()).unwrap().contains("NCCL's log gives no reason"));
         let mut bad = Infiniband { memlock: Some(65_536), mounted: false, library: false, ..sees() };
         bad.variables.insert("NCCL_IB_HCA".into(), "mlx4".into());
         bad.variables.insert("NCCL_IB_DISABLE".into(), "1".into());
@@ -255,7 +265,7 @@ mod tests {
             "uverbs* is missing",
             "no libibverbs.so.1",
             "only 64 KiB",
-            "NCCL_IB_HCA=mlx4 lets none of mlx5_0",
+            "NCCL_IB_HCA=mlx4 excludes mlx5_0",
             "NCCL_IB_DISABLE is set",
         ] {
             assert!(told.contains(reason), "{told}");
@@ -281,6 +291,9 @@ mod tests {
         // Where its container sees no card at all, that is the reason.
         let none = [sites[0].clone(), Site { infiniband: Infiniband::default(), ..sites[1].clone() }];
         let told = unlike(&none, None);
-        assert!(told.len() == 1 && told[0].1.contains("NCCL takes sockets here, IB elsewhere"), "{told:?}");
+        assert!(
+            told.len() == 1 && told[0].1.contains("NCCL uses sockets on this node and IB on others"),
+            "{told:?}"
+        );
     }
 }

@@ -19,7 +19,8 @@ const STEP: &str = "image";
 /// Label of the image: what it was built from, as a SHA-256 of the file.
 const BUILT_FROM: &str = "envdoc.cluster.built-from";
 
-/// Whether the first node has the image that the file of `build` stands for now. One that is not built is always current.
+/// Whether the first node has the image that the file of `build` stands for now. One that is not built is
+/// always current.
 pub(super) fn current(work: &Work<'_>, observed: &[ObservedState]) -> Result<bool, Problem> {
     let Some((path, _)) = source(work) else { return Ok(true) };
     let digest = digest(&path)?;
@@ -37,11 +38,8 @@ fn source<'w>(work: &'w Work<'_>) -> Option<(PathBuf, &'w str)> {
 fn digest(path: &Path) -> Result<String, Problem> {
     let text = file::read(path).map_err(|error| Problem::new(STEP, error.message))?;
     let text = text.ok_or_else(|| {
-        Problem::new(
-            STEP,
-            format!("there is no file {}, from which the image is to be built", path.display()),
-        )
-        .fix("`build` in cluster.yaml is seen from the directory of that file")
+        Problem::new(STEP, format!("build file not found: {}", path.display()))
+            .fix("Correct `build` in cluster.yaml; the path is relative to cluster.yaml")
     })?;
     Ok(hex(&Sha256::digest(text.as_bytes())))
 }
@@ -63,21 +61,19 @@ pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
             STEP,
             &leader.name,
             format!(
-                "the image {tag} could not be built from {}, or is not what was promised: the build's own words are above",
+                "the build of image {tag} from {}, or its verification, failed; see the build output above",
                 path.display()
             ),
         ),
         Ok(status) => Problem::of(
             STEP,
             &leader.name,
-            format!("the build of {tag} ended with status {status}: its own words are above"),
+            format!("the build of {tag} exited with status {status}; see the build output above"),
         ),
-        Err(why) => {
-            Problem::of(STEP, &leader.name, format!("the build of {tag} could not be started: {why}"))
-        }
+        Err(why) => Problem::of(STEP, &leader.name, format!("cannot start the build of {tag}: {why}")),
     };
     work.done(STEP, &leader.name, "no image", Outcome::Failed);
-    Err(vec![problem.fix(format!("the same by hand: envdoc {}", words.join(" ")))])
+    Err(vec![problem.fix(format!("Run the build by hand: `envdoc {}`", words.join(" ")))])
 }
 
 /// The words of the build.

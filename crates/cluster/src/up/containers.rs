@@ -1,4 +1,4 @@
-//! The steps `settings` and `container`: on every node what the plan says, made anew only where it differs.
+//! The steps `settings` and `container`: every node as planned, recreated only where it differs.
 
 use std::collections::BTreeMap;
 
@@ -48,14 +48,14 @@ pub(super) fn decide(
         Problem::of(
             STEP,
             &observed.name,
-            format!("there is a {what} on {} already that is not of this cluster", observed.name),
+            format!("a {what} already exists on {} and does not belong to this cluster", observed.name),
         )
     };
     if let Some(volume) = &observed.volume
         && !ours(volume)
     {
         return Err(foreign(&format!("volume {}", work.plan.settings_volume)).fix(
-            "give the cluster another name, or remove the volume where nobody needs it: docker volume rm",
+            "Rename the cluster, or remove the volume if it is no longer needed: `docker volume rm NAME`",
         ));
     }
     // Without keys (a dry run) it is unknown what would be in it.
@@ -66,8 +66,11 @@ pub(super) fn decide(
         return Ok(Action::Make { replaces: false, settings: !same_settings });
     };
     if !ours(&found.labels) {
-        return Err(foreign(&format!("container {}", observed.name))
-            .fix(format!("give the node another name in cluster.yaml, or remove the container where nobody needs it: docker rm {}", observed.name)));
+        return Err(foreign(&format!("container {}", observed.name)).fix(format!(
+            "Rename the node in cluster.yaml, or remove the container if it is no longer \
+                needed: `docker rm {}`",
+            observed.name
+        )));
     }
     let same_image = observed.image.as_ref().is_none_or(|image| image.id == found.image);
     let same = found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL) && same_image && same_settings;
@@ -98,7 +101,7 @@ pub(super) async fn made(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 
 pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
     let failed = |problem: Problem| {
-        work.done(STEP, &node.name, "does not run", Outcome::Failed);
+        work.done(STEP, &node.name, "not running", Outcome::Failed);
         problem
     };
     let observed = observed_state::one(work.plan, node, engine)
@@ -108,32 +111,33 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
     let (files, digest) = files(work, node).map_err(failed)?;
     match decide(work, &observed, &wanted, &digest).map_err(failed)? {
         Action::Keep => {
-            work.done(STEP, &node.name, "runs, as cluster.yaml says", Outcome::Unchanged);
+            work.done(STEP, &node.name, "running, matches cluster.yaml", Outcome::Unchanged);
             return Ok(());
         }
         Action::Start => {
             work.progress.doing(STEP, &node.name, "starting");
             if engine_container::start(engine, &node.name).await.is_ok() {
-                work.done(STEP, &node.name, "was stopped, and is started again", Outcome::Changed);
+                work.done(STEP, &node.name, "was stopped; started again", Outcome::Changed);
                 return Ok(());
             }
             // What an engine that died has left of it may keep it from starting; a new one is not kept.
-            work.progress.doing(STEP, &node.name, "it does not start: making it anew");
+            work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
                 engine_container::make(engine, &wanted).await
             };
-            anew.await.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            let anew: Result<(), docker::Error> = anew.await;
+            anew.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
         }
         Action::Make { replaces, settings } => {
             if replaces {
-                work.progress.doing(STEP, &node.name, "removing the one that differs");
+                work.progress.doing(STEP, &node.name, "removing the outdated container");
                 let removed = engine_container::remove(engine, &node.name).await;
                 removed.map_err(|why| {
                     failed(Problem::of(
                         STEP,
                         &node.name,
-                        format!("the container that differs cannot be removed: {why}"),
+                        format!("cannot remove the outdated container: {why}"),
                     ))
                 })?;
             }
@@ -145,18 +149,19 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
             work.progress.doing(STEP, &node.name, "creating");
             let created = engine_container::make(engine, &wanted).await;
-            created.map_err(|why| failed(diagnosis::container(work, node, &why)))?;
+            created.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
             work.progress.doing(STEP, &node.name, "starting");
         }
     }
     if let Err(why) = engine_container::start(engine, &node.name).await {
+        let why = why.to_string();
         let problem = match diagnosis::limit(&why) {
             Some(limit) => diagnosis::unraised(work, node, engine, limit, &why).await,
             None => diagnosis::container(work, node, &why),
         };
         return Err(failed(problem));
     }
-    work.done(STEP, &node.name, format!("made of {} and started", wanted.image), Outcome::Changed);
+    work.done(STEP, &node.name, format!("created from {} and started", wanted.image), Outcome::Changed);
     Ok(())
 }
 
@@ -180,12 +185,12 @@ async fn write(
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
         engine_container::holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
-        engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await
+        Ok::<_, String>(engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await?)
     };
     let filled = filled.await;
     // The volume is used by nothing else yet: it must not go with the container.
     let removed = engine_container::release(engine, &holder).await;
-    if let Err(why) = filled.and(removed) {
+    if let Err(why) = filled.and(removed.map_err(String::from)) {
         // One that is not filled must not look as if it were.
         let _ = volume::remove(engine, name).await;
         return Err(why);
@@ -193,7 +198,7 @@ async fn write(
     work.done(
         "settings",
         &node.name,
-        format!("{} files in the volume {name}", files.len()),
+        format!("wrote {} files to the volume {name}", files.len()),
         Outcome::Changed,
     );
     Ok(())
@@ -201,7 +206,7 @@ async fn write(
 
 fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
     let mut tar = tar::Builder::new(Vec::new());
-    let failed = |error: std::io::Error| format!("the settings cannot be packed: {error}");
+    let failed = |error: std::io::Error| format!("cannot archive the settings: {error}");
     let header = |mode: u32, kind: tar::EntryType, size: usize| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);

@@ -16,26 +16,28 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
     let name = &node.name;
     let of = |says: String| Problem::of(STEP, name, says);
     if why.contains("no space left on device") {
-        return of(format!("the disk of {name} is full: {why}"))
-            .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses");
+        return of(format!("the disk of {name} is full: {why}")).fix(
+            "Show what uses the space, then remove unused images: `docker system df; docker system \
+                prune -a`",
+        );
     }
     if why.contains("could not select device driver")
         || why.contains("nvidia-container-cli")
         || why.contains("unresolvable CDI devices")
     {
-        return of(format!("the container on {name} does not get its GPUs: {why}"))
-            .fix("envdoc check, on that machine, says what is wrong with driver and container toolkit")
-            .fix("a node without GPUs: `gpus: 0` and `slots` in cluster.yaml");
+        return of(format!("the container on {name} cannot use its GPUs: {why}"))
+            .fix("Diagnose driver and container toolkit on that machine: `envdoc check`")
+            .fix("Or, if the node has no GPU, set `gpus: 0` and `slots` in cluster.yaml");
     }
     if why.contains("bind source path does not exist") {
         let path = why.rsplit("does not exist:").next().unwrap_or_default().trim();
-        return of(format!("{name} does not have {path}, which cluster.yaml mounts"))
-            .fix(format!("make it there (mkdir -p {path}), or take it out of `storage`"));
+        return of(format!("{path} does not exist on {name}, but cluster.yaml mounts it"))
+            .fix(format!("Create it on that node, or remove it from `storage`: `mkdir -p {path}`"));
     }
     if why.contains("error while mounting volume") || why.contains("failed to mount local volume") {
-        return of(format!("a share of cluster.yaml cannot be mounted on {name}: {why}"))
-            .fix("the server's address and export right? on that node: showmount -e SERVER")
-            .fix("the client installed? apt-get install nfs-common");
+        return of(format!("cannot mount an NFS share on {name}: {why}"))
+            .fix("Check the server's address and export from that node: `showmount -e SERVER`")
+            .fix("Install the NFS client on that node: `apt-get install nfs-common`");
     }
     if why.contains("attaching to network failed")
         || why.contains("Could not attach to network")
@@ -43,27 +45,31 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
         || (why.contains("network") && why.contains("not found"))
     {
         return of(format!(
-            "the container on {name} does not get into the network {}: {why}",
+            "cannot attach the container on {name} to the network {}: {why}",
             work.plan.network.name
         ))
         .fix(
-            "2377/tcp and 7946/tcp+udp open between the nodes? `envdoc cluster up` again goes on from here",
+            "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes, then resume: `envdoc \
+   cluster check; envdoc cluster up`",
         );
     }
     if why.contains("executable file not found")
         || why.contains("no such file or directory") && why.contains("exec")
     {
         return of(format!(
-            "the image {} has no shell (/bin/sh), which the entrypoint needs: {why}",
+            "the image {} has no /bin/sh, which the entrypoint needs: {why}",
             work.plan.image_name()
         ))
-        .fix("use an image of a system, such as `envdoc build` makes");
+        .fix("Use an image that contains a shell, such as one built by `envdoc build`");
     }
     if why.contains("No such image") {
-        return of(format!("the image {} went away from {name} meanwhile: {why}", work.plan.image_name()))
-            .fix("`envdoc cluster up` again brings it back");
+        return of(format!(
+            "the image {} was removed from {name} during `up`: {why}",
+            work.plan.image_name()
+        ))
+        .fix("Distribute it again: `envdoc cluster up`");
     }
-    of(format!("the container on {name} could not be made or started: {why}"))
+    of(format!("cannot create or start the container on {name}: {why}"))
 }
 
 /// A limit that an engine may not raise: its name, and the shell's letter for it.
@@ -111,14 +117,24 @@ pub(super) async fn unraised(
     let problem = Problem::of(
         STEP,
         node_name,
-        format!("the engine of {node_name} may not raise {name} to {wanted}: {why}"),
+        format!("the Docker engine on {node_name} is not allowed to raise {name} to {wanted}: {why}"),
     );
     let problem = match (has, name) {
-        (Some(kib), "memlock") => problem.fix(format!("take what it has: limits: {{ memlock: {kib}k }} in cluster.yaml (over Ethernet NCCL needs no more; InfiniBand does)")),
-        (Some(files), "nofile") => problem.fix(format!("take what it has: limits: {{ nofile: {files} }} in cluster.yaml")),
+        (Some(kib), "memlock") => problem.fix(format!(
+            "Use the current limit in cluster.yaml (enough for \
+            NCCL over Ethernet, not for InfiniBand): `limits: {{ memlock: {kib}k }}`"
+        )),
+        (Some(files), "nofile") => problem.fix(format!(
+            "Use the current limit in cluster.yaml: `limits: \
+            {{ nofile: {files} }}`"
+        )),
         _ => problem,
     };
-    problem.fix(format!("or give the engine the right: Limit{}=infinity in `systemctl edit docker`, and CAP_SYS_RESOURCE where it runs in a container itself", name.to_uppercase()))
+    problem.fix(format!(
+        "Or allow it: set Limit{}=infinity with `systemctl edit docker` (an engine in a \
+        container also needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
+        name.to_uppercase()
+    ))
 }
 
 /// Why a container that was started does not become healthy, from what it printed last.
@@ -130,29 +146,33 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
         printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
     };
     if printed.contains("Address already in use") {
-        return of(format!("port {port} is taken on {name}: sshd could not listen ({})", last()))
-            .fix(format!("`ss -lntp 'sport = :{port}'`, on that node, says by what"))
-            .fix("or choose another one: ssh: { port: … } in cluster.yaml");
+        return of(format!("port {port} is already in use on {name}, so sshd cannot listen ({})", last()))
+            .fix(format!("Find the process that uses it, on that node: `ss -lntp 'sport = :{port}'`"))
+            .fix("Or choose a different port in cluster.yaml: `ssh: { port: … }`");
     }
     if printed.contains("UNPROTECTED PRIVATE KEY FILE")
         || printed.contains("bad permissions")
         || printed.contains("bad ownership or modes")
     {
-        return of(format!("the keys in the container of {name} may be read by others than their owner, so sshd refuses them: {}", last()))
-            .fix("`envdoc cluster down` and `up` write them anew with the right modes");
+        return of(format!(
+            "sshd in the container of {name} rejects its keys because other users can read \
+            them: {}",
+            last()
+        ))
+        .fix("Write the keys again with correct modes: `envdoc cluster down && envdoc cluster up`");
     }
     if printed.contains("the image has no sshd") {
         return of(format!(
             "the image {} has no SSH server, which the launcher needs",
             work.plan.image_name()
         ))
-        .fix("install openssh-server in it, as images/multi-node does")
-        .fix("or start jobs without SSH: `launcher: torchrun` in cluster.yaml");
+        .fix("Install openssh-server in the image, as images/multi-node does")
+        .fix("Or start jobs without SSH: set `launcher: torchrun` in cluster.yaml");
     }
     let last = last();
-    let says = if last.is_empty() { String::new() } else { format!("; it printed last: {last}") };
+    let says = if last.is_empty() { String::new() } else { format!("; last output: {last}") };
     of(format!("the container of {name} is {state}{says}"))
-        .fix(format!("envdoc cluster logs {name}, says more"))
+        .fix(format!("Read its log: `envdoc cluster logs {name}`"))
 }
 
 #[cfg(test)]
@@ -161,7 +181,9 @@ mod tests {
 
     #[test]
     fn the_engines_words_on_limits() {
-        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container process: error during container init: error setting rlimits for ready process: error setting rlimit type 8: operation not permitted: unknown";
+        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container \
+            process: error during container init: error setting rlimits for ready process: error setting \
+            rlimit type 8: operation not permitted: unknown";
         assert_eq!(limit(docker_20_10).map(|limit| limit.name), Some("memlock"));
         assert_eq!(
             limit("error setting rlimit type 7: operation not permitted").map(|limit| limit.name),

@@ -1,4 +1,5 @@
-//! Whether an engine went away while `up` worked: then that is the cause, and what failed for it is not told as if it were one.
+//! Whether an engine went away while `up` worked: then that is the cause, and what failed for it is not told
+//! as if it were one.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
     let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
     let asked = work.nodes.iter().map(|(node, engine)| async move {
         let silent = engine.answers(Instant::now() + ANSWERING).await.err();
-        silent.map(|why| (node.name.as_str(), why))
+        silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();
     let mut told: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
@@ -39,23 +40,27 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
 
 /// An engine that answered when `up` began, and does not now.
 fn went_away(step: &str, node: &str, why: &str) -> Problem {
-    let says = format!("the engine of {node} went away while `up` worked: {why}");
+    let says = format!("the Docker engine on {node} stopped responding during `up`: {why}");
     Problem::of(step, node, says)
-        .fix("systemctl status docker and journalctl -u docker, on that node, say why; systemctl start docker starts it")
-        .fix("then `envdoc cluster up` goes on from here")
+        .fix(
+            "Find out why on that node, then start it: `systemctl status docker; journalctl -u docker; \
+            systemctl start docker`",
+        )
+        .fix("Resume: `envdoc cluster up`")
 }
 
-/// An engine that was away for a moment, as one that is restarted is, only tears what was asked of it just then.
+/// An engine that was away for a moment, as one that is restarted is, only tears what was asked of it just
+/// then.
 fn returned(mut problem: Problem) -> Problem {
     let Some(node) = problem.node.clone() else { return problem };
     if TORN.iter().any(|words| problem.says.contains(words)) {
         problem.says = format!(
-            "the engine of {node} went away during `up` and answers again; what was asked then failed: {}",
+            "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
             problem.says
         );
         problem.fix = vec![
-            "journalctl -u docker, on that node, says why it was started again".into(),
-            "`envdoc cluster up` goes on from here".into(),
+            "Find out on that node why it restarted: `journalctl -u docker`".into(),
+            "Resume: `envdoc cluster up`".into(),
         ];
     }
     problem
@@ -70,10 +75,7 @@ mod tests {
         let torn = Problem::of("swarm", "node2", "it cannot join: Connection reset by peer (os error 104)")
             .fix("nc -vz");
         let told = returned(torn);
-        assert!(
-            told.says.starts_with("the engine of node2 went away during `up` and answers again"),
-            "{told:?}"
-        );
+        assert!(told.says.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");
         assert_eq!(told.fix.len(), 2);
         let other = Problem::of("swarm", "node2", "2377/tcp is blocked").fix("open it");
         assert_eq!(returned(other.clone()), other);

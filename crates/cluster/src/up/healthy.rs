@@ -28,7 +28,7 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         let result = one(work, node, engine).await;
         match &result {
             Ok(says) => work.done(STEP, &node.name, says.clone(), Outcome::Unchanged),
-            Err(_) => work.done(STEP, &node.name, "is not", Outcome::Failed),
+            Err(_) => work.done(STEP, &node.name, "not healthy", Outcome::Failed),
         }
         result
     })
@@ -57,18 +57,18 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 return Err(Problem::of(
                     STEP,
                     &node.name,
-                    "its container was removed meanwhile by somebody else",
+                    "the container was removed during `up`, not by envdoc",
                 )
-                .fix("`envdoc cluster up` again makes it anew"));
+                .fix("Create it again: `envdoc cluster up`"));
             }
             Err(why) => {
                 return Err(Problem::of(
                     STEP,
                     &node.name,
-                    format!("the engine of {} went away: {why}", node.name),
+                    format!("the Docker engine on {} stopped responding: {why}", node.name),
                 )
-                .fix("systemctl status docker, on that node")
-                .fix("`envdoc cluster up` again goes on from here"));
+                .fix("Check the engine on that node: `systemctl status docker`")
+                .fix("Resume: `envdoc cluster up`"));
             }
         }
         tokio::time::sleep(PAUSE).await;
@@ -88,14 +88,14 @@ fn state(found: &Found, before: i64, waited: Duration) -> State {
         || (!found.running && found.status != "created" && found.status != "restarting")
     {
         let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
-        let memory = if found.out_of_memory { ", ended by the kernel for want of memory" } else { "" };
+        let memory = if found.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
         return State::Never(format!("{}{exit}{memory}", found.status));
     }
     match found.health.as_deref() {
         Some("healthy") => State::Well("healthy".into()),
         Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_says)),
         Some(other) => State::NotYet(other.to_owned()),
-        None if found.running && waited > SETTLED => State::Well("runs; it has no health check".into()),
+        None if found.running && waited > SETTLED => State::Well("running; no health check".into()),
         None => State::NotYet(found.status.clone()),
     }
 }

@@ -39,7 +39,7 @@ async fn brought(
         Decision::Same(image) => fits(&image, observed).map(|()| unchanged(work, &image)),
         Decision::Build => Err(vec![Problem::new(
             STEP,
-            format!("the image {name} was built, and the first node does not have it"),
+            format!("the image {name} was built, but the first node does not have it"),
         )]),
         Decision::Pull => {
             on_all(work.nodes.iter().copied(), |node, engine| pull_on(work, node, engine)).await?;
@@ -85,7 +85,12 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 async fn found(engine: &Engine, name: &str) -> Result<Identity, String> {
-    docker::image::find(engine, name).await?.ok_or_else(|| format!("the image {name} went away meanwhile"))
+    docker::image::find(engine, name).await?.ok_or_else(|| {
+        format!(
+            "the image {name} was removed during \
+        `up`"
+        )
+    })
 }
 
 async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
@@ -99,28 +104,26 @@ async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
         }
         Err(why) => {
             work.done(STEP, &node.name, "not pulled", Outcome::Failed);
-            Err(unpulled(node, name, &why))
+            Err(unpulled(node, name, &why.to_string()))
         }
     }
 }
 
 fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
-    let problem = Problem::of(
-        STEP,
-        &node.name,
-        format!("no node has the image {name}, and it cannot be pulled: {why}"),
-    );
+    let problem =
+        Problem::of(STEP, &node.name, format!("no node has the image {name}, and pulling it failed: {why}"));
     if full(why) {
         return no_space(node, name, why);
     }
     problem
         .fix(format!(
-            "build it or load it on one node (envdoc build --tag {name}): the others get it from there"
+            "Build or load it on one node; the others copy it from there: `envdoc build --tag {name}`"
         ))
-        .fix("a registry that wants a login: docker login, on this machine")
+        .fix("If the registry requires a login, log in on this machine: `docker login`")
 }
 
-/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to engine, and it is said.
+/// Puts the image into the registry that cluster.yaml names; where that fails, the image goes from engine to
+/// engine, and it is said.
 async fn pushed(work: &Work<'_>, from: usize) {
     let Some(registry) = &work.plan.registry else { return };
     let (node, engine) = work.nodes[from];
@@ -131,8 +134,11 @@ async fn pushed(work: &Work<'_>, from: usize) {
             work.done(STEP, &node.name, format!("pushed {name} ({})", short(&digest)), Outcome::Changed);
         }
         Err(why) => {
-            work.done(STEP, &node.name, format!("{registry} did not take {name}"), Outcome::Failed);
-            work.note(format!("{registry} did not take {name} ({why}): it goes from engine to engine"));
+            work.done(STEP, &node.name, format!("{registry} rejected the push of {name}"), Outcome::Failed);
+            work.note(format!(
+                "{registry} rejected the push of {name} ({why}); copying it directly \
+                between the engines"
+            ));
         }
     }
 }
@@ -141,7 +147,7 @@ async fn pushed(work: &Work<'_>, from: usize) {
 async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Vec<usize> {
     let tried = to.iter().map(|place| async {
         let (node, engine) = work.nodes[*place];
-        work.progress.doing(STEP, &node.name, "asking the registry");
+        work.progress.doing(STEP, &node.name, "pulling from the registry");
         let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
         let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
         let same = docker::image::find(engine, work.plan.image_name()).await.ok().flatten();
@@ -163,14 +169,18 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     let (source, engine) = work.nodes[from];
     let targets: Vec<_> = to.iter().map(|place| work.nodes[*place]).collect();
     for (node, _) in &targets {
-        work.progress.doing(STEP, &node.name, &format!("from {} ({})", source.name, short_size(whole.bytes)));
+        work.progress.doing(
+            STEP,
+            &node.name,
+            &format!("copying from {} ({})", source.name, short_size(whole.bytes)),
+        );
     }
     let started = std::time::Instant::now();
     let engines: Vec<_> = targets.iter().map(|(_, engine)| *engine).collect();
     let name = work.plan.image_name();
     let results = transfer::stream(engine, name, &engines, |bytes| {
         for (node, _) in &targets {
-            work.progress.far(STEP, &node.name, &format!("from {}:", source.name), bytes, whole.bytes);
+            work.progress.far(STEP, &node.name, &format!("copied from {}:", source.name), bytes, whole.bytes);
         }
     })
     .await;
@@ -179,19 +189,20 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     for (result, (node, _)) in results.into_iter().zip(&targets) {
         match result {
             Ok(()) => {
-                let says = format!("{name} came from {} ({}, {took})", source.name, short_size(whole.bytes));
+                let says =
+                    format!("copied {name} from {} ({}, {took})", source.name, short_size(whole.bytes));
                 work.done(STEP, &node.name, says, Outcome::Changed);
             }
             Err(why) => {
-                work.done(STEP, &node.name, "did not get the image", Outcome::Failed);
-                problems.push(match full(&why) {
-                    true => no_space(node, name, &why),
+                work.done(STEP, &node.name, "image not copied", Outcome::Failed);
+                problems.push(match *why.cause() == docker::Cause::DiskFull {
+                    true => no_space(node, name, &why.to_string()),
                     false => Problem::of(
                         STEP,
                         &node.name,
-                        format!("{} did not get the image {name} from {}: {why}", node.name, source.name),
+                        format!("{} could not copy the image {name} from {}: {why}", node.name, source.name),
                     )
-                    .fix("`envdoc cluster up` again goes on from here"),
+                    .fix("Resume: `envdoc cluster up`"),
                 });
             }
         }
@@ -205,8 +216,11 @@ fn full(why: &str) -> bool {
 
 fn no_space(node: &Node, name: &str, why: &str) -> Problem {
     Problem::of(STEP, &node.name, format!("the disk of {} is full: {name} does not fit ({why})", node.name))
-        .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses")
-        .fix("or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
+        .fix(
+            "Show what uses the space, then remove unused images: `docker system df; docker system prune \
+            -a`",
+        )
+        .fix("Or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
 }
 
 /// At last every node must have the same.
@@ -221,8 +235,16 @@ async fn equal(work: &Work<'_>) -> Result<(), Vec<Problem>> {
                     format!("{}: {}", node.name, node.image.as_ref().map_or("none", |image| short(&image.id)))
                 })
                 .collect();
-            Err(vec![Problem::new(STEP, format!("{} is not the same everywhere: {}", work.plan.image_name(), ids.join(", ")))
-                .fix("name it by digest in cluster.yaml (name@sha256:…), so that a registry cannot give two nodes different ones")])
+            Err(vec![
+                Problem::new(
+                    STEP,
+                    format!("{} differs between nodes: {}", work.plan.image_name(), ids.join(", ")),
+                )
+                .fix(
+                    "Pin the image by digest in cluster.yaml so that all nodes pull the same one: \
+                    `image: NAME@sha256:…`",
+                ),
+            ])
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     }
     let token = engine_swarm::token(manager).await;
     let token = token.map_err(|why| {
-        vec![Problem::of(STEP, &leader.name, format!("the manager lets nobody join: {why}"))]
+        vec![Problem::of(STEP, &leader.name, format!("the swarm manager rejects joins: {why}"))]
     })?;
     let nodes: Vec<_> = work.nodes.iter().copied().zip(&decision.actions).collect();
     on_all(work.nodes.iter().copied(), |node, engine| {
@@ -72,7 +72,7 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
         }
         Err(why) => {
             work.done(STEP, &leader.name, "no swarm", Outcome::Failed);
-            Err(unmade(leader, &why))
+            Err(unmade(leader, &why.to_string()))
         }
     }
 }
@@ -83,26 +83,25 @@ fn unmade(node: &Node, why: &str) -> Problem {
         || why.contains("must specify a listening address")
         || why.contains("could not resolve")
     {
-        return Problem::of(
-            STEP,
-            &node.name,
-            format!("{address} cannot be resolved to an address on {}: {why}", node.name),
-        )
-        .fix("write the IP address in cluster.yaml, or mend the name: getent hosts, on that node");
+        return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
+            .fix(
+                "Write the IP address in cluster.yaml, or fix name resolution on that node: `getent hosts \
+            NAME`",
+            );
     }
     if why.contains("cannot assign requested address") || why.contains("not match any") {
-        return Problem::of(STEP, &node.name, format!("{address} is no address of {}: {why}", node.name))
-            .fix("`ip -brief address`, on that node, lists those that are");
+        return Problem::of(STEP, &node.name, format!("{address} is not an address of {}: {why}", node.name))
+            .fix("List the addresses of that node: `ip -brief address`");
     }
     if why.contains("address already in use") {
         return Problem::of(
             STEP,
             &node.name,
-            format!("a port of the swarm (2377/tcp, 7946/tcp+udp) is taken on {}: {why}", node.name),
+            format!("a swarm port (2377/tcp, 7946/tcp, 7946/udp) is already in use on {}: {why}", node.name),
         )
-        .fix("`ss -lntup | grep -E ':(2377|7946) '`, on that node, says by what");
+        .fix("Find the process that uses it, on that node: `ss -lntup | grep -E ':(2377|7946) '`");
     }
-    Problem::of(STEP, &node.name, format!("the swarm could not be started: {why}"))
+    Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}"))
 }
 
 /// A node that is in: whether the manager hears from it.
@@ -128,18 +127,14 @@ async fn join(
     if action == Action::Again {
         let left = engine_swarm::leave(engine, true).await;
         left.map_err(|why| {
-            failed(Problem::of(
-                STEP,
-                &node.name,
-                format!("what a failed attempt left cannot be cleared: {why}"),
-            ))
+            failed(Problem::of(STEP, &node.name, format!("cannot clear the failed join attempt: {why}")))
         })?;
     }
     if action != Action::Wait {
         let remote = with_port(&super::ip(leader).await?, MANAGER);
         let own = super::ip(node).await?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
-            return Err(failed(refused(work, node, engine, &why).await));
+            return Err(failed(refused(work, node, engine, &why.to_string()).await));
         }
     }
     ready(work, node, engine, manager).await.map_err(failed)?;
@@ -167,33 +162,33 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
-                    Ok(Some(member)) => last = format!("the manager says: {}", member.says),
-                    Ok(None) => last = "the manager does not know it yet".into(),
-                    Err(why) => last = why,
+                    Ok(Some(member)) => last = format!("manager: {}", member.says),
+                    Ok(None) => last = "the manager does not know the node yet".into(),
+                    Err(why) => last = why.to_string(),
                 }
             }
             Ok(machine) if machine.swarm.state == State::Error => {
                 return Err(refused(work, node, engine, &machine.swarm.error).await);
             }
-            Ok(machine) => last = format!("its engine says: {:?}", machine.swarm.state).to_lowercase(),
+            Ok(machine) => last = format!("engine state: {:?}", machine.swarm.state).to_lowercase(),
             Err(why) => {
                 let since = since.unwrap_or_else(Instant::now);
                 if since.elapsed() > SILENCE {
                     return Err(Problem::of(
                         STEP,
                         &node.name,
-                        format!("the engine of {} does not answer any more: {why}", node.name),
+                        format!("the Docker engine on {} stopped responding: {why}", node.name),
                     )
-                    .fix("systemctl status docker, on that node")
-                    .fix("then `envdoc cluster up` goes on from here"));
+                    .fix("Check the engine on that node: `systemctl status docker`")
+                    .fix("Resume: `envdoc cluster up`"));
                 }
                 silent = Some(since);
-                last = why;
+                last = why.to_string();
             }
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let why = format!("it was not ready after {} s; {last}", JOINING.as_secs());
+    let why = format!("not ready after {} s; {last}", JOINING.as_secs());
     Err(refused(work, node, engine, &why).await)
 }
 
@@ -204,9 +199,9 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
         return Problem::of(
             STEP,
             &node.name,
-            format!("the certificate of the swarm does not hold on {}: {why}", node.name),
+            format!("the swarm certificate is not valid on {}: {why}", node.name),
         )
-        .fix("compare the clocks: date -u, on both");
+        .fix("Compare the clocks on both nodes: `date -u`");
     }
     if why.contains("address already in use") {
         return unmade(node, why);
@@ -223,57 +218,69 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
         (Err(failure), gossip) => {
             let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
             let says = match failure.why {
-                Why::TimedOut => format!(
-                    "{address}:{MANAGER}/tcp of {leader_name} is blocked: no answer comes to {node_name}"
-                ),
+                Why::TimedOut => {
+                    format!("{address}:{MANAGER}/tcp of {leader_name} is blocked: {node_name} gets no answer")
+                }
                 Why::Refused => format!(
-                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, or the manager does not listen there"
+                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
+   or the manager does not listen"
                 ),
                 Why::UnknownName => {
-                    format!("the name {address} of {leader_name} cannot be resolved on {node_name}")
+                    format!("{node_name} cannot resolve {address}, the address of {leader_name}")
                 }
                 _ => {
-                    format!("{node_name} does not reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
+                    format!("{node_name} cannot reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
                 }
             };
-            let both =
-                if gossip.is_err() && failure.why != Why::UnknownName { "; 7946/tcp neither" } else { "" };
+            let both = if gossip.is_err() && failure.why != Why::UnknownName {
+                "; 7946/tcp is unreachable too"
+            } else {
+                ""
+            };
             let problem =
-                Problem::of(STEP, node_name, format!("{says}{both}. So it cannot join the swarm ({why})"));
+                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"));
             match failure.why {
-                Why::UnknownName => problem.fix("write the IP address in cluster.yaml, or add the name to /etc/hosts on every node"),
-                _ => problem.fix(format!("open 2377/tcp, 7946/tcp+udp and 4789/udp between the nodes: `iptables -L INPUT -n -v` on {leader_name}, `nft list ruleset`, the provider's security group"))
-                    .fix("then `envdoc cluster up` goes on from here"),
+                Why::UnknownName => problem.fix(
+                    "Write the IP address in cluster.yaml, or add the name to \
+                    /etc/hosts on every node",
+                ),
+                _ => problem
+                    .fix(format!(
+                        "Open 2377/tcp, 7946/tcp, 7946/udp and 4789/udp between the \
+                    nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; also check \
+                    the provider's security group"
+                    ))
+                    .fix("Resume: `envdoc cluster up`"),
             }
         }
         (Ok(()), _) => Problem::of(
             STEP,
             &node.name,
             format!(
-                "{} does not get into the swarm, though it reaches {}:{MANAGER}/tcp of {}: {why}",
+                "{} failed to join the swarm although it reaches {}:{MANAGER}/tcp of {}: {why}",
                 node.name, leader.address, leader.name
             ),
         )
-        .fix("its engine's log says more: journalctl -u docker")
-        .fix("then `envdoc cluster up` goes on from here"),
+        .fix("Read its engine's log: `journalctl -u docker`")
+        .fix("Resume: `envdoc cluster up`"),
     }
 }
 
 /// The way could not be looked at from there.
 fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
-    Problem::of(STEP, &node.name, format!("{} does not get into the swarm: {why}", node.name))
+    Problem::of(STEP, &node.name, format!("{} failed to join the swarm: {why}", node.name))
         .fix(format!(
-            "from {}, {}:2377/tcp and 7946/tcp+udp must be reachable: nc -vz {0} 2377",
+            "Check from {} that {}:2377/tcp, 7946/tcp and 7946/udp are reachable: `nc -vz {1} 2377`",
             node.name, leader.address
         ))
-        .fix("then `envdoc cluster up` goes on from here")
+        .fix("Resume: `envdoc cluster up`")
 }
 
 /// Earlier lives of our nodes are taken off the manager's list.
 async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
     for member in &decision.stale {
         if let Err(why) = engine_swarm::forget(manager, member).await {
-            work.note(format!("a member that is gone stays on the manager's list: {why}"));
+            work.note(format!("cannot remove a stale member from the manager's list: {why}"));
         }
     }
 }

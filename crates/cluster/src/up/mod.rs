@@ -1,4 +1,5 @@
-//! `up`: from nodes with an engine to containers that reach each other, in steps that look first and change only what differs.
+//! `up`: from nodes with an engine to containers that reach each other, in steps that look first and change
+//! only what differs.
 
 mod build;
 mod containers;
@@ -37,7 +38,7 @@ use docker::swarm as engine_swarm;
 const CLOCKS_MAX: i64 = 300;
 /// The longest that resolving a name may take.
 const RESOLVING: Duration = Duration::from_secs(10);
-/// Seconds by which clocks may differ before it is told.
+/// Seconds by which clocks may differ before a note is printed.
 const CLOCKS_TOLD: i64 = 3;
 
 /// A cluster at work.
@@ -46,7 +47,7 @@ pub struct Work<'a> {
     pub plan: &'a ClusterPlan,
     /// The nodes with their engines, in order.
     pub nodes: Vec<(&'a Node, &'a Engine)>,
-    /// Where it is told.
+    /// Where progress is reported.
     pub progress: &'a Progress,
     /// Logins to registries.
     pub logins: Arc<Logins>,
@@ -131,8 +132,13 @@ impl<'a> Work<'a> {
         let (leader, engine) = self.leader()?;
         match observed.first().is_some_and(|first| first.machine.swarm.manager) {
             true => engine_swarm::members(engine).await.map_err(|why| {
-                vec![Problem::of("swarm", &leader.name, format!("the manager does not tell its members: {why}"))
-                    .fix("a swarm of several managers that lost most of them has no leader: `docker node ls` there says so")]
+                vec![
+                    Problem::of("swarm", &leader.name, format!("the manager cannot list its members: {why}"))
+                        .fix(
+                            "Check whether the swarm has a leader (it needs a majority of its managers): \
+                        `docker node ls`",
+                        ),
+                ]
             }),
             false => Ok(Vec::new()),
         }
@@ -186,18 +192,14 @@ async fn ip(node: &Node) -> Result<String, Problem> {
     let why = match found {
         Ok(Ok(mut all)) => match all.next() {
             Some(address) => return Ok(address.ip().to_string()),
-            None => "it has no address".to_owned(),
+            None => "no address".to_owned(),
         },
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {} s", RESOLVING.as_secs()),
     };
-    Err(Problem::of(
-        "connect",
-        &node.name,
-        format!("the name {} cannot be resolved here: {why}", node.address),
-    )
-    .fix("write the IP address in cluster.yaml, or mend the name: getent hosts NAME")
-    .fix("`ip -brief address`, on that node, lists its addresses"))
+    Err(Problem::of("connect", &node.name, format!("cannot resolve {} on this machine: {why}", node.address))
+        .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
+        .fix("List the addresses of that node: `ip -brief address`"))
 }
 
 /// Refuses what cannot be, before anything is changed.
@@ -230,13 +232,13 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
             "connect",
             &node.name,
             format!(
-                "the clock of {} is {} {word} that of {}: the certificates of the swarm would not hold",
+                "the clock of {} is {} {word} that of {}; swarm certificates would be invalid",
                 node.name,
                 duration(off.abs()),
                 first.name
             ),
         )
-        .fix("timedatectl set-ntp true, on both; then the engine's clock is right too")
+        .fix("Synchronize the clocks on both nodes: `timedatectl set-ntp true`")
     };
     observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
 }
@@ -247,7 +249,11 @@ fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
         node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()))
     };
     let says = |(node, off): (&ObservedState, i64)| {
-        format!("the clock of {} is {} off: timedatectl set-ntp true", node.name, duration(off.abs()))
+        format!(
+            "the clock of {} is {} off; synchronize it: `timedatectl set-ntp true`",
+            node.name,
+            duration(off.abs())
+        )
     };
     observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(says).collect()
 }

@@ -15,7 +15,7 @@ use docker::{container, network as engine_network};
 
 const STEP: &str = "network";
 
-/// Makes the network if it is missing, and attaches a first container where none is.
+/// Creates the network if it is missing, and attaches a probe container on nodes without a container.
 pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = work.look().await?;
     match network::decide(work.plan, &observed).map_err(|problem| vec![problem])? {
@@ -25,7 +25,7 @@ pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
             work.done(
                 STEP,
                 &work.plan.name,
-                format!("{} is there{mtu}", work.plan.network.name),
+                format!("{} exists{mtu}", work.plan.network.name),
                 Outcome::Unchanged,
             );
             notes.into_iter().for_each(|note| work.note(note));
@@ -46,10 +46,10 @@ pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let (leader, manager) = work.leader()?;
     let all = on_all(work.nodes.iter().copied(), |node, engine| async move {
-        work.progress.doing(STEP, &node.name, "looking at its interfaces");
+        work.progress.doing(STEP, &node.name, "reading its interfaces");
         let result = interfaces(work, node, engine, "host").await;
         if result.is_err() {
-            work.done(STEP, &node.name, "its interfaces could not be seen", Outcome::Failed);
+            work.done(STEP, &node.name, "could not read its interfaces", Outcome::Failed);
         }
         result.map(|interfaces| (node, interfaces))
     })
@@ -67,7 +67,9 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         }
     }
     let wanted = network::wanted(work.plan, &underlays);
-    engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why)])?;
+    engine_network::create(manager, &wanted)
+        .await
+        .map_err(|why| vec![unmade(work, leader, &why.to_string())])?;
     let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
     // The engine may choose the addresses only when the first container comes.
     let mut traits = found.subnets;
@@ -75,13 +77,16 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::container_mtu(mtu, wanted.encrypted))),
     );
     traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
-    let says = format!("made the overlay {} ({})", wanted.name, traits.join(", "));
+    let says = format!("created the overlay {} ({})", wanted.name, traits.join(", "));
     for (node, _) in &all {
-        work.progress.done(STEP, &node.name, "looked at its interfaces", Outcome::Unchanged);
+        work.progress.done(STEP, &node.name, "read its interfaces", Outcome::Unchanged);
     }
     work.done(STEP, &work.plan.name, says, Outcome::Changed);
     if wanted.encrypted {
-        work.note("the overlay is encrypted (IPsec): every packet is enciphered by the processor, which costs much of a fast link's bandwidth; leave `encrypted` out where the network between the nodes is yours alone");
+        work.note(
+            "the overlay is encrypted (IPsec): the CPU encrypts every packet, which costs much of a \
+            fast link's bandwidth; remove `encrypted` if the network between the nodes is private",
+        );
     }
     Ok(())
 }
@@ -100,18 +105,35 @@ fn taken(subnet: &str, interfaces: &[Interface]) -> Option<String> {
 }
 
 fn overlap(node: &Node, subnet: &str, taken: &str) -> Problem {
-    Problem::of(STEP, &node.name, format!("the subnet {subnet} overlaps an address of {}: {taken}", node.name))
-        .fix("choose another one in cluster.yaml (network: { subnet: 10.211.0.0/24 }), or leave it out: the engine chooses one that is free")
+    Problem::of(
+        STEP,
+        &node.name,
+        format!("the subnet {subnet} overlaps an address of {}: {taken}", node.name),
+    )
+    .fix(
+        "Choose a different subnet in cluster.yaml, or leave it out so that Docker chooses a free \
+            one: `network: { subnet: 10.211.0.0/24 }`",
+    )
 }
 
 fn unmade(work: &Work<'_>, leader: &Node, why: &str) -> Problem {
     let network = &work.plan.network;
     if let Some(subnet) = network.subnet.as_ref().filter(|_| why.contains("overlap")) {
-        return Problem::of(STEP, &leader.name, format!("the subnet {subnet} overlaps that of another network of the swarm: {why}"))
-            .fix("docker network inspect $(docker network ls -q) --format '{{.Name}} {{range .IPAM.Config}}{{.Subnet}}{{end}}', on that node, lists them")
-            .fix("choose another one in cluster.yaml, or leave it out");
+        return Problem::of(
+            STEP,
+            &leader.name,
+            format!(
+                "the subnet {subnet} overlaps another network of \
+            the swarm: {why}"
+            ),
+        )
+        .fix(
+            "List the networks on that node: `docker network inspect $(docker network ls -q) \
+                --format '{{.Name}} {{range .IPAM.Config}}{{.Subnet}}{{end}}'`",
+        )
+        .fix("Choose a different subnet in cluster.yaml, or leave it out");
     }
-    Problem::of(STEP, &leader.name, format!("the overlay {} could not be made: {why}", network.name))
+    Problem::of(STEP, &leader.name, format!("cannot create the overlay {}: {why}", network.name))
 }
 
 /// The interfaces that a container in a network sees: the machine's own with `host`.
@@ -134,34 +156,37 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &str) -> Problem {
         return overlap(node, subnet, why);
     }
     if why.contains("no space left on device") {
-        return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name))
-            .fix("docker system df shows what takes the room, docker system prune -a removes images that no container uses");
+        return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name)).fix(
+            "Show what uses the space, then remove unused images: `docker system df; docker system \
+                prune -a`",
+        );
     }
     if network != "host" && (why.contains("not found") || why.contains("attach")) {
         return Problem::of(
             STEP,
             &node.name,
-            format!("{} does not get the network {network}: {why}", node.name),
+            format!("{} cannot use the network {network}: {why}", node.name),
         )
-        .fix("the manager must reach it: 2377/tcp and 7946/tcp+udp open between the nodes?")
-        .fix("`envdoc cluster up` again goes on from here");
+        .fix("Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes: `envdoc cluster check`")
+        .fix("Resume: `envdoc cluster up`");
     }
     Problem::of(
         STEP,
         &node.name,
-        format!("envdoc could not look from inside a container of {}: {why}", node.name),
+        format!("cannot run envdoc's worker in a container on {}: {why}", node.name),
     )
 }
 
-/// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces has the address there.
+/// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces
+/// has the address there.
 async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
     let network = &work.plan.network.name;
     let failed = |problem: Problem| {
-        work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
+        work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
         problem
     };
     let bundle = work.bundle().map_err(failed)?;
-    work.progress.doing(STEP, &node.name, "attaching a first container");
+    work.progress.doing(STEP, &node.name, "attaching a probe container");
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
     let found = probe.interfaces().await;
@@ -171,13 +196,16 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let address =
         attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
     let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {
-        let says = format!("no interface of a container on {} has its address in {network}", node.name);
+        let says = format!("no interface of the container on {} has its address in {network}", node.name);
         return Err(failed(Problem::of(STEP, &node.name, says)));
     };
     let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
     let others: Vec<_> = others.map(|other| other.name.as_str()).collect();
-    let not =
-        if others.is_empty() { String::new() } else { format!(" ({} is not in it)", others.join(", ")) };
+    let not = if others.is_empty() {
+        String::new()
+    } else {
+        format!(" (not in this network: {})", others.join(", "))
+    };
     let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
     work.done(
         STEP,

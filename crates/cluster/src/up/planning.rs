@@ -32,24 +32,24 @@ fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
         match containers::decide(work, observed, &wanted, "") {
             Err(problem) => problems.push(problem),
             Ok(OfContainer::Keep) => {
-                work.keep("container", &node.name, "runs, as cluster.yaml says", Outcome::Unchanged)
+                work.keep("container", &node.name, "running, matches cluster.yaml", Outcome::Unchanged)
             }
             Ok(OfContainer::Start) => {
-                work.keep("container", &node.name, "start the one that is there", Outcome::Planned)
+                work.keep("container", &node.name, "start the stopped container", Outcome::Planned)
             }
             Ok(OfContainer::Make { replaces, settings }) => {
                 if settings {
                     let says = format!(
-                        "write the settings (keys, hostfile, …) into the volume {}",
+                        "write the settings (keys, hostfile, …) to the volume {}",
                         work.plan.settings_volume
                     );
                     work.keep("settings", &node.name, says, Outcome::Planned);
                 }
-                let instead = if replaces { "remove the container that differs, and " } else { "" };
+                let instead = if replaces { "remove the outdated container and " } else { "" };
                 work.keep(
                     "container",
                     &node.name,
-                    format!("{instead}make one of {} and start it", wanted.image),
+                    format!("{instead}create one from {} and start it", wanted.image),
                     Outcome::Planned,
                 );
             }
@@ -58,7 +58,7 @@ fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
     work.keep(
         "verify",
         &work.plan.name,
-        "try names, TCP, packet sizes and ssh between all containers",
+        "test names, TCP, packet sizes and ssh between all containers",
         Outcome::Unchanged,
     );
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -76,7 +76,7 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
             let first = work.nodes.first().map_or("", |(node, _)| node.name.as_str());
             work.keep("image", first, format!("build {name}"), Outcome::Planned);
             for (node, _) in work.nodes.iter().skip(1) {
-                work.keep("image", &node.name, format!("get {name} from {first}"), Outcome::Planned);
+                work.keep("image", &node.name, format!("copy {name} from {first}"), Outcome::Planned);
             }
         }
         OfImage::Pull => {
@@ -93,12 +93,12 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
             if let Some(registry) = &work.plan.registry {
                 work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
             }
-            let first = if registry { "pull it, else " } else { "" };
+            let first = if registry { "pull it, or " } else { "" };
             for place in to {
                 let says = match &observed[place].image {
-                    None => format!("{first}get {name} from {}{bytes}", source.name),
+                    None => format!("{first}copy {name} from {}{bytes}", source.name),
                     Some(other) => format!(
-                        "{first}get {name} from {}{bytes}; what has this name there ({}) loses it",
+                        "{first}copy {name} from {}{bytes}; replaces the image that has this name ({})",
                         source.name,
                         images::short(&other.id)
                     ),
@@ -121,9 +121,11 @@ async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec
             Action::None => ("in the swarm".to_owned(), Outcome::Unchanged),
             Action::Init => (format!("start a swarm, manager at {}:2377", node.address), Outcome::Planned),
             Action::Join => (format!("join the swarm of {first}"), Outcome::Planned),
-            Action::Wait => (format!("wait until it has joined the swarm of {first}"), Outcome::Planned),
+            Action::Wait => {
+                (format!("wait until the node has joined the swarm of {first}"), Outcome::Planned)
+            }
             Action::Again => {
-                (format!("clear a failed attempt, and join the swarm of {first}"), Outcome::Planned)
+                (format!("clear the failed join and join the swarm of {first}"), Outcome::Planned)
             }
         };
         work.keep("swarm", &node.name, says, outcome);
@@ -136,14 +138,15 @@ fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Pro
     let says = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
         OfNetwork::None => return Ok(()),
         OfNetwork::Keep { .. } => {
-            work.keep("network", &work.plan.name, format!("{} is there", network.name), Outcome::Unchanged);
+            work.keep("network", &work.plan.name, format!("{} exists", network.name), Outcome::Unchanged);
             return Ok(());
         }
         OfNetwork::Make => {
-            let mtu = network.mtu.map_or("the machines' smallest less 50".to_owned(), |mtu| mtu.to_string());
-            let subnet = network.subnet.as_deref().unwrap_or("of the engine's choice");
+            let mtu =
+                network.mtu.map_or("the smallest of the machines minus 50".to_owned(), |mtu| mtu.to_string());
+            let subnet = network.subnet.as_deref().unwrap_or("chosen by Docker");
             let encrypted = if network.encrypted { ", encrypted" } else { "" };
-            format!("make the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
+            format!("create the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
         }
     };
     work.keep("network", &work.plan.name, says, Outcome::Planned);

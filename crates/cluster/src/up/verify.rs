@@ -19,15 +19,15 @@ use docker::docker::Engine;
 const STEP: &str = "verify";
 /// How long the engines of a swarm may take until each knows of every container.
 const SPREADING: Duration = Duration::from_secs(15);
-/// The same for containers that were attached anew: what the gossip lost again comes with the next exchange of whole tables, which is every
-/// 30 s (moby:libnetwork/networkdb, bulkSyncTables).
+/// The same for containers that were reattached: what the gossip lost again comes with the next exchange of
+/// whole tables, which is every 30 s (moby:libnetwork/networkdb, bulkSyncTables).
 const SPREADING_AGAIN: Duration = Duration::from_secs(40);
 /// The pause before what did not answer is tried again.
 const AGAIN: Duration = Duration::from_secs(3);
 /// Pairs that are tried at once.
 const AT_ONCE: usize = 32;
 
-/// Tries everything. Containers that some engine has no entry of are attached anew, once.
+/// Tests everything. Containers that some engine has no entry of are reattached once.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let containers = on_all(work.nodes.iter().copied(), |node, engine| enter(work, node, engine)).await;
     let result = match containers {
@@ -44,7 +44,7 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
     if first.untold.is_empty() {
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
-    on_all(first.untold.iter().map(|place| work.nodes[*place]), |node, engine| anew(work, node, engine))
+    on_all(first.untold.iter().map(|place| work.nodes[*place]), |node, engine| reattach(work, node, engine))
         .await?;
     // The workers in the others are there still, and leave only when they are let go.
     for place in &first.untold {
@@ -56,20 +56,24 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
         return Err(second.problems);
     }
     for place in &first.untold {
-        work.note(format!("the container of {0} was restarted: the engines had lost entries of the overlay, {0}'s or those that its own engine needs. Now all reach each other; no port was blocked", work.nodes[*place].0.name));
+        work.note(format!(
+            "restarted the container of {0} because overlay entries were missing on some \
+            engine; all containers now reach each other, and no port was blocked",
+            work.nodes[*place].0.name
+        ));
     }
     Ok(())
 }
 
-/// Stops and starts a container that is not known everywhere: one that starts is told to every engine, and its own engine asks the others
-/// for theirs.
-async fn anew(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
-    work.progress.doing(STEP, &node.name, "restarting it, to attach it to the network anew");
+/// Restarts a container that some engine does not know: starting announces it to every engine, and its own
+/// engine fetches the others' entries.
+async fn reattach(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+    work.progress.doing(STEP, &node.name, "restarting it to reattach it to the network");
     if let Err(why) = container::stop(engine, &node.name).await {
-        work.done(STEP, &node.name, "could not be restarted", Outcome::Failed);
-        return Err(Problem::of(STEP, &node.name, format!("its container cannot be stopped: {why}")));
+        work.done(STEP, &node.name, "restart failed", Outcome::Failed);
+        return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}")));
     }
-    let says = "some engine has no entry of it, or its own none of another: restarted, to attach it to the network anew";
+    let says = "overlay entry missing on an engine: restarted to reattach it to the network";
     work.done(STEP, &node.name, says, Outcome::Changed);
     containers::one(work, node, engine).await?;
     healthy::one(work, node, engine).await.map(drop)
@@ -80,10 +84,10 @@ async fn enter<'w>(
     node: &'w Node,
     engine: &'w Engine,
 ) -> Result<ContainerProbe<'w>, Problem> {
-    work.progress.doing(STEP, &node.name, "looking from inside its container");
+    work.progress.doing(STEP, &node.name, "starting a worker in its container");
     container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
-        work.done(STEP, &node.name, "could not be looked at from inside", Outcome::Failed);
-        let says = format!("envdoc could not look from inside the container of {}: {why}", node.name);
+        work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
+        let says = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
         Problem::of(STEP, &node.name, says)
     })
 }
@@ -92,7 +96,7 @@ async fn pairs(
     work: &Work<'_>,
     containers: &[ContainerProbe<'_>],
     spreading: Duration,
-    anew: bool,
+    reattached: bool,
 ) -> Result<Causes, Vec<Problem>> {
     let ordered = (0..containers.len()).flat_map(|from| (0..containers.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
@@ -104,17 +108,18 @@ async fn pairs(
         if dead.is_empty() {
             break;
         }
-        work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows of every container");
+        work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows every container");
         tokio::time::sleep(AGAIN).await;
         tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
     }
     let causes = if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
         Causes::default()
     } else {
-        causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, containers, &tried, anew).await
+        causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, containers, &tried, reattached)
+            .await
     };
     // What is tried again is told then.
-    if anew || causes.untold.is_empty() {
+    if reattached || causes.untold.is_empty() {
         told(work, containers, &tried).await;
     }
     Ok(causes)

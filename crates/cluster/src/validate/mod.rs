@@ -34,7 +34,11 @@ pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
     let mut warnings = Vec::new();
     environment(request, &network, launcher, &mut nodes, &mut warnings, &at)?;
     if network.encrypted {
-        warnings.push("the overlay is encrypted: IPsec costs bandwidth and a core for each stream; leave `encrypted` out where nobody else is on the wire".into());
+        warnings.push(
+            "the overlay is encrypted: IPsec costs bandwidth and one CPU core per stream; \
+            remove `encrypted` if the network between the nodes is private"
+                .into(),
+        );
     }
     for (place, word) in request.command.iter().enumerate() {
         at.key(&format!("command, word {}", place + 1)).fits(&value::WORD, word)?;
@@ -71,7 +75,7 @@ fn name(request: &ClusterRequest, at: &At) -> Result<String, Error> {
     });
     match directory {
         Some(name) => {
-            at.key("name (left out, so the directory's)").fits(&value::CLUSTER, &name).map(str::to_owned)
+            at.key("name (not set, taken from the directory)").fits(&value::CLUSTER, &name).map(str::to_owned)
         }
         None => Err(at.wrong("the cluster has no name", "write `name: my-cluster`")),
     }
@@ -84,7 +88,7 @@ fn image(request: &ClusterRequest, name: &str, at: &At) -> Result<Image, Error> 
             && !image.starts_with(&format!("{registry}/"))
         {
             return Err(at.key("image").wrong(
-                format!("{image} is not in the registry {registry}, through which the nodes shall get it"),
+                format!("{image} is not in the registry {registry}"),
                 format!("write `image: {registry}/{image}`, or leave `registry` out"),
             ));
         }
@@ -101,7 +105,7 @@ fn image(request: &ClusterRequest, name: &str, at: &At) -> Result<Image, Error> 
         }
         (Some(_), Some(_)) => Err(at.wrong(
             "both `image` and `build` are given",
-            "keep one: `image` is one that exists, `build` the request of one that `up` builds",
+            "keep one: `image` names an existing image, `build` the file that `up` builds one from",
         )),
         (None, None) => {
             Err(at.wrong("no image", "write `image: NAME:TAG`, or `build: images/multi-node/request.yaml`"))
@@ -125,14 +129,17 @@ fn ssh(
     let at_port = at.key("port");
     if port == 0 || port == RENDEZVOUS_PORT {
         return Err(at_port.wrong(
-            format!("port {port} cannot be the SSH server's"),
-            format!("0 is none, {RENDEZVOUS_PORT} is the rendezvous's; {SSH_PORT} is free on most machines"),
+            format!("port {port} cannot be used for the SSH server"),
+            format!(
+                "0 is not a port, {RENDEZVOUS_PORT} is the rendezvous port; {SSH_PORT} is free on \
+                most machines"
+            ),
         ));
     }
     if kind == NetworkKind::Host && port == 22 {
         return Err(at_port.wrong(
-            "port 22 on the machines' own network is the machines' own sshd",
-            format!("choose another one, {SSH_PORT} for example: nobody has to type it"),
+            "port 22 on the host network belongs to the machines' own sshd",
+            format!("choose a different port, for example {SSH_PORT}"),
         ));
     }
     let user = asked.user.unwrap_or_else(|| "root".into());
@@ -150,8 +157,8 @@ fn memlock(limits: &Limits, infiniband: bool, at: &At) -> Result<Option<u64>, Er
     };
     if infiniband {
         return Err(at.wrong(
-            "InfiniBand with a limit of pinned memory",
-            "leave `memlock` out: RDMA pins every buffer that it uses",
+            "`memlock` limits pinned memory, but InfiniBand needs it unlimited",
+            "remove `memlock`; RDMA pins every buffer it uses",
         ));
     }
     Ok(Some(limit))
@@ -161,11 +168,12 @@ fn nofile(limits: &Limits, at: &At) -> Result<u64, Error> {
     match limits.nofile {
         None => Ok(NOFILE),
         Some(files) if (1024..=1 << 30).contains(&files) => Ok(files),
-        Some(files) => Err(at.wrong(format!("{files} open files"), "1024 at least; left out, it is 1048576")),
+        Some(files) => Err(at.wrong(format!("{files} open files"), "at least 1024 [default: 1048576]")),
     }
 }
 
-/// Shared memory, the same on every node: what is said, or 1 GiB and 4 GiB more for each GPU of the node that has most.
+/// Shared memory, the same on every node: what is said, or 1 GiB and 4 GiB more for each GPU of the node that
+/// has most.
 fn shm(limits: &Limits, nodes: &[Node], at: &At) -> Result<u64, Error> {
     match limits.shm.as_deref() {
         None => {
@@ -175,8 +183,8 @@ fn shm(limits: &Limits, nodes: &[Node], at: &At) -> Result<u64, Error> {
         Some(text) => match value::bytes(text) {
             Some(bytes) if bytes >= 64 << 20 => Ok(bytes),
             Some(_) => Err(at.wrong(
-                format!("{text} is less than Docker's own 64m"),
-                "NCCL and data loaders need GiBs: 16g",
+                format!("{text} is less than Docker's default of 64m"),
+                "NCCL and data loaders need several GiB; write for example 16g",
             )),
             None => Err(at.wrong(format!("{text:?} is not a size"), "write 16g")),
         },
@@ -190,20 +198,29 @@ fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
         at.key("name").fits(&value::SECRET, &asked.name)?;
         if secrets.iter().any(|other| other.name == asked.name) {
             return Err(
-                at.wrong(format!("there are two secrets {:?}", asked.name), "give each a name of its own")
+                at.wrong(format!("there are two secrets {:?}", asked.name), "give each a unique name")
             );
         }
         let from = match (&asked.file, &asked.variable) {
             (Some(file), None) => SecretFrom::File(at.key("file").fits(&value::FILE, file)?.to_owned()),
-            (None, Some(variable)) => SecretFrom::Variable(at.key("variable").fits(&value::VARIABLE, variable)?.to_owned()),
-            _ => return Err(at.wrong(format!("secret {:?} needs one of `file` and `variable`", asked.name), "`file: token.txt` reads it from a file of this machine, `variable: HF_TOKEN` from envdoc's environment")),
+            (None, Some(variable)) => {
+                SecretFrom::Variable(at.key("variable").fits(&value::VARIABLE, variable)?.to_owned())
+            }
+            _ => {
+                return Err(at.wrong(
+                    format!("secret {:?} needs one of `file` and `variable`", asked.name),
+                    "`file: token.txt` reads it \
+                from a local file, `variable: HF_TOKEN` from envdoc's environment",
+                ));
+            }
         };
         secrets.push(Secret { name: asked.name.clone(), from });
     }
     Ok(secrets)
 }
 
-/// The environment of every node: the cluster's, the node's own, and what follows from the plan where nobody says otherwise.
+/// The environment of every node: the cluster's, the node's own, and what follows from the plan where nobody
+/// says otherwise.
 fn environment(
     request: &ClusterRequest,
     network: &super::plan::Network,
@@ -224,7 +241,8 @@ fn environment(
             own.insert("GLOO_SOCKET_IFNAME".into(), interface.clone());
         }
         if node.gpus == super::plan::Gpus::None {
-            // Where nvidia is the engine's default runtime, an image's own NVIDIA_VISIBLE_DEVICES=all would bring every GPU.
+            // Where nvidia is the engine's default runtime, an image's own NVIDIA_VISIBLE_DEVICES=all would
+            // bring every GPU.
             own.insert("NVIDIA_VISIBLE_DEVICES".into(), "void".into());
         }
         own.extend(request.environment.clone());
@@ -239,12 +257,17 @@ fn variables(asked: &BTreeMap<String, String>, at: &At, warnings: &mut Vec<Strin
         at.fits(&value::VARIABLE, name)?;
         at.key(name).fits(&value::VALUE, text)?;
         if name.starts_with("ENVDOC_") {
-            return Err(at.key(name).wrong("variables ENVDOC_… are envdoc's own", "choose another name"));
+            return Err(at
+                .key(name)
+                .wrong("variables named ENVDOC_… are reserved", "choose a different name"));
         }
         let secret =
             ["TOKEN", "SECRET", "PASSWORD", "API_KEY", "PRIVATE_KEY"].iter().any(|word| name.ends_with(word));
         if secret && !text.is_empty() {
-            warnings.push(format!("{name} stands in the environment for everybody who may ask the engine: a secret belongs into `secrets`"));
+            warnings.push(format!(
+                "{name} is visible in the container's environment to every user of the \
+                Docker engine; put secrets in `secrets`"
+            ));
         }
     }
     Ok(())

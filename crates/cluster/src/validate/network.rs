@@ -14,25 +14,24 @@ pub fn validate(asked: &NetworkRequest, cluster: &str, nodes: &[Node], at: &At) 
         (NetworkKind::Host, None) => "host".into(),
         (NetworkKind::Host, Some(name)) => {
             return Err(at.key("name").wrong(
-                format!("{name:?} for the machines' own network"),
-                "leave it out, or write `kind: existing`",
+                format!("{name:?} is given for the host network, which has no name"),
+                "remove it, or write `kind: existing`",
             ));
         }
         (NetworkKind::Overlay, None) => format!("{cluster}-net"),
         (NetworkKind::Existing, None) => {
             return Err(at.key("name").wrong(
-                "an existing network has a name",
-                "write the one that `docker network ls` shows on every node",
+                "`kind: existing` requires a name",
+                "write the name that `docker network ls` shows on every node",
             ));
         }
         (_, Some(name)) => at.key("name").fits(&value::NETWORK, name)?.to_owned(),
     };
     only_overlay(asked, kind, at)?;
     if let Some(mtu) = asked.mtu.filter(|mtu| !(576..=65_535).contains(mtu)) {
-        return Err(at.key("mtu").wrong(
-            format!("{mtu} bytes"),
-            "576 to 65535; left out, `up` derives it from the machines' interfaces",
-        ));
+        return Err(at
+            .key("mtu")
+            .wrong(format!("{mtu} bytes"), "576 to 65535 [default: derived from the machines' interfaces]"));
     }
     if let Some(interface) = &asked.interface {
         at.key("interface").fits(&value::INTERFACE, interface)?;
@@ -60,8 +59,8 @@ fn only_overlay(asked: &NetworkRequest, kind: NetworkKind, at: &At) -> Result<()
         [("mtu", asked.mtu.is_some()), ("encrypted", asked.encrypted), ("subnet", asked.subnet.is_some())];
     match given.iter().find(|(_, given)| *given) {
         Some((key, _)) => Err(at.key(key).wrong(
-            "this describes an overlay that `up` makes, and the network is there already",
-            format!("leave `{key}` out, or write `kind: overlay`"),
+            "this option applies only to an overlay that `up` creates",
+            format!("remove `{key}`, or write `kind: overlay`"),
         )),
         None => Ok(()),
     }
@@ -69,7 +68,7 @@ fn only_overlay(asked: &NetworkRequest, kind: NetworkKind, at: &At) -> Result<()
 
 /// A subnet: whole, large enough, and not where the machines themselves are.
 fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
-    let hint = "write a network that is used nowhere else, like 10.20.0.0/24";
+    let hint = "write an unused network such as 10.20.0.0/24";
     let parts = text
         .split_once('/')
         .and_then(|(ip, length)| Some((ip.parse::<IpAddr>().ok()?, length.parse::<u32>().ok()?)));
@@ -78,13 +77,13 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
     };
     let (number, bits) = number(ip);
     if length == 0 || length > bits {
-        return Err(at.wrong(format!("{text} has no such prefix"), hint));
+        return Err(at.wrong(format!("{text} has an invalid prefix length"), hint));
     }
     let mask = u128::MAX << (bits - length);
     if number & !mask != 0 {
         return Err(at.wrong(
-            format!("{text} has bits behind its prefix"),
-            format!("the network of that prefix is {}/{length}", back(number & mask, bits)),
+            format!("{text} has host bits set"),
+            format!("write {}/{length}", back(number & mask, bits)),
         ));
     }
     // The network's own address, the broadcast, the gateway, and one more that swarm takes on every machine.
@@ -92,7 +91,7 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
     if !room {
         return Err(at.wrong(
             format!("{text} is too small for {} nodes", nodes.len()),
-            "each node takes two addresses, the network three: a /24 has room for 126 nodes",
+            "each node needs two addresses and the network three; a /24 has room for 126 nodes",
         ));
     }
     for node in nodes {
@@ -100,8 +99,9 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
         let (one, width) = self::number(address);
         if width == bits && one & mask == number {
             return Err(at.wrong(
-                format!("{text} holds {}, the address of {}", node.address, node.name),
-                "the machines would look for each other inside the overlay: take a network that they do not use",
+                format!("{text} contains {}, the address of {}", node.address, node.name),
+                "choose a network that the machines do not use; otherwise traffic between them is routed \
+   into the overlay",
             ));
         }
     }

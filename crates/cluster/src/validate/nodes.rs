@@ -22,7 +22,7 @@ pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
     if request.nodes.len() > NODES_MAX {
         return Err(at.wrong(
             format!("{} nodes", request.nodes.len()),
-            format!("at most {NODES_MAX}: docs/clusters-at-scale.md says what goes further"),
+            format!("at most {NODES_MAX}; for larger clusters see docs/clusters-at-scale.md"),
         ));
     }
     let mut nodes: Vec<Node> = Vec::new();
@@ -31,7 +31,7 @@ pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
         if let Some(other) = nodes.iter().find(|other| other.name == node.name) {
             return Err(at.wrong(
                 format!("nodes {} and {} have the same name, {}", other.index + 1, index + 1, node.name),
-                "give each a name of its own, or leave `name` out",
+                "give each a unique name, or leave `name` out",
             ));
         }
         for other in &nodes {
@@ -42,7 +42,7 @@ pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
                     &node.address,
                     &other.name,
                     &node.name,
-                    "a machine is one node: give it all of its GPUs and as many `slots`",
+                    "write one node per machine, with all of its GPUs and as many `slots`",
                 ));
             }
             if other.engine == node.engine {
@@ -52,7 +52,8 @@ pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
                     &node.engine,
                     &other.name,
                     &node.name,
-                    "one engine is one node: two containers on it would share its GPUs and its port",
+                    "write one node per Docker engine; two containers on it would share its GPUs and its \
+   port",
                 ));
             }
         }
@@ -71,17 +72,15 @@ fn reachable(nodes: &[Node], kind: NetworkKind, at: &At) -> Result<(), Error> {
             node.address == "localhost" || number.is_some_and(|ip| ip.is_loopback() || ip.is_unspecified());
         if own && nodes.len() > 1 {
             return Err(at.wrong(
-                format!("{} is every machine's own", node.address),
-                "write the address by which the other nodes reach it: `ip -br addr` on that machine shows it",
+                format!("{} is a loopback address", node.address),
+                "write the address by which the other nodes reach it; list it with `ip -br addr` on that \
+   machine",
             ));
         }
         if kind == NetworkKind::Host && number.is_none() {
             return Err(at.wrong(
-                format!(
-                    "{} is a name, and with `network: host` the containers know each other by number",
-                    node.address
-                ),
-                format!("write the number that `getent hosts {}` shows", node.address),
+                format!("{} is a name, but `network: host` requires IP addresses", node.address),
+                format!("write the address that `getent hosts {}` shows", node.address),
             ));
         }
     }
@@ -103,7 +102,11 @@ fn node(index: usize, asked: &NodeRequest, at: &At) -> Result<Node, Error> {
     };
     let at = at.key(&name);
     if asked.address.is_empty() {
-        return Err(at.wrong("no address", "write `address: 10.0.18.1`: how the other machines reach it"));
+        return Err(at.wrong(
+            "no address",
+            "write the address by which the other machines reach it: \
+            `address: 10.0.18.1`",
+        ));
     }
     at.key("address").fits(&value::ADDRESS, &asked.address)?;
     let engine = match &asked.engine {
@@ -114,10 +117,9 @@ fn node(index: usize, asked: &NodeRequest, at: &At) -> Result<Node, Error> {
     if let Some(directory) = &asked.tls {
         at.key("tls").fits(&value::FILE, directory)?;
         if !engine.starts_with("tcp://") {
-            return Err(at.key("tls").wrong(
-                format!("certificates for {engine}"),
-                "they are for engines over tcp://; ssh has its keys, a socket its owner",
-            ));
+            return Err(at
+                .key("tls")
+                .wrong(format!("TLS certificates for {engine}"), "`tls` applies only to tcp:// engines"));
         }
     }
     let gpus = gpus(asked.gpus.as_ref(), &at.key("gpus"))?;
@@ -144,7 +146,7 @@ fn gpus(asked: Option<&GpusRequest>, at: &At) -> Result<Gpus, Error> {
         None => Ok(Gpus::All),
         Some(GpusRequest::Word(word)) if word == "all" => Ok(Gpus::All),
         Some(GpusRequest::Word(word)) => Err(at.wrong(
-            format!("{word:?} is neither `all`, nor a number, nor a list"),
+            format!("{word:?} is not `all`, a number or a list"),
             "write `all`, `4` for the first four, `0` for none, or `[0, 1]` or `[GPU-…]` for these",
         )),
         Some(GpusRequest::Count(0)) => Ok(Gpus::None),
@@ -158,7 +160,7 @@ fn gpus(asked: Option<&GpusRequest>, at: &At) -> Result<Gpus, Error> {
                 };
                 at.fits(&value::GPU, &text)?;
                 if these.contains(&text) {
-                    return Err(at.wrong(format!("{text} is there twice"), "name each GPU once"));
+                    return Err(at.wrong(format!("{text} is listed twice"), "name each GPU once"));
                 }
                 these.push(text);
             }
@@ -180,17 +182,22 @@ fn slots(asked: Option<u32>, gpus: &Gpus, at: &At) -> Result<u32, Error> {
         Gpus::These(list) => u32::try_from(list.len()).ok(),
     };
     match (asked, known) {
-        (Some(0), _) => Err(at.wrong("0 slots", "a node without a process of the job is no node of it: leave it out of `nodes`")),
+        (Some(0), _) => Err(at.wrong(
+            "0 slots",
+            "remove the node from `nodes` if no process of the job \
+            runs on it",
+        )),
         (Some(slots), Some(gpus)) if slots > gpus => Err(at.wrong(
             format!("{slots} slots on {gpus} GPUs"),
-            "one process a GPU: NCCL refuses two of them on one",
+            "use one process per GPU; NCCL refuses two on one GPU",
         )),
         (Some(slots), _) => Ok(slots),
         (None, Some(gpus)) => Ok(gpus),
         (None, None) if *gpus == Gpus::None => Ok(1),
         (None, None) => Err(at.wrong(
-            "with `gpus: all` it is not known how many processes a job has here",
-            "write `slots: 8` beside it (as many as `nvidia-smi -L` shows), or the number itself: `gpus: 8`; `envdoc cluster init` looks for it",
+            "`gpus: all` requires `slots`: the number of processes of a job on this node is unknown",
+            "write `slots: 8` (the number of GPUs that `nvidia-smi -L` shows) or `gpus: 8`; `envdoc \
+   cluster init` detects it",
         )),
     }
 }

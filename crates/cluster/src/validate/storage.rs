@@ -32,16 +32,16 @@ pub fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>,
         let to = target(&one.to, &at.key("to"))?;
         if mounts.iter().any(|other| other.to == to) {
             return Err(at.wrong(
-                format!("something else is at {to} already"),
-                "give each storage a place of its own",
+                format!("{to} is already used by another storage entry"),
+                "give each storage entry a unique `to`",
             ));
         }
         let from = match (&one.from, &one.nfs) {
             (Some(path), None) => {
                 if one.options.is_some() {
                     return Err(at.key("options").wrong(
-                        "mount options for a path",
-                        "they are for `nfs`; `read_only: true` is its own key",
+                        "`options` is set for a path",
+                        "`options` applies only to `nfs`; for a read-only path write `read_only: true`",
                     ));
                 }
                 path_of_machine(path, &at.key("from"))?
@@ -50,7 +50,8 @@ pub fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>,
             _ => {
                 return Err(at.wrong(
                     format!("{to} needs one of `from` and `nfs`"),
-                    "`from: /srv/code` is a path of the machines, `nfs: SERVER:/export` a share that each of them mounts",
+                    "`from: /srv/code` is a path on the machines, `nfs: SERVER:/export` a share that each \
+   of them mounts",
                 ));
             }
         };
@@ -63,7 +64,7 @@ fn path_of_machine(path: &str, at: &At) -> Result<Source, Error> {
     if !path.starts_with('/') {
         return Err(at.wrong(
             format!("{path:?} is not absolute"),
-            "it is a path of every machine, not of this one: write it from / on",
+            "write an absolute path; it is a path on every machine, not relative to this file",
         ));
     }
     Ok(Source::Path(tidy(at.fits(&value::PATH, path)?)))
@@ -77,14 +78,14 @@ fn tidy(path: &str) -> String {
 
 fn target(path: &str, at: &At) -> Result<String, Error> {
     if path.is_empty() {
-        return Err(at.wrong("nothing is said", "write where the containers see it: `to: /workspace`"));
+        return Err(at.wrong("`to` is missing", "write the mount path in the containers: `to: /workspace`"));
     }
     let path = tidy(at.fits(&value::PATH, path)?);
     let taken = TAKEN.iter().find(|taken| path == **taken || path.starts_with(&format!("{taken}/")));
     if let Some(taken) = taken.or_else(|| NEEDED.iter().find(|needed| path == **needed)) {
         return Err(at.wrong(
-            format!("{path} would hide what belongs at {taken}"),
-            "choose a place of its own: /workspace, /data",
+            format!("{path} would hide the contents of {taken}"),
+            "choose an unused path such as /workspace or /data",
         ));
     }
     Ok(path)
@@ -95,7 +96,7 @@ fn nfs(share: &str, options: Option<&str>, cluster: &str, to: &str, at: &At) -> 
     let parts = share.find(":/").map(|place| (&share[..place], &share[place + 1..]));
     let at_nfs = at.key("nfs");
     let Some((server, path)) = parts else {
-        return Err(at_nfs.wrong(format!("{share:?} is not a share"), "write SERVER:/path/that/it/exports"));
+        return Err(at_nfs.wrong(format!("{share:?} is not an NFS share"), "write SERVER:/EXPORTED/PATH"));
     };
     let bare = server.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(server);
     at_nfs.fits(&value::ADDRESS, bare)?;

@@ -41,7 +41,8 @@ fn torchrun_needs_no_ssh_unless_it_is_asked_for() {
 
 #[test]
 fn the_nodes_own_environment_wins() {
-    let text = "image: a\nenvironment: {NCCL_DEBUG: WARN}\nnodes:\n- {address: a1, gpus: 0}\n- {address: a2, gpus: 0, environment: {NCCL_DEBUG: INFO}}\n";
+    let text = "image: a\nenvironment: {NCCL_DEBUG: WARN}\nnodes:\n- {address: a1, gpus: 0}\n- {address: \
+        a2, gpus: 0, environment: {NCCL_DEBUG: INFO}}\n";
     let plan = plan(text).unwrap();
     assert_eq!(plan.nodes[0].environment["NCCL_DEBUG"], "WARN");
     assert_eq!(plan.nodes[1].environment["NCCL_DEBUG"], "INFO");
@@ -72,16 +73,16 @@ fn each_refusal_says_what_where_and_what_to_do() {
         ("image: a\nnodes: [{gpus: 1}]".into(), "node1: no address"),
         ("nodes: [{address: a1, gpus: 1}]".into(), "no image"),
         (format!("build: x\n{TWO}"), "both `image` and `build`"),
-        (format!("name: \"a;reboot\"\n{TWO}"), "\"a;reboot\" is not a cluster's name"),
-        (node(", name: -oProxyCommand=id"), "node 1, name: \"-oProxyCommand=id\" is not a node's name"),
+        (format!("name: \"a;reboot\"\n{TWO}"), "\"a;reboot\" is not a cluster name"),
+        (node(", name: -oProxyCommand=id"), "node 1, name: \"-oProxyCommand=id\" is not a node name"),
         (node(", engine: ssh://-oProxyCommand=id"), "node1, engine"),
         (node(", tls: certs"), "certificates for ssh://a1"),
         (node(", labels: {envdoc.cluster: x}"), "labels: \"envdoc.cluster\""),
         (node(", slots: 2"), "2 slots on 1 GPUs"),
         (node(", slots: 0"), "0 slots"),
-        ("image: a\nnodes: [{address: a1}]".into(), "slots: with `gpus: all`"),
-        ("image: a\nnodes: [{address: a1, gpus: some}]".into(), "\"some\" is neither"),
-        ("image: a\nnodes: [{address: a1, gpus: [0, 0]}]".into(), "0 is there twice"),
+        ("image: a\nnodes: [{address: a1}]".into(), "slots: `gpus: all` requires"),
+        ("image: a\nnodes: [{address: a1, gpus: some}]".into(), "\"some\" is not `all`"),
+        ("image: a\nnodes: [{address: a1, gpus: [0, 0]}]".into(), "0 is listed twice"),
         ("image: a\nnodes: [{address: a1, gpus: [\"0;id\"]}]".into(), "is not a GPU"),
         (nodes("address: a1, gpus: 1, name: xx", "address: a2, gpus: 1, name: xx"), "same name, xx"),
         (nodes("address: \"fd00::1\", gpus: 1", "address: \"fd00:0::1\", gpus: 1"), "same address"),
@@ -92,36 +93,36 @@ fn each_refusal_says_what_where_and_what_to_do() {
             ),
             "same engine",
         ),
-        (nodes("address: 127.0.0.1, gpus: 1", "address: a2, gpus: 1"), "every machine's own"),
+        (nodes("address: 127.0.0.1, gpus: 1", "address: a2, gpus: 1"), "is a loopback address"),
         (format!("network: {{kind: host}}\n{}", node("")), "is a name"),
         (format!("network: {{kind: host, mtu: 1400}}\n{TWO}"), "network, mtu"),
         (format!("network: {{kind: host}}\nssh: {{port: 22}}\n{TWO}"), "port 22"),
-        (format!("network: {{kind: existing}}\n{TWO}"), "has a name"),
-        (format!("network: {{name: host}}\n{TWO}"), "is not a network's name"),
-        (format!("network: {{interface: \"ib0 -x\"}}\n{TWO}"), "interface's name"),
+        (format!("network: {{kind: existing}}\n{TWO}"), "requires a name"),
+        (format!("network: {{name: host}}\n{TWO}"), "is not a network name"),
+        (format!("network: {{interface: \"ib0 -x\"}}\n{TWO}"), "interface name"),
         (format!("network: {{subnet: 10.20.0.1/24}}\n{TWO}"), "10.20.0.0/24"),
-        (format!("network: {{subnet: 10.0.0.0/8}}\n{TWO}"), "holds 10.0.18.1"),
+        (format!("network: {{subnet: 10.0.0.0/8}}\n{TWO}"), "contains 10.0.18.1"),
         (format!("network: {{subnet: 10.20.0.0/30}}\n{TWO}"), "too small"),
         (format!("network: {{infiniband: true}}\nlimits: {{memlock: 1g}}\n{TWO}"), "InfiniBand"),
         (format!("limits: {{shm: lots}}\n{TWO}"), "not a size"),
         (format!("limits: {{shm: 1m}}\n{TWO}"), "less than"),
         (format!("limits: {{nofile: 10}}\n{TWO}"), "10 open files"),
-        (format!("ssh: {{user: \"a b\"}}\n{TWO}"), "user's name"),
+        (format!("ssh: {{user: \"a b\"}}\n{TWO}"), "user name"),
         (format!("ssh: {{port: 29500}}\n{TWO}"), "rendezvous"),
         (format!("environment: {{A: \"$HOME\"}}\n{TWO}"), "environment, A"),
-        (format!("environment: {{\"A B\": x}}\n{TWO}"), "name of a variable"),
-        (format!("secrets: [{{name: ../x, file: y}}]\n{TWO}"), "secret's name"),
+        (format!("environment: {{\"A B\": x}}\n{TWO}"), "variable name"),
+        (format!("secrets: [{{name: ../x, file: y}}]\n{TWO}"), "secret name"),
         (format!("secrets: [{{name: x}}]\n{TWO}"), "one of `file` and `variable`"),
         (format!("storage: [{{from: ./code, to: /code}}]\n{TWO}"), "not absolute"),
         (format!("storage: [{{from: /code, to: /etc/envdoc/ssh}}]\n{TWO}"), "would hide"),
         (format!("storage: [{{from: /code, to: /usr}}]\n{TWO}"), "would hide"),
         (format!("storage: [{{to: /code}}]\n{TWO}"), "one of `from` and `nfs`"),
-        (format!("storage: [{{nfs: /x, to: /code}}]\n{TWO}"), "not a share"),
+        (format!("storage: [{{nfs: /x, to: /code}}]\n{TWO}"), "not an NFS share"),
         (
             format!("storage: [{{nfs: \"a:/x\", options: \"rw,addr=1.2.3.4\", to: /code}}]\n{TWO}"),
             "NFS mount options",
         ),
-        (format!("command: [\"a\\nb\"]\n{TWO}"), "word of a command"),
+        (format!("command: [\"a\\nb\"]\n{TWO}"), "command argument"),
     ] {
         let whole = refused(&text);
         assert!(whole.contains(says), "{text}\n  wanted {says:?}\n  said   {whole}");

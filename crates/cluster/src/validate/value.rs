@@ -1,7 +1,8 @@
 //! What names and values of `cluster.yaml` may be.
 //!
-//! They go into compose files, sshd's and ssh's configuration, hostfiles, environments and commands. Each of those has characters of its own that
-//! change what is meant; none of them gets past here, so nothing behind has to be clever about quoting.
+//! They go into compose files, sshd's and ssh's configuration, hostfiles, environments and commands. Each of
+//! those has characters of its own that change what is meant; none of them gets past here, so nothing behind
+//! has to be clever about quoting.
 
 use std::net::IpAddr;
 
@@ -43,35 +44,37 @@ impl At {
 
 /// A cluster's name.
 pub const CLUSTER: Rule = Rule {
-    what: "a cluster's name",
+    what: "a cluster name",
     fits: |text| label(text) && text.len() <= 40,
-    looks: "2 to 40 lower-case letters, digits and `-`, a letter first: it begins the names of volumes and networks",
+    looks: "use 2 to 40 lowercase letters, digits and `-`, starting with a letter; it prefixes the names \
+        of volumes and networks",
 };
 
 /// A node's name.
 pub const NODE: Rule = Rule {
-    what: "a node's name",
+    what: "a node name",
     fits: |text| label(text) && !["localhost", "all", "host"].contains(&text),
-    looks: "2 to 63 lower-case letters, digits and `-`, a letter first, and not `all`, `host` or `localhost`: it is a host name and a container's",
+    looks: "use 2 to 63 lowercase letters, digits and `-`, starting with a letter, and not `all`, `host` \
+        or `localhost`; it becomes a host and container name",
 };
 
 /// An address of a machine.
 pub const ADDRESS: Rule = Rule {
     what: "an address",
     fits: |text| text.parse::<IpAddr>().is_ok() || domain(text),
-    looks: "an address is one like 10.0.18.1 or fd00::1, or a host name; a port or a user belongs into `engine`",
+    looks: "write an IP address such as 10.0.18.1 or fd00::1, or a host name; put a port or user in `engine`",
 };
 
 /// An endpoint of an engine.
 pub const ENGINE: Rule = Rule {
-    what: "an engine's endpoint",
+    what: "an engine endpoint",
     fits: endpoint,
     looks: "write unix:///var/run/docker.sock, ssh://USER@HOST:PORT or tcp://HOST:PORT",
 };
 
 /// An image's name.
 pub const IMAGE: Rule = Rule {
-    what: "an image's name",
+    what: "an image name",
     fits: |text| {
         text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/:@-".contains(c))
@@ -91,14 +94,14 @@ pub const REGISTRY: Rule = Rule {
             && !text.ends_with('/')
             && text.len() <= 256
     },
-    looks: "write HOST:PORT or HOST/TEAM, where the host has a dot or a port: registry.example:5000/team",
+    looks: "write HOST:PORT or HOST/TEAM where the host has a dot or a port: registry.example:5000/team",
 };
 
 /// A file of the controlling machine.
 pub const FILE: Rule = Rule {
     what: "a path",
     fits: |text| !text.is_empty() && !text.starts_with('-') && text.chars().all(|c| !c.is_control()),
-    looks: "a path is not empty, has no control characters, and does not begin with `-`",
+    looks: "write a non-empty path without control characters that does not start with `-`",
 };
 
 /// A path on the machines or in the containers.
@@ -109,7 +112,8 @@ pub const PATH: Rule = Rule {
             && text.chars().all(|c| c.is_alphanumeric() || "/._+@-".contains(c))
             && !text.split('/').any(|part| part == ".." || part == ".")
     },
-    looks: "it begins with / and has letters, digits and . _ + @ - only, no `..`: rename the directory, or make a link to it",
+    looks: "start it with / and use only letters, digits and . _ + @ -, no `..`; otherwise rename or \
+        symlink the directory",
 };
 
 /// GPUs by index or UUID.
@@ -122,92 +126,96 @@ pub const GPU: Rule = Rule {
             None => text.len() <= 3 && !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()),
         }
     },
-    looks: "write an index as `nvidia-smi -L` counts (0, 1, …) or a UUID that it shows (GPU-…, MIG-…)",
+    looks: "write an index (0, 1, …) or a UUID (GPU-…, MIG-…) as shown by `nvidia-smi -L`",
 };
 
 /// Name of an environment variable.
 pub const VARIABLE: Rule = Rule {
-    what: "the name of a variable",
+    what: "a variable name",
     fits: |text| {
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     },
-    looks: "letters, digits and `_`, no digit first",
+    looks: "use letters, digits and `_`, not starting with a digit",
 };
 
 /// Value of an environment variable, or of a label.
 pub const VALUE: Rule = Rule {
-    what: "a value that reaches every process as it stands",
+    what: "a value that reaches every process unchanged",
     fits: |text| {
         text.len() <= 4096
             && !text.chars().any(|c| c.is_control() || "$`\"\\".contains(c))
             && !text.contains("{{")
     },
-    looks: "compose, sshd, DeepSpeed's launcher and shells change $ ` \" \\ {{ and line breaks, each in its own way: put such a value into a file",
+    looks: "compose, sshd, the DeepSpeed launcher and shells each change $ ` \" \\ {{ and line breaks; \
+        put such a value in a file",
 };
 
 /// A label's name.
 pub const LABEL: Rule = Rule {
-    what: "a label's name",
+    what: "a label name",
     fits: |text| {
         text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c))
             && !text.starts_with("envdoc.")
             && !text.starts_with("com.docker.")
     },
-    looks: "letters, digits and . _ / -, a lower-case letter first; envdoc.* and com.docker.* belong to the programs",
+    looks: "use letters, digits and . _ / -, starting with a lowercase letter; envdoc.* and com.docker.* \
+        are reserved",
 };
 
 /// A network's name.
 pub const NETWORK: Rule = Rule {
-    what: "a network's name",
+    what: "a network name",
     fits: |text| {
         text.len() >= 2
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
             && !["host", "none", "bridge", "default", "ingress", "docker_gwbridge"].contains(&text)
     },
-    looks: "letters, digits and . _ -, at least two, and not one of Docker's own (host, bridge, none, default, ingress, docker_gwbridge)",
+    looks: "use at least two letters, digits and . _ -, and not a built-in network (host, bridge, none, \
+        default, ingress, docker_gwbridge)",
 };
 
 /// An interface's name.
 pub const INTERFACE: Rule = Rule {
-    what: "an interface's name",
+    what: "an interface name",
     fits: |text| {
         (1..=15).contains(&text.len())
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     },
-    looks: "one interface as `ip link` shows it (ib0, eno1np0), at most 15 characters",
+    looks: "write one interface as shown by `ip link` (ib0, eno1np0), at most 15 characters",
 };
 
 /// A user of the containers.
 pub const USER: Rule = Rule {
-    what: "a user's name",
+    what: "a user name",
     fits: |text| {
         text.len() <= 32
             && text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
             && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c))
     },
-    looks: "a user that the image has, by name: lower-case letters, digits, `_` and `-`",
+    looks: "write the name of a user in the image: lowercase letters, digits, `_` and `-`",
 };
 
 /// A secret's name.
 pub const SECRET: Rule = Rule {
-    what: "a secret's name",
+    what: "a secret name",
     fits: |text| {
         text.len() <= 64
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     },
-    looks: "letters, digits and . _ -, a letter or a digit first: it becomes the file /run/secrets/NAME",
+    looks: "use letters, digits and . _ -, starting with a letter or digit; it becomes the file \
+        /run/secrets/NAME",
 };
 
 /// A word of a command.
 pub const WORD: Rule = Rule {
-    what: "a word of a command",
+    what: "a command argument",
     fits: |text| !text.chars().any(|c| c == '\0' || c == '\n' || c == '\r') && !text.contains("{{"),
-    looks: "one word each, without line breaks and {{: put a longer program into a file",
+    looks: "write one argument per item, without line breaks or {{; put a longer program in a file",
 };
 
 /// NFS mount options.
@@ -220,7 +228,7 @@ pub const OPTIONS: Rule = Rule {
             })
             && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.,=-".contains(c))
     },
-    looks: "options like vers=4.2,noatime; the address is taken from `nfs`",
+    looks: "write options such as vers=4.2,noatime; the address is taken from `nfs`",
 };
 
 /// A label of a domain name that cannot be taken for a number.

@@ -1,5 +1,5 @@
-//! This program with the loader and the libraries that it runs on, as a tar: it runs in any image of the same processor, whatever C
-//! library is in there, or none.
+//! This program with the loader and the libraries that it runs on, as a tar: it runs in any image of the same
+//! processor, whatever C library is in there, or none.
 #![expect(clippy::disallowed_methods, reason = "the files of the running program itself")]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 
-/// Libraries that the C library loads by itself to look up names; before glibc 2.34 they were files of their own.
+/// Libraries that the C library loads by itself to look up names; before glibc 2.34 they were files of their
+/// own.
 const NAME_SERVICES: &[&str] = &["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"];
 
 /// The program, to be unpacked below a directory of one's choice.
@@ -58,7 +59,8 @@ impl Bundle {
         self.command_with(directory, "", arguments)
     }
 
-    /// [`Bundle::command`], where libraries of the image are loaded too: `more` are folders to look for them in, with `:` between them.
+    /// [`Bundle::command`], where libraries of the image are loaded too: `more` are folders to look for them
+    /// in, with `:` between them.
     pub fn command_with(&self, directory: &str, more: &str, arguments: &[&str]) -> Vec<String> {
         let own = format!("{}/{}", directory.trim_end_matches('/'), Self::NAME);
         let mut command = Vec::new();
@@ -70,7 +72,8 @@ impl Bundle {
         command
     }
 
-    /// How the program is started on the C library of the image, which must not be older than the one that was brought.
+    /// How the program is started on the C library of the image, which must not be older than the one that
+    /// was brought.
     pub fn plain(&self, directory: &str, arguments: &[&str]) -> Vec<String> {
         let own = format!("{}/{}", directory.trim_end_matches('/'), Self::NAME);
         let arguments = arguments.iter().map(|argument| (*argument).to_owned());
@@ -78,7 +81,8 @@ impl Bundle {
     }
 }
 
-/// Whether this program runs on a machine or in an image of a processor: `amd64`, `x86_64`, `arm64`, `aarch64`.
+/// Whether this program runs on a machine or in an image of a processor: `amd64`, `x86_64`, `arm64`,
+/// `aarch64`.
 pub fn fits(architecture: &str) -> Result<(), String> {
     let kernel = match architecture {
         "amd64" | "x86-64" => "x86_64",
@@ -87,14 +91,14 @@ pub fn fits(architecture: &str) -> Result<(), String> {
     };
     match kernel == std::env::consts::ARCH {
         true => Ok(()),
-        false => Err(format!(
-            "it is for {architecture}, and this envdoc, which would be brought there, for {}",
-            std::env::consts::ARCH
-        )),
+        false => {
+            Err(format!("it is {architecture}, but this envdoc is built for {}", std::env::consts::ARCH))
+        }
     }
 }
 
-/// The shared libraries in a text of `/proc/PID/maps`, each once: files with `.so` in their name, and the loader.
+/// The shared libraries in a text of `/proc/PID/maps`, each once: files with `.so` in their name, and the
+/// loader.
 fn libraries(maps: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
@@ -118,7 +122,8 @@ fn base(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The names by which a library may be asked for: its file's, and those of the links beside it (`libc.so.6` → `libc-2.31.so`).
+/// The names by which a library may be asked for: its file's, and those of the links next to it (`libc.so.6`
+/// → `libc-2.31.so`).
 fn names(library: &Path) -> Vec<String> {
     let mut names = vec![base(library)];
     let beside = library.parent().and_then(|folder| fs::read_dir(folder).ok());
@@ -133,7 +138,7 @@ fn names(library: &Path) -> Vec<String> {
 
 /// The file of this program. Under the bundle's own loader, the kernel takes the loader for the program.
 fn program() -> Result<PathBuf, Error> {
-    let running = std::env::current_exe().map_err(|error| failed("this program's file", &error))?;
+    let running = std::env::current_exe().map_err(|error| failed("envdoc's own executable", &error))?;
     if is_loader(&base(&running))
         && let Some(own) = std::env::args_os().next()
     {
@@ -153,7 +158,7 @@ fn add(tar: &mut tar::Builder<Vec<u8>>, name: &str, path: &Path) -> Result<(), E
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Error {
-    Error::new(Kind::File, format!("envdoc cannot be brought along: {what}: {error}"))
+    Error::new(Kind::File, format!("cannot package envdoc for another machine: {what}: {error}"))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use docker::container;
 use docker::docker::Engine;
 use docker::exec::{Command, run, start};
+use docker::{Cause, container};
 use futures_util::StreamExt;
 use tokio::io::AsyncWriteExt;
 
@@ -13,17 +13,19 @@ use super::session::Session;
 
 /// The longest that a worker may take to say its first word.
 const WORKER: Duration = Duration::from_secs(30);
-/// How long a worker in a container goes on when nothing comes from its caller: its end is not told where the engine was killed.
+/// How long a worker in a container runs without contact to its caller, whose end it cannot see where the
+/// engine was killed.
 pub const SILENCE: Duration = Duration::from_secs(20);
 /// What is held back of a worker's output until it is read, in bytes.
 const PIPE: usize = 64 << 10;
 
 /// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
-pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), String> {
+pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), docker::Error> {
     for _ in 0..LEAVING {
         match container::fill(engine, name, "/", bundle.tar.clone()).await {
-            // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this moment.
-            Err(says) if says.contains("no such file or directory") => {
+            // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this
+            // moment.
+            Err(error) if matches!(error.cause(), Cause::FileNotFound | Cause::ProgramNotFound) => {
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
             filled => return filled,

@@ -1,4 +1,5 @@
-//! One digest of what is below a path: the same on two machines when names, kinds, sizes, modes and contents are.
+//! One digest of what is below a path: the same on two machines when names, kinds, sizes, modes and contents
+//! are.
 #![expect(clippy::disallowed_methods, reason = "the worker reads the files that it is asked about")]
 
 use std::fs;
@@ -13,7 +14,7 @@ use super::{Digest, ENTRIES_MAX, Failure, tcp};
 
 /// Read at once, in bytes.
 const BLOCK: usize = 1 << 18;
-/// The most paths that are told as unreadable.
+/// Limit of unreadable paths that are reported.
 const UNREADABLE_MAX: usize = 20;
 
 /// Owners and times are left out: they differ between machines that have the same code.

@@ -62,14 +62,15 @@ pub(super) fn route(address: IpAddr) -> Result<Answer, Failure> {
 /// Looks into the kernel's table of IPv4 neighbours.
 pub(super) fn neighbour(address: IpAddr) -> Result<Answer, Failure> {
     let table = machine::text(NEIGHBOURS)
-        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("{NEIGHBOURS} cannot be read") })?;
+        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("cannot read {NEIGHBOURS}") })?;
     if address.is_ipv6() {
         return Err(Failure { why: Why::Other, says: format!("{NEIGHBOURS} has no IPv6 addresses") });
     }
     Ok(Answer::Neighbour { hardware: hardware(&table, address) })
 }
 
-/// Lines after the first: IP address, HW type, Flags, HW address, Mask, Device. A flag of 2 (ATF_COM) means that it was found out.
+/// Lines after the first: IP address, HW type, Flags, HW address, Mask, Device. A flag of 2 (ATF_COM) means
+/// that it was found out.
 fn hardware(table: &str, address: IpAddr) -> Option<String> {
     let wanted = address.to_string();
     table.lines().skip(1).find_map(|line| {

@@ -1,9 +1,11 @@
-//! The program inside: `envdoc worker` (hidden) does on a node, or in a container of any image, what can only be seen from there.
+//! The program inside: `envdoc worker` (hidden) does on a node, or in a container of any image, what can only
+//! be seen from there.
 //!
-//! It reads one [`Request`] a line from standard input and writes one [`Reply`] a line to standard output, many at once; the first
-//! line that it writes is a [`Reply::hello`]. Every task has a deadline, and the worker ends when its standard input does, so that
-//! nothing is left behind by a caller that dies. [`session`] is the caller's side, over any pair of streams (ssh, an exec);
-//! [`bundle`] is the program with the libraries that it needs, for images of another or no C library.
+//! It reads one [`Request`] a line from standard input and writes one [`Reply`] a line to standard output,
+//! many at once; the first line that it writes is a [`Reply::hello`]. Every task has a deadline, and the
+//! worker ends when its standard input does, so that nothing is left behind by a caller that dies.
+//! [`session`] is the caller's side, over any pair of streams (ssh, an exec); [`bundle`] is the program with
+//! the libraries that it needs, for images of another or no C library.
 
 pub mod bundle;
 pub mod container;
@@ -25,7 +27,8 @@ pub use facts::fleet::{Digest, Identity, Why};
 
 /// The version of this protocol: another one is not spoken with.
 pub const PROTOCOL: u32 = 1;
-/// The greeting that a worker's TCP listener sends to whoever connects: this, a blank and the worker's [`Hello::nonce`].
+/// The greeting that a worker's TCP listener sends to whoever connects: this, a blank and the worker's
+/// [`Hello::nonce`].
 pub const GREETING: &str = "envdoc-worker";
 
 /// One line to the worker.
@@ -56,13 +59,14 @@ pub enum Task {
         /// Where to: an IP address.
         address: IpAddr,
     },
-    /// Whether somebody answered for the hardware address of an address on the same link; [`Answer::Neighbour`]. Nothing is sent: what
-    /// the kernel found out when it was last tried counts.
+    /// Whether somebody answered for the hardware address of an address on the same link;
+    /// [`Answer::Neighbour`]. Nothing is sent: what the kernel found out when it was last tried counts.
     Neighbour {
         /// Its IPv4 address.
         address: IpAddr,
     },
-    /// Accepts connections on all addresses and greets each; [`Answer::Listening`] at once, then open until the deadline or [`Task::Stop`].
+    /// Accepts connections on all addresses and greets each; [`Answer::Listening`] at once, then open until
+    /// the deadline or [`Task::Stop`].
     ListenTcp {
         /// 0: any that is free.
         port: u16,
@@ -73,16 +77,18 @@ pub enum Task {
         address: String,
         /// Its port.
         port: u16,
-        /// Whether to wait for the first line that the other side sends: a worker's greeting, an sshd's banner. Without one, fails as
-        /// [`Why::Silent`].
+        /// Whether to wait for the first line that the other side sends: a worker's greeting, an sshd's
+        /// banner. Without one, fails as [`Why::Silent`].
         greeting: bool,
     },
-    /// Acknowledges the datagrams of [`Task::SendUdp`] and [`Task::PathMtu`] on all addresses; [`Answer::Listening`] at once.
+    /// Acknowledges the datagrams of [`Task::SendUdp`] and [`Task::PathMtu`] on all addresses;
+    /// [`Answer::Listening`] at once.
     ListenUdp {
         /// 0: any that is free.
         port: u16,
     },
-    /// Sends a datagram, again every 300 ms, until it is acknowledged; [`Answer::Acknowledged`], or fails as [`Why::TimedOut`].
+    /// Sends a datagram, again every 300 ms, until it is acknowledged; [`Answer::Acknowledged`], or fails as
+    /// [`Why::TimedOut`].
     SendUdp {
         /// A name or an IP address.
         address: String,
@@ -93,7 +99,8 @@ pub enum Task {
         /// Whether routers may not cut it into fragments.
         dont_fragment: bool,
     },
-    /// Searches the largest packet that arrives whole; [`Answer::PathMtu`]. Nothing of what the kernel remembers is believed.
+    /// Searches the largest packet that arrives whole; [`Answer::PathMtu`]. Nothing of what the kernel
+    /// remembers is believed.
     PathMtu {
         /// A name or an IP address.
         address: String,
@@ -248,7 +255,8 @@ pub struct Interface {
     pub addresses: Vec<(IpAddr, u8)>,
     /// In bytes; `None` where it could not be read.
     pub mtu: Option<u32>,
-    /// The speed of its link in Mbit/s; `None` for one that has no hardware behind it, and where it does not tell.
+    /// The speed of its link in Mbit/s; `None` for one that has no hardware behind it, and where it does not
+    /// tell.
     #[serde(default)]
     pub speed: Option<u32>,
     /// Whether it is switched on and has a carrier.
@@ -257,7 +265,7 @@ pub struct Interface {
     pub loopback: bool,
 }
 
-/// The most entries whose digests are told one by one.
+/// Limit of entries whose digests are reported one by one.
 pub const ENTRIES_MAX: usize = 1000;
 
 /// Why something could not be done.

@@ -7,7 +7,8 @@ use super::{Answer, Failure, Why};
 
 /// How often a size is tried before it counts as lost.
 const TRIES: u32 = 3;
-/// The longest that an acknowledgement may take. The first, over a path that nothing is known of, is waited for longer.
+/// The longest that an acknowledgement may take. The first, over a path that nothing is known of, is waited
+/// for longer.
 const WAIT: Duration = Duration::from_millis(250);
 const FIRST: Duration = Duration::from_millis(700);
 

@@ -25,7 +25,7 @@ pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::new(Kind::Network, format!("cannot start: {error}")))?;
+        .map_err(|error| Error::new(Kind::Network, format!("cannot start the async runtime: {error}")))?;
     let (sender, requests) = mpsc::unbounded_channel();
     // Reading from a pipe cannot be given up, so a thread does it, which the end of the process ends.
     std::thread::spawn(move || {
@@ -86,7 +86,7 @@ async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration)
             };
             let answer = match stopped {
                 true => Answer::Stopped,
-                false => failed(Why::NotFound, format!("there is no listener {listener}")),
+                false => failed(Why::NotFound, format!("no listener {listener}")),
             };
             reply(request.id, answer);
             continue;
@@ -108,7 +108,7 @@ async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration)
 async fn one(request: Request, nonce: String) {
     let Request { id, seconds, task } = request;
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
-        reply(id, failed(Why::NotUnderstood, format!("{seconds} is no number of seconds")));
+        reply(id, failed(Why::NotUnderstood, format!("{seconds} is not a valid number of seconds")));
         return;
     }
     let listens = matches!(task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
@@ -117,7 +117,7 @@ async fn one(request: Request, nonce: String) {
         Ok(answer) => reply(id, answer),
         // A listener that stood until its end has answered already.
         Err(_) if listens => {}
-        Err(_) => reply(id, failed(Why::TimedOut, format!("nothing came within {seconds} s"))),
+        Err(_) => reply(id, failed(Why::TimedOut, format!("timed out after {seconds} s"))),
     }
 }
 

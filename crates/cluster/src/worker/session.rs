@@ -15,7 +15,8 @@ use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
 const SLACK: Duration = Duration::from_secs(5);
 /// How often a sign of life is sent.
 const ALIVE: Duration = Duration::from_secs(5);
-/// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the loader.
+/// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the
+/// loader.
 const FOREIGN_MAX: usize = 2000;
 
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
@@ -59,7 +60,8 @@ impl Session {
         self.start(task, deadline).await.map(|(_, answer)| answer)
     }
 
-    /// [`Session::ask`], and the number by which [`Task::Stop`] closes a listener; for one, `deadline` is how long it stays open.
+    /// [`Session::ask`], and the number by which [`Task::Stop`] closes a listener; for one, `deadline` is how
+    /// long it stays open.
     pub async fn start(&self, task: Task, deadline: Duration) -> Result<(u64, Answer), Failure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = oneshot::channel();
@@ -117,16 +119,17 @@ async fn sign_of_life(writer: Writer) {
 }
 
 fn gone() -> Failure {
-    Failure { why: Why::Gone, says: "the worker has ended, or the connection to it has".into() }
+    Failure { why: Why::Gone, says: "the worker exited or its connection closed".into() }
 }
 
-/// The first line that is a greeting. Others before it are not the worker's (a message of the day), and are told if none comes.
+/// The first line that is a greeting. Lines before it are not the worker's (a message of the day) and are
+/// reported if none comes.
 async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, String> {
     let mut foreign = String::new();
     loop {
         let mut line = Vec::new();
         match lines.read_until(b'\n', &mut line).await {
-            Ok(0) if foreign.trim().is_empty() => return Err("the worker ended without a word".into()),
+            Ok(0) if foreign.trim().is_empty() => return Err("the worker exited without output".into()),
             Ok(0) => return Err(foreign.trim().to_owned()),
             Err(error) => return Err(error.to_string()),
             Ok(_) => {}
@@ -137,7 +140,7 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Stri
             }
             Ok(Reply { answer: Answer::Hello(hello), .. }) => {
                 return Err(format!(
-                    "the worker is envdoc {} (protocol {}), this is {} (protocol {PROTOCOL})",
+                    "the worker is envdoc {} (protocol {}), this envdoc is {} (protocol {PROTOCOL})",
                     hello.envdoc,
                     hello.protocol,
                     env!("CARGO_PKG_VERSION")

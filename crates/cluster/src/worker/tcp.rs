@@ -85,7 +85,7 @@ async fn first_line(stream: &mut TcpStream) -> Result<String, Failure> {
                 Ok(b'\n') => return Ok(()),
                 Ok(byte) => line.push(byte),
                 Err(_) if line.is_empty() => {
-                    return Err(silent("it accepted the connection and closed it"));
+                    return Err(silent("accepted the connection and closed it"));
                 }
                 Err(_) => return Ok(()),
             }
@@ -95,7 +95,7 @@ async fn first_line(stream: &mut TcpStream) -> Result<String, Failure> {
     match tokio::time::timeout(SILENCE, reading).await {
         Ok(read) => read?,
         Err(_) => {
-            let says = format!("it accepted the connection and said nothing for {} s", SILENCE.as_secs());
+            let says = format!("accepted the connection and sent nothing for {} s", SILENCE.as_secs());
             return Err(silent(&says));
         }
     }

@@ -62,7 +62,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Takes the first address that the name has. `whole`: no fragments, whatever the kernel remembers of the path.
+    /// Takes the first address that the name has. `whole`: no fragments, whatever the kernel remembers of the
+    /// path.
     pub(super) async fn open(address: &str, port: u16, whole: bool) -> Result<Line, Failure> {
         let address = tcp::resolve(address).await?[0];
         let (any, headers): (SocketAddr, u32) = match address {
@@ -90,8 +91,8 @@ impl Line {
         Ok(Line { socket, headers })
     }
 
-    /// Sends one packet of a size and waits; the receiver's nonce, if it arrived whole. The error that the kernel reports of an earlier
-    /// one (nobody listens) is one of this.
+    /// Sends one packet of a size and waits; the receiver's nonce, if it arrived whole. The error that the
+    /// kernel reports of an earlier one (nobody listens) is one of this.
     pub(super) async fn once(&self, size: u32, wait: Duration) -> Result<Option<String>, Failure> {
         let number = machine::nonce() + &machine::nonce();
         let payload = usize::try_from(size.max(SIZE_MIN) - self.headers).unwrap_or(SIZE_MAX).min(SIZE_MAX);

@@ -5,7 +5,6 @@ pub mod markdown;
 pub mod signature;
 pub mod text;
 
-use crate::weigh::overcome::WELL;
 use crate::weigh::{Cause, Confidence, Diagnosis, Moment};
 use catalog::signatures::Role;
 use diagnostic::words::capital;
@@ -60,7 +59,8 @@ pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
     if diagnosis.failed() {
         return noticed;
     }
-    let tells = |moment: &&Moment| moment.role == Role::Context && !WELL.contains(&moment.id.as_str());
+    let success = |moment: &Moment| moment.signature.reports.iter().any(|report| report.is_success());
+    let tells = |moment: &&Moment| moment.role == Role::Context && !success(moment);
     for moment in diagnosis.timeline.iter().filter(tells) {
         if !noticed.iter().any(|known| known.says == moment.says) {
             noticed.push(moment);

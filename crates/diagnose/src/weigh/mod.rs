@@ -14,7 +14,7 @@ pub mod story;
 mod traceback;
 
 use crate::read::{self, Read};
-use catalog::signatures::{Cause as Choice, Component, Role};
+use catalog::signatures::{Cause as Choice, Component, Role, Signature};
 use facts::Facts;
 use story::{Event, Story};
 
@@ -90,6 +90,8 @@ pub struct Moment {
     pub whose: Option<String>,
     /// Id of the signature.
     pub id: String,
+    /// The signature.
+    pub signature: &'static Signature,
     /// A root, a symptom or context.
     pub role: Role,
     /// In a sentence.
@@ -218,6 +220,7 @@ fn timeline(story: &Story, names: &[&str]) -> Vec<Moment> {
             seconds,
             whose: ranks::who(event),
             id: event.id().to_owned(),
+            signature: event.signature,
             role: event.role,
             says: event.says.clone(),
             evidence: evidence(names, event.read, event.number, &event.text),

@@ -5,29 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::ranks;
 use super::story::{Event, Story, Unknown};
-use catalog::signatures::{Component, Role, Severity};
-
-/// Signatures that only tell that something went well, or is tried again.
-pub const WELL: &[&str] = &[
-    "ds-process-well",
-    "container-ended-well",
-    "curl-will-retry",
-    "image-built",
-    "pip-installed",
-    "tests-began",
-    "tests-passed",
-];
-
-/// Tests that did not pass.
-const FAILED: &str = "tests-failed";
+use catalog::signatures::{Component, Report, Role, Severity};
 
 /// curl says up to so many lines after an error that it will try again.
 const SOON: u64 = 6;
-
-/// PyTorch finds no address of a machine's name.
-const NAME_UNKNOWN: &str = "torch-store-name-unknown";
-/// So many attempts at least.
-const ATTEMPTS: usize = 3;
 
 /// torchrun tells within fewer lines that it gives up.
 const RESTARTED: u64 = 120;
@@ -38,8 +19,8 @@ const QUIET: u64 = 200;
 /// What tells that something was overcome, and what speaks against it, found once for all events.
 struct Marks<'s> {
     story: &'s Story,
-    /// Events of [`WELL`] and of tests that failed, by id.
-    marks: HashMap<&'static str, Vec<&'s Event>>,
+    /// Events that report a success, a retry or failed tests, by what they report.
+    marks: Vec<(Report, &'s Event)>,
     /// What torchrun's agent says, by source.
     agents: HashMap<usize, Vec<&'s Event>>,
     /// By source and id, the last line of what failed.
@@ -79,14 +60,14 @@ pub fn overcome(story: &mut Story) {
 
 impl<'s> Marks<'s> {
     fn of(story: &'s Story) -> Marks<'s> {
-        let mut marks: HashMap<&'static str, Vec<&Event>> = HashMap::new();
+        let mut marks: Vec<(Report, &Event)> = Vec::new();
         let mut agents: HashMap<usize, Vec<&Event>> = HashMap::new();
         let mut last: HashMap<usize, HashMap<&'static str, u64>> = HashMap::new();
         for event in &story.events {
-            if WELL.contains(&event.id()) || event.id() == FAILED {
-                marks.entry(event.id()).or_default().push(event);
-            }
-            if matches!(event.id(), "torch-elastic-childfailed" | "torch-elastic-root-cause") {
+            let reported = event.signature.reports.iter().copied();
+            let marked = reported.filter(|report| report.is_success() || *report == Report::TestsFailed);
+            marks.extend(marked.map(|report| (report, event)));
+            if event.signature.reports(Report::RankExit) || event.signature.reports(Report::FailureTable) {
                 agents.entry(event.read).or_default().push(event);
             }
             if event.role != Role::Context {
@@ -105,7 +86,7 @@ impl<'s> Marks<'s> {
 
     fn is_over(&self, event: &Event) -> bool {
         let (text, read, number) = (event.text.as_str(), event.read, event.number);
-        self.nameless(event)
+        self.below_threshold(event)
             || self.tried_again(event)
             || text.contains("cleanup warnings")
             || self.tested(read, number)
@@ -115,9 +96,12 @@ impl<'s> Marks<'s> {
     }
 
     /// Marks of a kind that stand later in the same source.
-    fn later(&self, id: &str, read: usize, number: u64) -> impl Iterator<Item = &'s Event> {
-        let marks = self.marks.get(id).into_iter().flatten().copied();
-        marks.filter(move |mark| mark.read == read && mark.number > number)
+    fn later(&self, report: Report, read: usize, number: u64) -> impl Iterator<Item = &'s Event> {
+        self.marks(report).filter(move |mark| mark.read == read && mark.number > number)
+    }
+
+    fn marks(&self, report: Report) -> impl Iterator<Item = &'s Event> {
+        self.marks.iter().filter(move |(reported, _)| *reported == report).map(|(_, event)| *event)
     }
 
     /// The number of lines of a source.
@@ -125,20 +109,17 @@ impl<'s> Marks<'s> {
         self.story.ends.get(read).copied().unwrap_or(0)
     }
 
-    /// PyTorch says at every attempt that a name cannot be looked up, once also where it goes on by IPv4: only where all attempts said so, and
-    /// time ran out, the name is the cause.
-    fn nameless(&self, event: &Event) -> bool {
-        if event.id() != NAME_UNKNOWN {
-            return false;
-        }
-        let of = |id| {
-            let host = event.captured("host");
-            let same = move |other: &&Event| other.read == event.read && other.captured("host") == host;
+    /// Whether the conditions under which a signature's lines count as a failure do not hold.
+    fn below_threshold(&self, event: &Event) -> bool {
+        let Some(counts_if) = &event.signature.counts_if else { return false };
+        let count = |id: &str| {
+            let value = event.captured(counts_if.same);
+            let same = |other: &&Event| other.read == event.read && other.captured(counts_if.same) == value;
             self.story.of(id).filter(same).count()
         };
-        of(NAME_UNKNOWN) < ATTEMPTS
-            || of("torch-store-connect-timeout") == 0
-            || of("torch-store-connect-refused") > 0
+        count(event.id()) < counts_if.times
+            || counts_if.with.iter().any(|id| count(id) == 0)
+            || counts_if.without.iter().any(|id| count(id) > 0)
     }
 
     /// What ended an attempt of torchrun after which it started the ranks anew: no agent ever said that it gave up (those of several nodes, and
@@ -169,21 +150,21 @@ impl<'s> Marks<'s> {
         let (read, number) = (event.read, event.number);
         let curl = event.text.contains("curl: (") || event.text.contains("returned error: ");
         let again = |after: &Event| after.number <= number + SOON;
-        (curl && self.later("curl-will-retry", read, number).any(again))
+        (curl && self.later(Report::Retry, read, number).any(again))
             || (event.text.contains("Retrying (Retry(total=")
-                && self.later("pip-installed", read, number).next().is_some())
+                && self.later(Report::PackagesInstalled, read, number).next().is_some())
     }
 
     /// Inside of a session of tests that passed: what they print they provoked.
     fn tested(&self, read: usize, number: u64) -> bool {
-        let before = |id: &str| {
-            let marks = self.marks.get(id).into_iter().flatten();
+        let before = |report: Report| {
+            let marks = self.marks(report);
             marks.filter(|mark| mark.read == read && mark.number < number).map(|mark| mark.number).max()
         };
         // Not between two sessions.
-        before("tests-began") > before("tests-passed")
-            && self.later("tests-passed", read, number).next().is_some()
-            && self.later(FAILED, read, number).next().is_none()
+        before(Report::TestsStarted) > before(Report::TestsPassed)
+            && self.later(Report::TestsPassed, read, number).next().is_some()
+            && self.later(Report::TestsFailed, read, number).next().is_none()
     }
 
     /// In a step of a build that made its image, after which nothing failed: the step tolerated it. BuildKit's lines say of which step they are.
@@ -192,7 +173,7 @@ impl<'s> Marks<'s> {
             .trim_start()
             .strip_prefix('#')
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let Some(built) = self.later("image-built", read, number).last().filter(|_| of_step) else {
+        let Some(built) = self.later(Report::ImageBuilt, read, number).last().filter(|_| of_step) else {
             return false;
         };
         let last = self.last.get(&read).and_then(|last| last.values().max());
@@ -210,7 +191,7 @@ impl<'s> Marks<'s> {
                 && other.role != Role::Context
                 && other.signature.severity >= Severity::Fatal
         };
-        self.later("container-ended-well", event.read, event.number).any(well)
+        self.later(Report::ContainerSuccess, event.read, event.number).any(well)
             && !self.story.events.iter().any(grave)
     }
 }

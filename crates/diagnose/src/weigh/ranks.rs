@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::story::{Event, Story};
 use crate::expression::constant;
-use catalog::signatures::Role;
+use catalog::signatures::{self, Report, Role, Signal, Signature};
 
 /// The end of a rank, as a launcher tells it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,19 +37,6 @@ pub struct Waited {
     pub event: usize,
 }
 
-/// Symptoms of a rank that waits for another until time is up.
-pub const WAITS: &[&str] = &[
-    "torch-watchdog-timeout",
-    "torch-gloo-timeout",
-    "torch-monitored-barrier",
-    "torch-barrier-timeout",
-    "torch-heartbeat-monitor",
-    "nccl-timeout-result",
-    "torch-watchdog-exception",
-    "torch-nccl-ops-failed",
-    "torch-nccl2-abort",
-];
-
 /// An entry of elastic's table ends at most so many lines after it began.
 const TABLE: u64 = 200;
 
@@ -59,8 +46,8 @@ pub fn exits(story: &Story) -> Vec<Exit> {
     let mut rank: Option<(usize, u64, u32)> = None;
     let mut first: Option<(usize, u64)> = None;
     for (place, event) in story.events.iter().enumerate() {
-        match event.id() {
-            "torch-elastic-root-cause" => {
+        match event.signature {
+            signature if signature.reports(Report::FailureTable) => {
                 if event.text.contains("Root Cause (first observed failure)") {
                     first = Some((event.read, event.number));
                 }
@@ -81,7 +68,7 @@ pub fn exits(story: &Story) -> Vec<Exit> {
                 });
             }
             // An attempt after which the ranks were started anew is no end.
-            "torch-elastic-childfailed" if event.role != Role::Context => {
+            signature if signature.reports(Report::RankExit) && event.role != Role::Context => {
                 if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
                     let rank = event.captured("rank").and_then(|rank| rank.parse().ok());
                     exits.push(Exit { rank, code, event: place, first: false });
@@ -93,15 +80,10 @@ pub fn exits(story: &Story) -> Vec<Exit> {
     exits
 }
 
-/// The signature of a signal that ended a process.
-pub fn signal(code: i32) -> Option<&'static str> {
-    Some(match code {
-        -9 | 137 => "torch-sigkill",
-        -11 | 139 => "torch-sigsegv",
-        -6 | 134 => "torch-sigabrt",
-        -7 | 135 => "torch-sigbus",
-        _ => return None,
-    })
+/// The signal behind an exit code, and the signature of such an end.
+pub fn signal(code: i32) -> Option<(&'static Signature, Signal)> {
+    let signature = signatures::all().iter().find(|one| one.exit_codes.contains(&code))?;
+    Some((signature, signature.signal?))
 }
 
 /// What each rank waited in, the first of each rank.
@@ -110,8 +92,7 @@ pub fn waited(story: &Story) -> Vec<Waited> {
     let mut by_rank: BTreeMap<u32, Waited> = BTreeMap::new();
     for (place, event) in story.events.iter().enumerate() {
         let Some(rank) = event.origin.rank else { continue };
-        if !["torch-watchdog-timeout", "torch-gloo-timeout", "torch-monitored-barrier"].contains(&event.id())
-        {
+        if !event.signature.reports(Report::CollectiveTimeout) {
             continue;
         }
         let found = ELEMENTS.captures(&event.text);
@@ -142,7 +123,7 @@ pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
     let speaks = |rank: u32| {
         waited.iter().any(|one| one.rank == rank)
             || story.events.iter().any(|event| {
-                event.origin.rank == Some(rank) && event.role != catalog::signatures::Role::Context
+                event.origin.rank == Some(rank) && event.role != Role::Context
             })
             // Where its own lines are missing, a launcher's table may tell what it raised.
             || story.raised.iter().any(|raised| raised.origin.rank == Some(rank))
@@ -156,7 +137,7 @@ pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
 pub fn recorded(story: &Story) -> Option<(Vec<u32>, String, Vec<usize>)> {
     let mut groups: BTreeMap<&str, Vec<(u32, usize, &Event)>> = BTreeMap::new();
     for (place, event) in
-        story.events.iter().enumerate().filter(|(_, event)| event.id() == "torch-flight-recorder")
+        story.events.iter().enumerate().filter(|(_, event)| event.signature.reports(Report::FlightRecorder))
     {
         if let (Some(rank), Some(group)) = (event.origin.rank, event.captured("group")) {
             groups.entry(group).or_default().push((rank, place, event));

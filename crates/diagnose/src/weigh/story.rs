@@ -12,7 +12,7 @@ use crate::expression::constant;
 use crate::origin::{self, Level, Origin, Time};
 use crate::read::{Found, Read};
 use crate::says;
-use catalog::signatures::{self, Component, Role, Severity, Signature};
+use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Signature};
 
 /// Something that a line tells.
 #[derive(Debug, Clone)]
@@ -82,9 +82,9 @@ pub struct Story {
 }
 
 impl Story {
-    /// Whether an event with this id is there.
-    pub fn has(&self, id: &str) -> bool {
-        self.events.iter().any(|event| event.id() == id)
+    /// Events that report this.
+    pub fn reports(&self, report: Report) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(move |event| event.signature.reports(report))
     }
 
     /// Names of machines that the lines tell, each once.
@@ -179,9 +179,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
         let (origin, _) = from(&found.text);
         known(story, &origin, &found.text);
         for hit in &found.hits {
-            if let Some(rank) =
-                hit.captured("rank").filter(|_| hit.signature.id == "torch-elastic-root-cause")
-            {
+            if let Some(rank) = hit.captured("rank").filter(|_| hit.signature.reports(Report::FailureTable)) {
                 story.ranks.extend(rank.parse::<u32>().ok());
             }
             story.events.push(Event {
@@ -214,7 +212,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
         }
         let (origin, rest) = from(&found.text);
         if rest.trim().trim_matches('*') == "Killed"
-            && let Some(signature) = signatures::signature("shell-killed")
+            && let Some(signature) = signatures::derived(Derived::Killed)
         {
             story.events.push(Event {
                 read: place,
@@ -243,7 +241,7 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
 
 /// An event for every module that is missing where a package is built: the traceback tells where it was looked for, its last line does not.
 fn builds(story: &mut Story, place: usize) {
-    let Some(signature) = signatures::signature("py-module-missing-torch-build") else { return };
+    let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
     for raised in story.raised.iter().filter(|raised| raised.read == place) {
         if let Some(missing) = raised.missing_in_build() {
             story.events.push(derived(raised, signature, "missing", missing));
@@ -280,8 +278,8 @@ fn role(signature: &Signature, origin: &Origin) -> Role {
 
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it stands nowhere else.
 fn exceptions(story: &mut Story, place: usize) {
-    let Some(signature) = signatures::signature("script-exception") else { return };
-    let shadowed = signatures::signature("py-stdlib-shadowed");
+    let Some(signature) = signatures::derived(Derived::Exception) else { return };
+    let shadowed = signatures::derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
         story.events.iter().any(|event| {
             event.read == place
@@ -328,7 +326,7 @@ fn table_rank(story: &Story, raised: &Raised) -> Option<u32> {
         return None;
     }
     let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
-    let told = story.of("torch-elastic-root-cause").filter(before).filter_map(|event| event.captured("rank"));
+    let told = story.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
     told.last()?.parse().ok()
 }
 

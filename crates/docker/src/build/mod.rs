@@ -18,6 +18,7 @@ use bollard::query_parameters::BuildImageOptions;
 use super::auth::{self, Logins};
 use super::context::Context;
 use super::docker::Engine;
+use crate::error::Error;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.
@@ -177,7 +178,7 @@ pub async fn build(
         true => {
             let open = session::Session::open(engine.road.local(), &id, secrets, logins.clone());
             let open = tokio::time::timeout(FIRST_WORD, open).await;
-            let open = open.unwrap_or_else(|_| Err("no answer".into()));
+            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_WORD)));
             Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
         }
         false => None,
@@ -186,7 +187,9 @@ pub async fn build(
     // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
     let credentials = match buildkit {
         true => None,
-        false => Some(credentials(&build, logins).await.map_err(Failure::Impossible)?),
+        false => {
+            Some(credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?)
+        }
     };
     let (stream, sent) = build.context.clone().stream();
     let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
@@ -282,13 +285,13 @@ fn options(build: &Build, session: Option<String>) -> BuildImageOptions {
 async fn credentials(
     build: &Build,
     logins: Arc<Logins>,
-) -> Result<HashMap<String, bollard::auth::DockerCredentials>, String> {
+) -> Result<HashMap<String, bollard::auth::DockerCredentials>, Error> {
     let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
     let text = match (own, &build.context.folder) {
         (Some((_, bytes)), _) => String::from_utf8_lossy(bytes).into_owned(),
         (None, Some(folder)) => {
             let path = folder.join(&build.context.dockerfile);
-            host::file::read(&path).map_err(|error| error.message)?.unwrap_or_default()
+            host::file::read(&path).map_err(Error::other)?.unwrap_or_default()
         }
         (None, None) => String::new(),
     };
@@ -298,14 +301,14 @@ async fn credentials(
     let found = tokio::task::spawn_blocking(move || {
         let login = |registry: String| {
             let login = logins.of(&registry)?;
-            Ok::<_, String>(login.map(|login| {
+            Ok::<_, Error>(login.map(|login| {
                 let key = auth::key(&registry);
                 (key.to_owned(), login.for_engine(key))
             }))
         };
         registries.into_iter().map(login).collect::<Result<Vec<_>, _>>()
     });
-    let found = found.await.map_err(|error| error.to_string())??;
+    let found = found.await.map_err(Error::other)??;
     Ok(found.into_iter().flatten().collect())
 }
 

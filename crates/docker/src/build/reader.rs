@@ -7,7 +7,7 @@ use futures_util::{Stream, StreamExt};
 
 use super::{Event, FIRST_WORD, Failure, Step, classic, progress};
 use crate::context::Sent;
-use crate::docker::words;
+use crate::error::Error;
 
 /// How the answer to a build ended.
 pub(super) enum End {
@@ -52,7 +52,7 @@ pub(super) async fn listen(
             Err(bollard::errors::Error::DockerResponseServerError { message, .. }) => {
                 return End::Error(message);
             }
-            Err(error) => return End::Broken(words(&error)),
+            Err(error) => return End::Broken(Error::from(error).to_string()),
         }
     }
 }

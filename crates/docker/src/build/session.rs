@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 use tonic::{Request, Response, Status};
 
 use crate::auth::Logins;
+use crate::error::Error;
 use crate::http;
 
 /// What the engine may call, as the headers of the session name it.
@@ -46,7 +47,7 @@ impl Session {
         id: &str,
         secrets: BTreeMap<String, Vec<u8>>,
         logins: Arc<Logins>,
-    ) -> Result<Session, String> {
+    ) -> Result<Session, Error> {
         let mut headers =
             vec![("X-Docker-Expose-Session-Uuid", id), ("X-Docker-Expose-Session-Name", "envdoc")];
         headers.extend(METHODS.iter().map(|method| ("X-Docker-Expose-Session-Grpc-Method", *method)));
@@ -122,7 +123,8 @@ impl Auth for Keys {
         let logins = self.0.clone();
         // A credential helper is a program: it must not hold up the connection.
         let found = tokio::task::spawn_blocking(move || logins.of(&host)).await;
-        let login = found.map_err(|error| Status::internal(error.to_string()))?.map_err(Status::internal)?;
+        let login = found.map_err(Error::other).flatten();
+        let login = login.map_err(|error| Status::internal(error.to_string()))?;
         let (username, secret) = login.map(|login| login.for_buildkit()).unwrap_or_default();
         Ok(Response::new(CredentialsResponse { username, secret }))
     }

@@ -1,5 +1,7 @@
 //! `ssh://user@host:port/path/of/docker.sock`.
 
+use crate::error::Error;
+
 /// Where the engine listens on the other machine if the endpoint names no socket.
 const SOCKET: &str = "/var/run/docker.sock";
 
@@ -16,17 +18,23 @@ pub struct SshAddress {
     pub socket: String,
 }
 
+fn invalid(text: &str, expected: &'static str) -> Error {
+    Error::Invalid { text: text.to_owned(), expected }
+}
+
 impl SshAddress {
     /// Takes an endpoint apart; what could be anything but a name, a port or a path is refused.
-    pub fn parse(endpoint: &str) -> Result<SshAddress, String> {
-        let rest = endpoint.strip_prefix("ssh://").ok_or_else(|| format!("{endpoint} is not ssh://…"))?;
+    pub fn parse(endpoint: &str) -> Result<SshAddress, Error> {
+        let rest = endpoint.strip_prefix("ssh://").ok_or_else(|| invalid(endpoint, "an ssh:// endpoint"))?;
         let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let (user, place) = match place.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, place),
         };
         if user.is_some_and(|user| user.contains(':')) {
-            return Err("a password in an endpoint is seen by everybody: SSH keys are what works here".into());
+            return Err(Error::other(
+                "the endpoint contains a password, which other users can see; use an SSH key",
+            ));
         }
         let (host, port) = match place.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
             Some((host, "")) => (host, None),
@@ -36,26 +44,25 @@ impl SshAddress {
                 None => (place, None),
             },
         };
-        let port = port.map(|port| {
-            port.parse().ok().filter(|&port| port != 0).ok_or_else(|| format!("{port:?} is not a port"))
-        });
+        let port = port
+            .map(|port| port.parse().ok().filter(|&port| port != 0).ok_or_else(|| invalid(port, "a port")));
         let bracketed = place.starts_with('[');
         let of_host = |byte: u8| {
             byte.is_ascii_alphanumeric() || b"._-".contains(&byte) || (bracketed && b":%".contains(&byte))
         };
         if host.is_empty() || host.starts_with('-') || !host.bytes().all(of_host) {
-            return Err(format!("{host:?} is not the name or address of a machine"));
+            return Err(invalid(host, "a host name or address"));
         }
         let of_user = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+$\\@".contains(&byte);
         if let Some(user) = user
             && (user.is_empty() || user.starts_with('-') || !user.bytes().all(of_user))
         {
-            return Err(format!("{user:?} is not the name of a user"));
+            return Err(invalid(user, "a user name"));
         }
         let of_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=@".contains(&byte);
         let socket = if path.trim_matches('/').is_empty() { SOCKET } else { path };
         if !socket.bytes().all(of_path) {
-            return Err(format!("{socket:?} is not a path that ssh can forward"));
+            return Err(invalid(socket, "a path that ssh can forward"));
         }
         Ok(SshAddress {
             user: user.map(str::to_owned),

@@ -42,6 +42,10 @@ pub enum Missing {
     Unknown(String),
 }
 
+fn unknown(error: docker::Error) -> Missing {
+    Missing::Unknown(error.to_string())
+}
+
 /// A registry that is asked for one image.
 struct Registry<'q> {
     reference: &'q Reference,
@@ -51,7 +55,7 @@ struct Registry<'q> {
 
 impl<'q> Registry<'q> {
     fn new(question: &Question<'q>) -> Result<Registry<'q>, Missing> {
-        let client = Client::new(question.certificates, question.deadline).map_err(Missing::Unknown)?;
+        let client = Client::new(question.certificates, question.deadline).map_err(unknown)?;
         let url = question.reference.registry_url(question.plain_http);
         let access = Access::new(&url, question.login.clone());
         Ok(Registry { reference: question.reference, client, access })
@@ -59,7 +63,7 @@ impl<'q> Registry<'q> {
 
     fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, Missing> {
         let path = format!("/v2/{}/{kind}/{name}", self.reference.repository);
-        self.client.ask(&mut self.access, &path, accept, MOST).map_err(Missing::Unknown)
+        self.client.ask(&mut self.access, &path, accept, MOST).map_err(unknown)
     }
 
     /// A manifest by tag or digest.
@@ -110,7 +114,7 @@ pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Mis
     let mut access =
         Access::new(&question.reference.registry_url(question.plain_http), question.login.clone());
     let path = format!("/v2/{}/manifests/{}", question.reference.repository, question.reference.tag);
-    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(Missing::Unknown)?;
+    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(unknown)?;
     match (answer.status, answer.digest()) {
         (201, Some(digest)) => Ok(digest),
         (201, None) => Err(Missing::Unknown("the registry took the list without telling its digest".into())),

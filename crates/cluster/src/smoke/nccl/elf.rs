@@ -1,5 +1,5 @@
-//! Which libraries a shared library asks for, and where it looks for them: the dynamic section of a 64-bit little-endian ELF file (System V
-//! ABI, "Dynamic Linking").
+//! Which libraries a shared library asks for, and where it looks for them: the dynamic section of a 64-bit
+//! little-endian ELF file (System V ABI, "Dynamic Linking").
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -36,12 +36,12 @@ struct Segment {
 pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
     let header = part(file, 0, 64)?;
     if header[..6] != [0x7f, b'E', b'L', b'F', 2, 1] {
-        return Err("it is no 64-bit ELF file".into());
+        return Err("not a 64-bit ELF file".into());
     }
     let (table, size, count) = (long(&header, 32), u64::from(short(&header, 54)), short(&header, 56));
     let mut segments = Vec::new();
     for number in 0..u64::from(count) {
-        let at = table.checked_add(number * size).ok_or("its segments are nowhere")?;
+        let at = table.checked_add(number * size).ok_or("the ELF program headers are out of range")?;
         let entry = part(file, at, 56)?;
         let kind = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
         let (offset, address, length) = (long(&entry, 8), long(&entry, 16), long(&entry, 32));
@@ -67,7 +67,7 @@ pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
             let within = strings.checked_sub(segment.address).filter(|within| *within < segment.length)?;
             segment.offset.checked_add(within)
         })
-        .ok_or("its strings are in no segment")?;
+        .ok_or("the ELF string table is in no segment")?;
     let strings = part(file, strings, length)?;
     let text = |at: u64| {
         let rest = usize::try_from(at).ok().and_then(|at| strings.get(at..)).unwrap_or_default();
@@ -86,7 +86,7 @@ pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
 
 fn part(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Vec<u8>, String> {
     if length > LARGEST {
-        return Err(format!("a part of it has {length} bytes"));
+        return Err(format!("an ELF section of {length} bytes exceeds the limit"));
     }
     file.seek(SeekFrom::Start(at)).map_err(|error| error.to_string())?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn what_is_no_library_or_broken_is_an_error_and_no_panic() {
-        assert!(dynamic(&mut Cursor::new(b"#!/bin/sh\n".repeat(20))).unwrap_err().contains("no 64-bit ELF"));
+        assert!(
+            dynamic(&mut Cursor::new(b"#!/bin/sh\n".repeat(20))).unwrap_err().contains("not a 64-bit ELF")
+        );
         assert!(dynamic(&mut Cursor::new(b"\x7fELF")).is_err());
         let mut broken = vec![0xff_u8; 4096];
         broken[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);

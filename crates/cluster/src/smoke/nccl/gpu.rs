@@ -1,4 +1,5 @@
-//! The GPU of a rank: the only file that names cudarc. Where the driver lacks a function cudarc panics; [`guarded`] makes words of that.
+//! The GPU of a rank: the only file that names cudarc. Where the driver lacks a function cudarc panics;
+//! [`guarded`] makes words of that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError}
 use super::library::{self, Communicator, Nccl};
 use super::{Gpu, words};
 
-/// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first moments.
+/// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first
+/// moments.
 const SPINNING: Duration = Duration::from_millis(5);
 
 /// A GPU in use.
@@ -22,7 +24,7 @@ pub struct Device {
 pub fn open(device: usize) -> Result<(Device, Gpu), String> {
     let (count, cuda) = library::cuda()?;
     if device >= count {
-        return Err(format!("there is no GPU {device}: this process sees {count}"));
+        return Err(format!("no GPU {device}: this process sees {count}"));
     }
     guarded(|| {
         let context = CudaContext::new(device)?;
@@ -86,7 +88,7 @@ impl Device {
             if now > until {
                 nccl.give_up(communicator);
                 return Err(format!(
-                    "the sum stands still: not done after {:.1} s, and given up",
+                    "the all-reduce hangs: aborted after {:.1} s",
                     (now - start).as_secs_f64()
                 ));
             }
@@ -114,7 +116,10 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, String
         Ok(done) => done.map_err(|DriverError(code)| words::cuda(code as i32)),
         Err(panicked) => {
             let says = panicked.downcast_ref::<String>().cloned();
-            Err(format!("the driver cannot be used: {}", says.unwrap_or_else(|| "cudarc panicked".into())))
+            Err(format!(
+                "the CUDA driver cannot be used: {}",
+                says.unwrap_or_else(|| "cudarc panicked".into())
+            ))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! libnccl and libcuda, opened by path, with the few functions that a rank needs. cudarc's own loader takes names that no wheel installs and
-//! panics where one is missing, and its result types must not see a number that is newer than they are.
+//! libnccl and libcuda, opened by path, with the few functions that a rank needs. cudarc's own loader takes
+//! names that no wheel installs and panics where one is missing, and its result types must not see a number
+//! that is newer than they are.
 #![expect(unsafe_code, reason = "foreign functions; each call says why it is sound")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -21,7 +22,8 @@ const SUCCESS: c_int = 0;
 const IN_PROGRESS: c_int = 7;
 /// How often NCCL is asked whether it is done.
 const ASKING: Duration = Duration::from_millis(2);
-/// The first version whose communicators can be asked without blocking, as [`Config::version`] tells it: 2.14.
+/// The first version whose communicators can be asked without blocking, as [`Config::version`] tells it:
+/// 2.14.
 const ASKED_FROM: u32 = 21_400;
 /// What a configuration begins with (NCCL_API_MAGIC in nccl.h).
 const MAGIC: u32 = 0xcafe_beef;
@@ -31,7 +33,8 @@ const MAGIC: u32 = 0xcafe_beef;
 #[repr(C)]
 pub struct Id(pub [u8; ID]);
 
-/// `ncclConfig_t` as NCCL 2.14 had it: later ones take it and fill in the rest (parseCommConfig in NVIDIA/nccl:src/init.cc).
+/// `ncclConfig_t` as NCCL 2.14 had it: later ones take it and fill in the rest (parseCommConfig in
+/// NVIDIA/nccl:src/init.cc).
 #[repr(C)]
 struct Config {
     size: usize,
@@ -67,7 +70,8 @@ pub struct Nccl {
 /// Puts variables into the environment before a library reads it.
 pub fn set_environment<'v>(variables: impl IntoIterator<Item = (&'v str, String)>) {
     for (name, value) in variables {
-        // SAFETY: this process is a rank, which does one task at a time; nobody else reads the environment meanwhile.
+        // SAFETY: this process is a rank, which does one task at a time; nobody else reads the environment
+        // meanwhile.
         unsafe { std::env::set_var(name, value) };
     }
 }
@@ -75,13 +79,14 @@ pub fn set_environment<'v>(variables: impl IntoIterator<Item = (&'v str, String)
 fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, String> {
     // SAFETY: every caller gives the type that nccl.h and cuda.h declare for the name.
     let found = unsafe { library.get::<T>(name.to_bytes_with_nul()) };
-    found.map(|found| *found).map_err(|_| format!("it has no {}", name.to_string_lossy()))
+    found.map(|found| *found).map_err(|_| format!("the library has no symbol {}", name.to_string_lossy()))
 }
 
 impl Nccl {
     /// Opens it.
     pub fn open(path: &Path) -> Result<Nccl, String> {
-        // SAFETY: it is the library that torch would load; what it does when it is loaded it would do there too.
+        // SAFETY: it is the library that torch would load; what it does when it is loaded it would do there
+        // too.
         let library = unsafe { Library::new(path) }.map_err(|error| dl_words(&error))?;
         let nccl = Nccl {
             get_version: symbol(&library, c"ncclGetVersion")?,
@@ -117,7 +122,8 @@ impl Nccl {
         }
     }
 
-    /// Whether a communicator can be given up while it is made; else a call that hangs can only be ended with its process.
+    /// Whether a communicator can be given up while it is made; else a call that hangs can only be ended with
+    /// its process.
     pub fn can_be_given_up(&self) -> bool {
         self.init_rank_config.is_some() && self.version().is_ok_and(|version| version >= 21_400)
     }
@@ -134,7 +140,8 @@ impl Nccl {
             Some(init) => {
                 let mut config =
                     Config { size: size_of::<Config>(), magic: MAGIC, version: ASKED_FROM, blocking: 0 };
-                // SAFETY: the configuration lives as long as the call, which copies it; the id is 128 bytes by value.
+                // SAFETY: the configuration lives as long as the call, which copies it; the id is 128 bytes
+                // by value.
                 unsafe { init(&raw mut communicator, world, id, number, &raw mut config) }
             }
             // SAFETY: as above, without a configuration.
@@ -154,7 +161,8 @@ impl Nccl {
         until: Instant,
     ) -> Result<(), String> {
         let buffer = buffer as usize as *mut c_void;
-        // SAFETY: the buffer is memory of the GPU of so many float32, which the caller keeps until the stream is done.
+        // SAFETY: the buffer is memory of the GPU of so many float32, which the caller keeps until the stream
+        // is done.
         let started =
             unsafe { (self.all_reduce)(buffer, buffer, elements, FLOAT32, SUM, communicator.0, stream) };
         self.wait_until_done("ncclAllReduce", started, communicator, until)
@@ -200,7 +208,7 @@ impl Nccl {
         while code == IN_PROGRESS {
             if Instant::now() > until {
                 self.give_up(communicator);
-                return Err(format!("{what} was not done in time and was given up"));
+                return Err(format!("{what} timed out and was aborted"));
             }
             std::thread::sleep(ASKING);
             code = self.state(communicator);
@@ -229,13 +237,16 @@ impl Nccl {
     }
 }
 
-/// What libcuda says before anything of it is used: `Ok` with the number of GPUs and the CUDA version that it is for.
+/// What libcuda says before anything of it is used: `Ok` with the number of GPUs and the CUDA version that it
+/// is for.
 pub fn cuda() -> Result<(usize, String), String> {
     // SAFETY: the driver's library, by the name that its package installs.
     let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| {
         let says = dl_words(&error);
         match says.contains("cannot open shared object file") {
-            true => "libcuda.so.1, the driver's library, is not there: no GPU was given to this container, or this machine has no NVIDIA driver".to_owned(),
+            true => "libcuda.so.1 (the driver's library) not found: the container was given no GPU, or \
+                the machine has no NVIDIA driver"
+                .to_owned(),
             false => format!("libcuda.so.1 cannot be loaded: {says}"),
         }
     })?;
@@ -251,12 +262,12 @@ pub fn cuda() -> Result<(usize, String), String> {
     // SAFETY: it takes flags, which must be 0.
     let code = unsafe { init(0) };
     if code != 0 {
-        return Err(format!("cuInit says {}", words::cuda(code)));
+        return Err(format!("cuInit failed: {}", words::cuda(code)));
     }
     // SAFETY: both write one int.
     let codes = unsafe { [version(&raw mut number), count(&raw mut devices)] };
     if let Some(code) = codes.into_iter().find(|code| *code != 0) {
-        return Err(format!("libcuda says {}", words::cuda(code)));
+        return Err(format!("libcuda failed: {}", words::cuda(code)));
     }
     match usize::try_from(devices) {
         Ok(devices) if devices > 0 => Ok((devices, words::cuda_version(number))),

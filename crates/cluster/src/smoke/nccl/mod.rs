@@ -1,8 +1,10 @@
-//! The all-reduce of NCCL, driven by envdoc itself: one rank per GPU, with the very libnccl that the image's torch would load.
+//! The all-reduce of NCCL, driven by envdoc itself: one rank per GPU, with the very libnccl that the image's
+//! torch would load.
 //!
-//! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with it. [`search`] finds the library
-//! ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`] is the GPU, [`rank`] does what is asked of a rank, [`words`] says
-//! what its errors mean. [`workers`] starts the ranks, [`phases`] is what the ladder makes of them, [`carried`] its last rung.
+//! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with
+//! it. [`search`] finds the library ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`]
+//! is the GPU, [`rank`] does what is asked of a rank, [`words`] says what its errors mean. [`workers`] starts
+//! the ranks, [`phases`] are the phases of the test, [`transport_used`] its last one.
 
 pub mod elf;
 pub mod gpu;

@@ -1,4 +1,4 @@
-//! The rungs of NCCL: devices, communicator, all-reduce, bandwidth, transport.
+//! The phases of NCCL: devices, communicator, all-reduce, bandwidth, transport.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ use crate::smoke::progress::Progress;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
 const OPENING: Duration = Duration::from_secs(40);
-/// How many times as long as other rungs a communicator may take: it connects every rank with its neighbours in every ring.
+/// How many times as long as other phases a communicator may take: it connects every rank with its neighbours
+/// in every ring.
 const JOINING: u32 = 6;
 /// The longest that one size may take.
 const SUMMING: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ const ROUNDS: f64 = 0.2;
 /// The part of the free memory that the data may take.
 const MEMORY: usize = 2;
 
-/// Climbs. `gpus`: how many on every node; all of them where it is not said.
+/// Runs all phases on `gpus` GPUs of every node; all of them by default.
 pub async fn run(
     site: &Site<'_>,
     gpus: Option<usize>,
@@ -59,16 +60,16 @@ async fn phases(
     outcome: &mut Outcome,
     workers: &mut Workers,
 ) -> Result<(), PhaseFailed> {
-    progress.phase("devices", "libnccl and the GPUs");
+    progress.phase("devices", "opening libnccl and the GPUs");
     let opened = devices(site, gpus, progress, outcome, workers).await?;
     progress.phase("communicator", "NCCL connects the ranks");
     communicator(&workers.ranks, options, progress, outcome).await?;
-    progress.phase("nccl-all-reduce", "every element of a sum of NCCL is checked");
+    progress.phase("nccl-all-reduce", "checking every element of NCCL all-reduces");
     let start = Instant::now();
     for elements in CHECKED {
         reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), progress, outcome).await?;
     }
-    let says = "every element on every GPU is the sum of all ranks";
+    let says = "every element is correct on every GPU";
     outcome.finish_phase("nccl-all-reduce", start, Vec::new(), says)?;
     sweep(&workers.ranks, &opened, options, progress, outcome).await?;
     transport_used::transport(&workers.ranks, &opened, options, outcome).await
@@ -117,7 +118,7 @@ async fn devices(
     let versions: BTreeSet<&str> = ranks.iter().map(|rank| rank.library.version.as_str()).collect();
     if versions.len() > 1 {
         let versions: Vec<_> = versions.into_iter().collect();
-        outcome.remarks.push(format!("the ranks have different versions of NCCL: {}", versions.join(", ")));
+        outcome.remarks.push(format!("the ranks use different versions of NCCL: {}", versions.join(", ")));
     }
     outcome.nccl = Some(Nccl { ranks, ..Nccl::default() });
     outcome.finish_phase("devices", start, failed, &says).map(|()| opened)
@@ -133,7 +134,7 @@ async fn one(
     let task = Task::Open { device, environment: site.environment(node) };
     match rank.ask(task, OPENING).await? {
         Answer::Opened(found) => Ok((rank, *found)),
-        other => Err(format!("it answered {other:?}")),
+        other => Err(format!("unexpected answer: {other:?}")),
     }
 }
 
@@ -142,12 +143,12 @@ fn state(found: &Opened) -> Result<&Gpu, String> {
     let nccl = found
         .library
         .as_ref()
-        .map(|library| format!("NCCL {} is there ({}; {})", library.version, library.path, library.from));
+        .map(|library| format!("NCCL {} found ({}; {})", library.version, library.path, library.from));
     match (&nccl, &found.gpu) {
         (Ok(_), Ok(gpu)) => Ok(gpu),
         (Ok(nccl), Err(why)) => Err(format!("no GPU: {why}. {nccl}")),
-        (Err(why), Ok(gpu)) => Err(format!("{} is there, but no NCCL: {why}", gpu.name)),
-        (Err(library), Err(gpu)) => Err(format!("no GPU: {gpu}. No NCCL either: {library}")),
+        (Err(why), Ok(gpu)) => Err(format!("{} found, but no NCCL: {why}", gpu.name)),
+        (Err(library), Err(gpu)) => Err(format!("no GPU: {gpu}. No NCCL: {library}")),
     }
 }
 
@@ -188,12 +189,17 @@ async fn communicator(
     let start = Instant::now();
     let deadline = options.deadline * JOINING;
     let Some(first) = ranks.first() else {
-        return outcome.finish_phase("communicator", start, vec![("".into(), "there is no rank".into())], "");
+        return outcome.finish_phase(
+            "communicator",
+            start,
+            vec![("".into(), "no rank was started".into())],
+            "",
+        );
     };
     let id = match first.ask(Task::UniqueId, deadline).await {
         Ok(Answer::Id { id }) => id,
         other => {
-            let why = other.map_or_else(|why| why, |answer| format!("it answered {answer:?}"));
+            let why = other.map_or_else(|why| why, |answer| format!("unexpected answer: {answer:?}"));
             let failed = vec![(first.node.clone(), format!("{}: {why}", first.name()))];
             return outcome.finish_phase("communicator", start, failed, "");
         }
@@ -221,7 +227,7 @@ async fn sweep(
             let gib = free as f64 / f64::from(1 << 30);
             outcome
                 .remarks
-                .push(format!("{} and more are left out: a GPU has {gib:.1} GiB free", size(*bytes)));
+                .push(format!("sizes from {} up are skipped: a GPU has {gib:.1} GiB free", size(*bytes)));
             break;
         }
         let rounds = rounds(last, *bytes, options.iterations);
@@ -233,7 +239,7 @@ async fn sweep(
     }
     let says = match results.last() {
         Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
-        None => "no size was measured".into(),
+        None => "no size measured".into(),
     };
     if outcome.results.is_empty() {
         outcome.results.clone_from(&results);
@@ -267,8 +273,10 @@ async fn reduce(
         slowest = seconds.map(|seconds| slowest.map_or(seconds, |other| other.max(seconds)));
         if here > 0 {
             let first = first_wrong.unwrap_or_default();
-            let says =
-                format!("{}: {here} of {elements} elements are wrong, the first at {first}", rank.name());
+            let says = format!(
+                "{}: {here} of {elements} elements are wrong, the first at index {first}",
+                rank.name()
+            );
             of_whom.push((rank.node.clone(), says));
         }
         wrong += here;
@@ -286,7 +294,8 @@ fn measured(bytes: usize, seconds: f64, world: usize, wrong: usize) -> Measured 
     Measured { bytes, seconds, algorithm, bus, wrong }
 }
 
-/// A task on every rank. Whoever ends or fails first pulls the others down, who then hang: they are waited for a moment only.
+/// A task on every rank. Whoever ends or fails first pulls the others down, who then hang: they are waited
+/// for a moment only.
 async fn each(
     ranks: &[Rank],
     task: impl Fn(usize) -> Task,
@@ -370,24 +379,24 @@ mod tests {
     fn what_is_missing_is_said_and_what_is_there_too() {
         let library = Loaded {
             path: "/x/libnccl.so.2".into(),
-            from: "torch asks for it".into(),
+            from: "needed by torch".into(),
             version: "2.27.3".into(),
         };
         let mut found = Opened {
             library: Ok(library),
             remarks: Vec::new(),
-            gpu: Err("libcuda.so.1 is not there".into()),
+            gpu: Err("libcuda.so.1 not found".into()),
             infiniband: Infiniband::default(),
             rates: Vec::new(),
         };
         let says = state(&found).unwrap_err();
         assert!(
             says.starts_with(
-                "no GPU: libcuda.so.1 is not there. NCCL 2.27.3 is there (/x/libnccl.so.2; torch"
+                "no GPU: libcuda.so.1 not found. NCCL 2.27.3 found (/x/libnccl.so.2; needed by torch"
             ),
             "{says}"
         );
-        found.library = Err("libnccl.so.2 (the system's): cannot open".into());
-        assert!(state(&found).unwrap_err().contains("No NCCL either"));
+        found.library = Err("libnccl.so.2 (system library): cannot open".into());
+        assert!(state(&found).unwrap_err().contains("No NCCL:"));
     }
 }

@@ -1,4 +1,5 @@
-//! A rank, inside: what a worker does for the all-reduce of NCCL. One GPU, one communicator, one task at a time.
+//! A rank, inside: what a worker does for the all-reduce of NCCL. One GPU, one communicator, one task at a
+//! time.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,7 +18,7 @@ use crate::smoke::transport::Infiniband;
 const EARLY: f64 = 0.85;
 /// How long the process goes on when a call of NCCL has not come back: until its answer was read.
 const GRACE: Duration = Duration::from_secs(2);
-/// The most of NCCL's log that is told, in bytes.
+/// Limit of NCCL's log in bytes.
 const LOG: usize = 4 << 20;
 /// What an image's C library says of itself.
 const GLIBC: &[u8] = b"GNU C Library ";
@@ -41,7 +42,7 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     let early = deadline.mul_f64(EARLY);
     let until = Instant::now() + early;
     let what = match &task {
-        Task::Look => "looking at the container",
+        Task::Look => "inspecting the container",
         Task::Open { .. } => "opening libnccl and the GPU",
         Task::UniqueId => "ncclGetUniqueId",
         Task::Join { .. } => "ncclCommInitRank",
@@ -60,7 +61,7 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
         Err(_) => {
             end_within(GRACE);
             let says = format!(
-                "{what} has not come back within {:.1} s; the rank's process is ended",
+                "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
             );
             Answer::Broken { says }
@@ -68,8 +69,8 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     }
 }
 
-/// Ends this process after a while, whatever hangs in it: called when the worker's work is over. Libraries that wait for a GPU in their last
-/// moments, or a call that never came back, would hold it.
+/// Ends this process after a while, whatever hangs in it: called when the worker's work is over. Libraries
+/// that wait for a GPU in their last moments, or a call that never came back, would hold it.
 pub fn end_surely() {
     if LOADED.load(Ordering::Relaxed) {
         end_within(GRACE * 2);
@@ -88,8 +89,8 @@ fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
     match task {
         Task::Look => Ok(Answer::Ground(look())),
         Task::Open { device, environment } => {
-            let (log, path) =
-                library::nameless().map_err(|error| format!("no room for NCCL's log: {error}"))?;
+            let (log, path) = library::nameless()
+                .map_err(|error| format!("cannot create a file for NCCL's log: {error}"))?;
             let own = [("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV")];
             library::set_environment(own.map(|(name, value)| (name, value.to_owned())));
             library::set_environment([("NCCL_DEBUG_FILE", path)]);
@@ -105,10 +106,10 @@ fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
         }
         Task::Join { id, number, world } => {
             let nccl = state.nccl.ok_or("libnccl is not loaded")?;
-            let device = state.device.as_ref().ok_or("it has no GPU")?;
+            let device = state.device.as_ref().ok_or("no GPU is open")?;
             device.enter()?;
             let of = |number: usize| i32::try_from(number).map_err(|error| error.to_string());
-            let id = unhex(&id).ok_or("that is no unique id")?;
+            let id = unhex(&id).ok_or("not an NCCL unique id")?;
             let communicator = nccl.join(id, (of(number)?, of(world)?), until)?;
             state.joined = Some((communicator, number, world));
             Ok(Answer::Joined)
@@ -146,8 +147,8 @@ fn reduce(
     (warmup, iterations): (usize, usize),
     until: Instant,
 ) -> Result<Answer, String> {
-    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("it has no GPU")?;
-    let (communicator, number, world) = state.joined.ok_or("it is in no communicator")?;
+    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("no GPU is open")?;
+    let (communicator, number, world) = state.joined.ok_or("the rank has no communicator")?;
     let mut numbers = vec![0.0; elements];
     pattern::add(number, 0, &mut numbers);
     let mut buffer = device.put(&numbers)?;
@@ -209,7 +210,8 @@ fn look() -> Ground {
     Ground { image, own, library_path, devices: devices.count() }
 }
 
-/// `2.36`, as the library says of itself: `GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release version 2.36.`
+/// `2.36`, as the library says of itself: `GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release
+/// version 2.36.`
 fn glibc(path: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
     let bytes = std::fs::read(path).ok()?;

@@ -1,5 +1,6 @@
-//! Which libnccl the image's torch would load: what torch's own libraries ask for, in the order in which the loader looks (ld.so(8): LD_PRELOAD,
-//! DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, the system's folders). Without torch, the package that torch's wheels bring, then the system's.
+//! Which libnccl the image's torch would load: what torch's own libraries ask for, in the order in which the
+//! loader looks (ld.so(8): LD_PRELOAD, DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, the system's folders). Without
+//! torch, the package that torch's wheels bring, then the system's.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub struct Candidates {
 
 impl Default for Choice {
     fn default() -> Choice {
-        Choice { path: NAME.into(), from: "the system's".into(), remarks: Vec::new() }
+        Choice { path: NAME.into(), from: "system library".into(), remarks: Vec::new() }
     }
 }
 
@@ -39,7 +40,7 @@ pub struct Choice {
     pub path: PathBuf,
     /// Why this one.
     pub from: String,
-    /// What is to be known beside it.
+    /// Remarks on the choice.
     pub remarks: Vec<String>,
 }
 
@@ -53,12 +54,12 @@ pub fn choose(
     let within =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.join(NAME)).find(|path| is_file(path));
     if let Some(path) = candidates.preloaded.first() {
-        return Choice { path: path.clone(), from: "LD_PRELOAD names it".into(), remarks };
+        return Choice { path: path.clone(), from: "set in LD_PRELOAD".into(), remarks };
     }
     let sites = match &candidates.python {
         Ok(sites) => sites.clone(),
         Err(why) => {
-            remarks.push(format!("no Python was asked where torch is: {why}"));
+            remarks.push(format!("could not ask Python where torch is: {why}"));
             Vec::new()
         }
     };
@@ -72,36 +73,30 @@ pub fn choose(
                 };
                 // A RUNPATH has the loader pass over the RPATH.
                 let first = if found.runpath.is_empty() { own(&found.rpath) } else { Vec::new() };
-                let asks = format!("{} asks for it", torch.display());
+                let asks = format!("needed by {}", torch.display());
                 if let Some(path) = within(&first) {
                     return Choice { path: plain(&path), from: asks, remarks };
                 }
                 if let Some(path) = within(&candidates.library_path) {
-                    let from = format!("{asks}, and LD_LIBRARY_PATH has it");
+                    let from = format!("{asks}, found in LD_LIBRARY_PATH");
                     return Choice { path, from, remarks };
                 }
                 if let Some(path) = within(&own(&found.runpath)) {
                     return Choice { path: plain(&path), from: asks, remarks };
                 }
-                return Choice {
-                    from: format!("{asks}, and the system has it"),
-                    remarks,
-                    ..Choice::default()
-                };
+                return Choice { from: format!("{asks}, system library"), remarks, ..Choice::default() };
             }
-            Ok(_) => remarks.push(format!(
-                "{} has an NCCL built in, which nobody else can call: another one is tried here",
-                torch.display()
-            )),
-            Err(why) => remarks.push(format!("{} could not be read: {why}", torch.display())),
+            Ok(_) => remarks
+                .push(format!("{} links NCCL statically, so another NCCL is tested here", torch.display())),
+            Err(why) => remarks.push(format!("cannot read {}: {why}", torch.display())),
         }
     }
     let packages: Vec<PathBuf> = sites.iter().map(|site| site.join(PACKAGE)).collect();
     if let Some(path) = within(&packages) {
-        return Choice { path, from: "the package nvidia-nccl in Python's site-packages".into(), remarks };
+        return Choice { path, from: "package nvidia-nccl in Python's site-packages".into(), remarks };
     }
     if let Some(path) = within(&candidates.library_path) {
-        return Choice { path, from: "LD_LIBRARY_PATH has it".into(), remarks };
+        return Choice { path, from: "found in LD_LIBRARY_PATH".into(), remarks };
     }
     Choice { remarks, ..Choice::default() }
 }
@@ -144,7 +139,7 @@ pub async fn here() -> Choice {
 
 /// The folders that Python looks for modules in.
 async fn python() -> Result<Vec<PathBuf>, String> {
-    let mut last = "there is none on PATH".to_owned();
+    let mut last = "no Python on PATH".to_owned();
     for name in ["python", "python3"] {
         let asked = tokio::process::Command::new(name)
             .args(["-c", "import sys; print('\\n'.join(sys.path))"])
@@ -158,12 +153,11 @@ async fn python() -> Result<Vec<PathBuf>, String> {
             }
             Ok(Ok(ran)) => {
                 let says = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-                last =
-                    format!("{name} ended with {}: {}", ran.status, says.lines().last().unwrap_or_default());
+                last = format!("{name} failed ({}): {}", ran.status, says.lines().last().unwrap_or_default());
             }
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
             Ok(Err(error)) => last = format!("{name}: {error}"),
-            Err(_) => last = format!("{name} said nothing within {} s", PYTHON.as_secs()),
+            Err(_) => last = format!("{name} did not answer within {} s", PYTHON.as_secs()),
         }
     }
     Err(last)
@@ -211,7 +205,7 @@ mod tests {
         let all = [own.as_str(), torch.as_str(), "/opt/nccl/lib/libnccl.so.2"];
         let choice = chosen(&all, &candidates(), wheel());
         assert_eq!(choice.path, PathBuf::from(&own));
-        assert_eq!(choice.from, format!("{torch} asks for it"));
+        assert_eq!(choice.from, format!("needed by {torch}"));
         // A RUNPATH comes after LD_LIBRARY_PATH.
         let runpath = Dynamic { rpath: Vec::new(), runpath: wheel().rpath, ..wheel() };
         let choice = chosen(&all, &candidates(), runpath.clone());
@@ -228,7 +222,7 @@ mod tests {
         let plain = Dynamic { needed: vec![NAME.into()], ..Dynamic::default() };
         let choice = chosen(&[&torch], &candidates(), plain);
         assert_eq!(choice.path, PathBuf::from(NAME));
-        assert!(choice.from.ends_with("the system has it"));
+        assert!(choice.from.ends_with("system library"));
     }
 
     #[test]
@@ -236,7 +230,7 @@ mod tests {
         let torch = of("~/torch/lib/libtorch_cuda.so");
         let choice = chosen(&[&torch], &candidates(), Dynamic::default());
         assert_eq!(choice.path, PathBuf::from(NAME));
-        assert!(choice.remarks[0].contains("built in"), "{choice:?}");
+        assert!(choice.remarks[0].contains("links NCCL statically"), "{choice:?}");
     }
 
     #[test]
@@ -244,9 +238,9 @@ mod tests {
         let package = of("~/nvidia/nccl/lib/libnccl.so.2");
         let both = [package.as_str(), "/opt/nccl/lib/libnccl.so.2"];
         assert_eq!(chosen(&both, &candidates(), wheel()).path, PathBuf::from(&package));
-        assert_eq!(chosen(&both[1..], &candidates(), wheel()).from, "LD_LIBRARY_PATH has it");
-        assert_eq!(chosen(&[], &candidates(), wheel()).from, "the system's");
-        let no_python = Candidates { python: Err("there is none on PATH".into()), ..candidates() };
-        assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("none on PATH"));
+        assert_eq!(chosen(&both[1..], &candidates(), wheel()).from, "found in LD_LIBRARY_PATH");
+        assert_eq!(chosen(&[], &candidates(), wheel()).from, "system library");
+        let no_python = Candidates { python: Err("no Python on PATH".into()), ..candidates() };
+        assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("no Python on PATH"));
     }
 }

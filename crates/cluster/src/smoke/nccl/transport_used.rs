@@ -1,4 +1,5 @@
-//! The last rung of NCCL: what carried the data by its own log, whether it is what it should be, and how fast it should have been.
+//! The last phase of NCCL: which transport carried the data by NCCL's own log, whether it is the expected
+//! one, and the expected bandwidth.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::smoke::outcome::{Captured, Expected, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
 
-/// Orders of rings that are told.
+/// Ring orders that are printed.
 const ORDERS: usize = 4;
 
 /// What carried it, and whether it is what it should be.
@@ -31,9 +32,9 @@ pub async fn transport(
     let said = |list: &[String], none: &str| if list.is_empty() { none.to_owned() } else { list.join(", ") };
     let says = format!(
         "network {}{}; connections: {}{}; {}{}",
-        if networks.is_empty() { "not told".into() } else { networks.join(", ") },
+        if networks.is_empty() { "unknown".into() } else { networks.join(", ") },
         read.devices.first().map_or(String::new(), |devices| format!(" ({devices})")),
-        said(&kinds, if ranks.len() == 1 { "none, there is one rank" } else { "none that NCCL told" }),
+        said(&kinds, if ranks.len() == 1 { "none (single rank)" } else { "none reported by NCCL" }),
         if read.nvls { ", NVLS" } else { "" },
         rings(&read),
         if read.paths.is_empty() {
@@ -94,7 +95,7 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
     let name = first.gpu.as_ref().map_or("", |gpu| gpu.name.as_str());
     let says = format!(
-        "NCCL {} on {} GPUs: every sum is right, {} busbw at {}",
+        "NCCL {} on {} GPUs: every element correct, {} busbw at {}",
         nccl.ranks.first().map_or("", |rank| rank.library.version.as_str()),
         ranks.len(),
         rate(last.bus),
@@ -116,6 +117,6 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     }
     if last.bus < least {
         outcome.verdict = Verdict::Slow;
-        outcome.says += &format!("; less than the {} that {from} should reach at least", rate(least));
+        outcome.says += &format!("; below the {} expected of {from}", rate(least));
     }
 }

@@ -3,18 +3,16 @@
 /// `ncclResult_t` (NVIDIA/nccl:src/nccl.h.in): its name, and what it tells.
 pub fn nccl(code: i32) -> String {
     let (name, means) = match code {
-        0 => ("ncclSuccess", "it worked"),
+        0 => ("ncclSuccess", "success"),
         1 => ("ncclUnhandledCudaError", "a CUDA call inside NCCL failed"),
         2 => ("ncclSystemError", "a system call inside NCCL failed: a socket, shared memory, a device file"),
-        3 => ("ncclInternalError", "NCCL is not in order with itself, or memory was written over"),
-        4 => ("ncclInvalidArgument", "an argument is wrong"),
-        5 => {
-            ("ncclInvalidUsage", "the call is not allowed so: a GPU that is used twice, versions that differ")
-        }
-        6 => ("ncclRemoteError", "another rank has ended, or the network to it broke"),
-        7 => ("ncclInProgress", "it goes on still"),
-        8 => ("ncclTimeout", "NCCL has given up waiting"),
-        _ => return format!("result {code}, which this envdoc does not know"),
+        3 => ("ncclInternalError", "an internal error of NCCL, or memory corruption"),
+        4 => ("ncclInvalidArgument", "invalid argument"),
+        5 => ("ncclInvalidUsage", "invalid use: a GPU used by two ranks, or different NCCL versions"),
+        6 => ("ncclRemoteError", "another rank exited, or the network to it failed"),
+        7 => ("ncclInProgress", "still in progress"),
+        8 => ("ncclTimeout", "NCCL timed out"),
+        _ => return format!("unknown NCCL result {code}"),
     };
     format!("{name}: {means}")
 }
@@ -22,53 +20,56 @@ pub fn nccl(code: i32) -> String {
 /// `CUresult` (cuda.h): its name, and what it tells on a machine for training.
 pub fn cuda(code: i32) -> String {
     let (name, means) = match code {
-        0 => ("CUDA_SUCCESS", "it worked"),
-        1 => ("CUDA_ERROR_INVALID_VALUE", "an argument is wrong"),
-        2 => ("CUDA_ERROR_OUT_OF_MEMORY", "the GPU's memory is full: does something else run on it?"),
+        0 => ("CUDA_SUCCESS", "success"),
+        1 => ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
+        2 => ("CUDA_ERROR_OUT_OF_MEMORY", "GPU memory is full; check for other processes with nvidia-smi"),
         3 => ("CUDA_ERROR_NOT_INITIALIZED", "the driver library was not initialized"),
         34 => (
             "CUDA_ERROR_STUB_LIBRARY",
-            "the toolkit's stub of libcuda is loaded in place of the driver's: take …/lib64/stubs out of LD_LIBRARY_PATH",
+            "the CUDA toolkit's stub libcuda is loaded instead of the driver's; remove …/lib64/stubs from \
+   LD_LIBRARY_PATH",
         ),
         46 => (
             "CUDA_ERROR_DEVICE_UNAVAILABLE",
-            "another process has the GPU for itself (compute mode), or it is busy",
+            "another process uses the GPU exclusively (compute mode), or it is busy",
         ),
         100 => (
             "CUDA_ERROR_NO_DEVICE",
-            "the driver shows no GPU here: the container was not given one, or CUDA_VISIBLE_DEVICES hides them",
+            "the driver shows no GPU: the container was given none, or CUDA_VISIBLE_DEVICES hides them",
         ),
-        101 => ("CUDA_ERROR_INVALID_DEVICE", "there is no GPU of this number"),
-        214 => ("CUDA_ERROR_ECC_UNCORRECTABLE", "the GPU's memory has an error that cannot be mended"),
-        220 => ("CUDA_ERROR_NVLINK_UNCORRECTABLE", "NVLink has an error that cannot be mended"),
-        209 => ("CUDA_ERROR_NO_BINARY_FOR_GPU", "this NCCL has no code for this GPU"),
+        101 => ("CUDA_ERROR_INVALID_DEVICE", "no GPU with this number"),
+        214 => ("CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error in GPU memory"),
+        220 => ("CUDA_ERROR_NVLINK_UNCORRECTABLE", "uncorrectable NVLink error"),
+        209 => ("CUDA_ERROR_NO_BINARY_FOR_GPU", "this NCCL has no kernels for this GPU"),
         304 => ("CUDA_ERROR_OPERATING_SYSTEM", "a system call of the driver failed"),
-        700 => ("CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel touched memory that is not its own"),
+        700 => ("CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel accessed an illegal address"),
         719 => ("CUDA_ERROR_LAUNCH_FAILED", "a kernel crashed"),
-        800 => ("CUDA_ERROR_NOT_PERMITTED", "it is not allowed"),
-        801 => ("CUDA_ERROR_NOT_SUPPORTED", "this GPU or this system cannot do it"),
+        800 => ("CUDA_ERROR_NOT_PERMITTED", "operation not permitted"),
+        801 => ("CUDA_ERROR_NOT_SUPPORTED", "not supported by this GPU or system"),
         802 => (
             "CUDA_ERROR_SYSTEM_NOT_READY",
-            "the system is not ready: on boards with NVSwitch the fabric manager must run",
+            "the system is not ready; systems with NVSwitch need a running fabric manager",
         ),
         803 => (
             "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-            "the driver library is of another version than the kernel module: reboot, or make the container anew",
+            "libcuda and the kernel module have different versions; reboot, or recreate the container",
         ),
         804 => (
             "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
-            "a compatibility libcuda is loaded, which only works on data center GPUs: take /usr/local/cuda/compat out of the way",
+            "the forward-compatibility libcuda is loaded, which only supports data center GPUs; remove \
+   /usr/local/cuda/compat from the library path",
         ),
         999 => (
             "CUDA_ERROR_UNKNOWN",
-            "often /dev/nvidia-uvm is missing or may not be opened, or the module nvidia_uvm is not loaded",
+            "often /dev/nvidia-uvm is missing or not accessible, or the module nvidia_uvm is not loaded",
         ),
         _ => return format!("CUDA error {code}"),
     };
     format!("{name}: {means}")
 }
 
-/// NCCL's version from its number: until 2.8 `MAJOR * 1000 + MINOR * 100 + PATCH`, then `MAJOR * 10000 + …` (the macro NCCL_VERSION in nccl.h).
+/// NCCL's version from its number: until 2.8 `MAJOR * 1000 + MINOR * 100 + PATCH`, then `MAJOR * 10000 + …`
+/// (the macro NCCL_VERSION in nccl.h).
 pub fn version(code: i32) -> String {
     let major = if code < 10_000 { 1000 } else { 10_000 };
     format!("{}.{}.{}", code / major, code % major / 100, code % 100)

@@ -48,10 +48,9 @@ impl Rank {
         match self.session.ask(worker::Task::Nccl(task), deadline).await {
             Ok(worker::Answer::Nccl(Answer::Broken { says })) => Err(says),
             Ok(worker::Answer::Nccl(answer)) => Ok(answer),
-            Ok(other) => Err(format!("it answered {other:?}")),
+            Ok(other) => Err(format!("unexpected answer: {other:?}")),
             Err(failure) if failure.why == Why::Gone => {
-                Err("the rank's process has ended: libnccl or the driver's library crashed, or it was killed"
-                    .into())
+                Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
             }
             Err(failure) => Err(failure.says),
         }
@@ -104,7 +103,7 @@ impl Site<'_> {
                 session
             }
             Site::Cluster { containers, bundle } => {
-                let one = containers.get(node).ok_or("there is no such node")?;
+                let one = containers.get(node).ok_or("no such node")?;
                 let argv = command(bundle, &ground(one).await?);
                 worker_container::worker(one.engine, &one.node.name, argv).await?
             }
@@ -129,7 +128,7 @@ impl Workers {
 pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
     match one.session.ask(worker::Task::Nccl(Task::Look), LOOKING).await {
         Ok(worker::Answer::Nccl(Answer::Ground(ground))) => Ok(ground),
-        Ok(other) => Err(format!("it answered {other:?}")),
+        Ok(other) => Err(format!("unexpected answer: {other:?}")),
         Err(failure) => Err(failure.says),
     }
 }
@@ -145,13 +144,13 @@ async fn local() -> Result<(Session, Child), String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("it has no pipes".into());
+        return Err("the process has no stdin or stdout".into());
     };
     Ok((Session::open(stdout, stdin, STARTING).await?, child))
 }
 
-/// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for the older one lacks what the
-/// other's libraries need.
+/// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for
+/// the older one lacks what the other's libraries need.
 fn command(bundle: &Bundle, ground: &Ground) -> Vec<String> {
     let silence = worker_container::SILENCE.as_secs().to_string();
     let arguments = ["worker", "--silence", &silence];

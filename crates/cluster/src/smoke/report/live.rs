@@ -1,4 +1,4 @@
-//! The smoke test as it goes on: a table of rungs and nodes on a terminal, else a line for each rung.
+//! Live display of the smoke test: a table of phases and nodes on a terminal, else a line for each phase.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use crate::smoke::progress::Event;
 use diagnostic::terminal::{self, colour};
 
-/// Columns before the cells of the nodes: the longest name of a rung.
+/// Columns before the cells of the nodes: the longest name of a phase.
 const NAMES: usize = 16;
 /// Columns after them: seconds, and what is done.
 const AFTER: usize = 36;
@@ -24,7 +24,7 @@ pub struct Live {
     rows: RefCell<Vec<Row>>,
 }
 
-/// A rung.
+/// A phase.
 struct Row {
     name: String,
     says: String,
@@ -33,7 +33,7 @@ struct Row {
     bar: Option<ProgressBar>,
 }
 
-/// A rung on a node.
+/// A phase on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cell {
     Waiting,
@@ -114,7 +114,7 @@ impl Live {
         Row { name: name.to_owned(), says: says.to_owned(), cells, start: Instant::now(), bar }
     }
 
-    /// The next rung begins: this one held, everywhere.
+    /// The next phase begins: this one passed everywhere.
     fn finish(&self, row: &mut Row) {
         row.cells.fill(Cell::Held);
         if let Some(bar) = &row.bar {
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_row_shows_who_is_waited_for() {
         let live = live(3, 7);
-        live.step(Event::Phase { name: "worker", says: "envdoc goes into every container" });
+        live.step(Event::Phase { name: "worker", says: "starting a worker in every container" });
         live.step(Event::Node { node: "node3", held: true });
         live.step(Event::Node { node: "node2", held: false });
         assert_eq!(live.head(), "                node1  node2  node3  ");

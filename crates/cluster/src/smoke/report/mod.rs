@@ -1,5 +1,5 @@
-//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the plot of [`plot`]; [`live`]
-//! shows it as it goes on.
+//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the
+//! plot of [`plot`]; [`live`] shows it as it goes on.
 
 pub mod live;
 pub mod page;
@@ -35,7 +35,7 @@ pub struct SmokeReport {
     pub says: String,
     /// Where each rank is, in the order of the ranks.
     pub ranks: Vec<String>,
-    /// The rungs of the ladder that were tried, in order.
+    /// The phases that ran, in order.
     pub phases: Vec<PhaseEntry>,
     /// The sizes that were measured, in order.
     pub results: Vec<ResultEntry>,
@@ -58,7 +58,7 @@ pub struct SmokeReport {
     pub pairs: Vec<PairEntry>,
     /// What NCCL did on the GPUs; null where it was not tried.
     pub nccl: Option<NcclEntry>,
-    /// What the output of the rung that broke is known to mean, as `envdoc diagnose` tells it; the first is the root cause.
+    /// Known causes in the output of the failed phase, as `envdoc diagnose` reports them; the first is the root cause.
     pub causes: Vec<CauseEntry>,
     /// What else should be known.
     pub remarks: Vec<String>,
@@ -151,7 +151,7 @@ pub struct ConnectEntry {
     pub milliseconds: f64,
 }
 
-/// A rung of the ladder.
+/// A phase of the test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
     /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`,
@@ -236,7 +236,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
     }
 }
 
-/// What the output of the rung that broke is known to mean.
+/// Known causes in the output of the failed phase.
 pub fn causes(outcome: &Outcome) -> Diagnosis {
     let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
     match outcome.captured.is_empty() {
@@ -296,7 +296,7 @@ fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
     }
 }
 
-/// JUnit XML for CI systems: a case for each rung and one for the verdict.
+/// JUnit XML for CI systems: a case for each phase and one for the verdict.
 pub fn junit(outcome: &Outcome) -> Result<String, Error> {
     let mut suite = TestSuite::new("smoke");
     let failure = |says: &str| {

@@ -1,4 +1,4 @@
-//! The report as one HTML page that needs nothing beside it.
+//! The report as one self-contained HTML page.
 
 use std::fmt::Write;
 
@@ -45,7 +45,8 @@ pub fn html(outcome: &Outcome) -> String {
         };
         let _ = writeln!(
             text,
-            "<tr><td class=\"w\">{}</td><td class=\"w\">{}</td><td class=\"{class}\">{}</td><td class=\"n\">{:.2}</td><td>{}</td></tr>",
+            "<tr><td class=\"w\">{}</td><td class=\"w\">{}</td><td class=\"{class}\">{}</td><td \
+   class=\"n\">{:.2}</td><td>{}</td></tr>",
             phase.name,
             safe(phase.node.as_deref().unwrap_or("all")),
             phase.status.id(),
@@ -85,7 +86,8 @@ fn sizes(results: &[Measured], expected: Option<&Expected>, text: &mut String) {
     for result in results {
         let _ = writeln!(
             text,
-            "<tr><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>",
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{:.3}</td><td \
+   class=\"n\">{:.3}</td><td>{}</td></tr>",
             size(result.bytes),
             result.seconds * 1e6,
             result.algorithm / 1e9,

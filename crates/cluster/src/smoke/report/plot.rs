@@ -1,4 +1,5 @@
-//! Bus bandwidth over size, as SVG. Both axes are logarithmic; the line across is what is expected: what the path carries, or what such GPUs should reach.
+//! Bus bandwidth over size, as SVG. Both axes are logarithmic; the line across is what is expected: what the
+//! path carries, or what such GPUs should reach.
 
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 50.0;
 
-/// Draws it; a document of its own that needs nothing beside it.
+/// A self-contained SVG document.
 pub fn svg(outcome: &Outcome) -> String {
     drawn(&outcome.results, outcome.expected.as_ref())
 }

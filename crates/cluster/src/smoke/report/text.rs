@@ -1,4 +1,4 @@
-//! The report for people: the rungs, the bandwidths, the verdict.
+//! The report as text: the phases, the bandwidths, the verdict.
 
 use std::fmt::Write;
 

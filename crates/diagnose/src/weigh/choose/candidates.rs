@@ -8,58 +8,20 @@ use super::{Chosen, unexplained, went_on};
 use crate::expression::constant;
 use crate::origin::Level;
 use crate::weigh::story::{Event, Story, Unknown};
-use crate::weigh::{Confidence, ranks, traceback};
-use catalog::signatures::{self, Role};
-
-/// Symptoms that tell of an end only, not of how it came.
-const ENDS: &[&str] = &[
-    "torch-elastic-childfailed",
-    "ds-exit-code",
-    "ds-pdsh-exit",
-    "ds-ssh-unreachable",
-    "docker-build-step-failed",
-    "torch-sigterm",
-    "torch-rdzv-closed",
-    "torch-rdzv-connection",
-    "torch-store-recv-failed",
-    "py-build-failed",
-    "tests-failed",
-    "py-metadata-failed",
-    "dpkg-failed",
-    "docker-dependency-failed",
-    "k8s-pod-restarts",
-    "k8s-image-pull",
-    "mpi-abort",
-    "systemd-unit-failed",
-    "slurm-task-exit",
-    "ssh-connection-lost",
-    "torch-rendezvous-state",
-    "mpi-init-failed",
-    "make-failed",
-    "nccl-call-returned",
-];
-
-/// Symptoms of a rank whose peer is gone.
-pub(super) const LOST: &[&str] = &[
-    "torch-gloo-peer-closed",
-    "nccl-remote-error",
-    "nccl-connection-closed-by-peer",
-    "nccl-socket-call-failed",
-    "torch-store-recv-failed",
-    "torch-peer-gone",
-];
+use crate::weigh::{Confidence, traceback};
+use catalog::signatures::{self, Derived, Report, Role, Signal, Signature, Unfinished};
 
 /// Symptoms, where nothing more is known: those that tell most, as candidates.
 pub(super) fn symptoms(story: &Story) -> Vec<Chosen> {
     let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Symptom).collect();
     let mut groups = unexplained(story, events);
-    let waited = story.events.iter().any(|event| ranks::WAITS.contains(&event.id()));
+    let waited = story.reports(Report::Wait).next().is_some();
     let rank = |group: &Vec<usize>| {
-        let id = story.events[group[0]].id();
+        let signature = story.events[group[0]].signature;
         match () {
             // PyTorch ends a rank that waited too long by SIGABRT.
-            () if ENDS.contains(&id) || (id == "torch-sigabrt" && waited) => 2,
-            () if ranks::WAITS.contains(&id) => 1,
+            () if signature.reports(Report::End) || (signature.signal == Some(Signal::Abrt) && waited) => 2,
+            () if signature.reports(Report::Wait) => 1,
             () => 0,
         }
     };
@@ -73,7 +35,7 @@ pub(super) fn symptoms(story: &Story) -> Vec<Chosen> {
     }
     // An exception without its traceback, or any line that says that something failed, tells more than that something ended or that a
     // peer is gone.
-    let lost = |group: &Vec<usize>| LOST.contains(&story.events[group[0]].id());
+    let lost = |group: &Vec<usize>| story.events[group[0]].signature.reports(Report::PeerLost);
     if groups.first().is_none_or(|group| rank(group) == 2 || lost(group))
         && let Some(cause) = bare_exception(story).or_else(|| own_words(story, !groups.is_empty()))
     {
@@ -99,7 +61,7 @@ fn own_words(story: &Story, ended_so: bool) -> Option<Chosen> {
             |error\ waiting\ for\ container|:\s*$|^\s*(?:raise|return|assert|abort|print|logg(?:er|ing)|warnings)\b[.\ (]",
         )
     });
-    let signature = signatures::signature("log-own-words")?;
+    let signature = signatures::derived(Derived::QuotedLine)?;
     let tells = |text: &str| {
         let raised = traceback::named(text);
         // ssh -v tries many files that need not be there.
@@ -138,61 +100,31 @@ const EXCERPT: u64 = 60;
 /// Of a line so many characters are told in a sentence.
 const WORDS: usize = 200;
 
-/// What is no failure where things go on after it, and one where a log ends with it.
-struct Last {
-    /// The signature.
-    id: &'static str,
-    /// What it comes to.
-    comes_to: &'static str,
-    /// So often at least.
-    times: usize,
-    /// So many lines may follow the last.
-    lines_after: u64,
-}
-
-const LAST: &[Last] = &[
-    Last {
-        id: "torch-store-connect-refused",
-        comes_to: "torch-store-connect-refused",
-        times: 3,
-        // Each attempt is followed by the frames of its exception.
-        lines_after: 40,
-    },
-    Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 2, lines_after: 10 },
-    Last { id: "net-download-retry", comes_to: "pip-index-unreachable", times: 1, lines_after: 0 },
-    Last { id: "swarm-gossip-node-down", comes_to: "swarm-gossip-node-down", times: 2, lines_after: 10 },
-    Last { id: "nccl-connect-retry", comes_to: "nccl-connect-refused", times: 2, lines_after: 10 },
-    Last { id: "swarm-leader-lost", comes_to: "swarm-no-leader", times: 1, lines_after: 3 },
-    Last { id: "torch-barrier-waiting", comes_to: "torch-barrier-timeout", times: 3, lines_after: 10 },
-    // pip says what it installed after this, where it did.
-    Last { id: "py-installed-conflict", comes_to: "py-installed-conflict", times: 1, lines_after: 1 },
-];
-
 /// A log that ends while something is still tried: what each attempt says.
 fn given_up(story: &Story) -> Option<Chosen> {
-    LAST.iter().find_map(|rule| {
-        let tries: Vec<usize> =
-            (0..story.events.len()).filter(|place| story.events[*place].id() == rule.id).collect();
-        let last = &story.events[*tries.last()?];
-        let end = story.ends.get(last.read).copied().unwrap_or(0);
-        let signature = signatures::signature(rule.comes_to)?;
-        let ends = tries.len() >= rule.times
-            && end.saturating_sub(last.number) <= rule.lines_after
-            && !went_on(story, &tries);
-        ends.then(|| {
-            let told = Chosen::of(story, &tries, Confidence::Candidate);
-            let says = if rule.id == "net-download-retry" { GIVEN_UP.to_owned() } else { told.says.clone() };
-            Chosen { id: signature.id.to_owned(), signature, says, ..told }
-        })
+    let rules = signatures::all().iter().flat_map(|one| one.unfinished.iter().map(move |rule| (one, rule)));
+    rules.into_iter().find_map(|(tried, rule)| ends_with(story, tried, rule))
+}
+
+fn ends_with(story: &Story, tried: &Signature, rule: &Unfinished) -> Option<Chosen> {
+    let tries: Vec<usize> =
+        (0..story.events.len()).filter(|place| story.events[*place].id() == tried.id).collect();
+    let last = &story.events[*tries.last()?];
+    let end = story.ends.get(last.read).copied().unwrap_or(0);
+    let signature = signatures::signature(rule.becomes)?;
+    let ends = tries.len() >= rule.times
+        && end.saturating_sub(last.number) <= rule.lines_after
+        && !went_on(story, &tries);
+    ends.then(|| {
+        let told = Chosen::of(story, &tries, Confidence::Candidate);
+        let says = rule.message.map_or_else(|| told.says.clone(), str::to_owned);
+        Chosen { id: signature.id.to_owned(), signature, says, ..told }
     })
 }
 
-/// What is said of downloads that are still tried when the log ends.
-const GIVEN_UP: &str = "The log ends while pip still tries to reach the package index.";
-
 /// The first line that is an exception's last, where the traceback before it is missing.
 fn bare_exception(story: &Story) -> Option<Chosen> {
-    let signature = signatures::signature("script-exception")?;
+    let signature = signatures::derived(Derived::Exception)?;
     let (line, raised) = story.unknown.iter().filter(|line| line.sure).find_map(|line| {
         let raised = traceback::bare(&line.text)?;
         Some((line, raised))

@@ -9,35 +9,8 @@ use super::ranks::{self, Exit};
 use super::story::{Event, Story};
 use super::{Cause, Confidence, evidence};
 use crate::origin::{Level, Time};
-use catalog::signatures::{self, Component, Role, Signature};
+use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
 use catalog::xids;
-
-/// Roots that are one only where nothing else failed: a peer that is gone, or a step of which only the end is told.
-const YIELDING: &[&str] = &[
-    "nccl-connect-refused",
-    "nccl-connect-aborted",
-    "nccl-connect-timeout",
-    "nccl-ib-completion-12",
-    "nccl-ib-local-error",
-    "torch-store-connect-timeout",
-    "torch-store-wait-clients",
-    "torch-rdzv-timeout",
-    "torch-rdzv-connection",
-    "torch-nccl-id-timeout",
-    "torch-gloo-connect",
-    "torch-desync-report",
-    "ds-op-build-failed",
-    "ds-op-incompatible",
-    "py-no-matching-other",
-    "docker-pull-timeout",
-    "net-connect-refused",
-    "net-curl-no-connection",
-    "ucx-failed",
-    "uv-failed",
-    "service-login",
-    "launcher-sigterm",
-    "shell-command-not-found",
-];
 
 /// A cause, before it is told.
 #[derive(Debug, Clone)]
@@ -188,9 +161,12 @@ type Weighed = (Weight, Chosen);
 /// Roots that no other root explains, each with all its events in order, the earliest first.
 fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
     let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Root).collect();
-    let firm = |event: &&&Event| !YIELDING.contains(&event.id());
-    let (own, firm): (Vec<&Event>, Vec<&Event>) =
-        events.iter().filter(firm).copied().partition(|event| event.id() == "script-exception");
+    let firm = |event: &&&Event| !event.signature.yields;
+    let (own, firm): (Vec<&Event>, Vec<&Event>) = events
+        .iter()
+        .filter(firm)
+        .copied()
+        .partition(|event| event.signature.derived == Some(Derived::Exception));
     let mut weighed = Vec::new();
     let mut groups = unexplained(story, firm);
     // What lies lower brings down what lies on it; of commands that failed one after the other the last is what is left.
@@ -237,7 +213,8 @@ fn went_on(story: &Story, group: &[usize]) -> bool {
         && last.into_iter().all(|(read, number)| {
             let end = story.ends.get(read).copied().unwrap_or(0);
             let well = |event: &Event| event.read == read && event.number > number;
-            end.saturating_sub(number) > QUIET_AFTER_WARNING || story.of("ds-process-well").any(well)
+            end.saturating_sub(number) > QUIET_AFTER_WARNING
+                || story.reports(Report::ProcessSuccess).any(well)
         })
 }
 
@@ -308,14 +285,12 @@ fn worst_first(story: &Story, group: &mut [usize]) {
 
 /// Whether an event is a fault of the machine itself, which nothing in a program brings about.
 fn of_machine(event: &Event) -> bool {
-    match event.id() {
-        "gpu-xid" => xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error),
-        "mem-kernel-oom-kill"
-        | "mem-cgroup-oom"
-        | "mem-oom-killer-invoked"
-        | "gpu-off-the-bus"
-        | "sxid-fatal" => true,
-        _ => {
+    match event.signature.machine_fault {
+        Some(MachineFault::ByXid) => {
+            xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error)
+        }
+        Some(MachineFault::Always) => true,
+        None => {
             event.signature.component == Component::Kernel
                 && event.signature.severity >= signatures::Severity::Fatal
         }
@@ -375,35 +350,35 @@ fn place(story: &Story, event: &Event) -> usize {
 
 /// Roots that are one only where nothing else failed.
 fn yielding(story: &Story) -> Vec<Weighed> {
-    let events =
-        story.events.iter().filter(|event| event.role == Role::Root && YIELDING.contains(&event.id()));
+    let events = story.events.iter().filter(|event| event.role == Role::Root && event.signature.yields);
     let groups = unexplained(story, events.collect());
     let several = groups.len() > 1;
     groups
         .into_iter()
         .map(|group| {
-            let stopped = story.events[group[0]].id() == "launcher-sigterm";
+            let first = &story.events[group[0]];
+            let stopped = first.signature.reports(Report::StopRequest);
             let weight = if stopped { Weight::Stopped } else { Weight::Lost };
-            // What is stopped after a task has ended badly is stopped because of that.
-            let followed = stopped && ended_before(story, &story.events[group[0]]);
+            let followed = comes_after(story, first);
             let confidence = if several || followed { Confidence::Candidate } else { Confidence::Likely };
             (weight, Chosen::of(story, &group, confidence))
         })
         .collect()
 }
 
-/// Whether a task of the scheduler had ended badly before.
-fn ended_before(story: &Story, event: &Event) -> bool {
-    story.of("slurm-task-exit").any(|exit| exit.read == event.read && exit.number < event.number)
+/// Whether what makes it a candidate came before it: a launcher that is stopped after a task failed is stopped because of that.
+fn comes_after(story: &Story, event: &Event) -> bool {
+    let before = |other: &Event| other.read == event.read && other.number < event.number;
+    event.signature.candidate_after.iter().any(|id| story.of(id).any(before))
 }
 
 /// The rank that the others waited for, where the log tells it.
 fn waits(story: &Story) -> Option<Weighed> {
     let waited = ranks::waited(story);
-    let derived = |id: &str, says: String, events: Vec<usize>, whose: String| {
-        let signature = signatures::signature(id)?;
+    let derived = |kind: Derived, says: String, events: Vec<usize>, whose: String| {
+        let signature = signatures::derived(kind)?;
         let chosen = Chosen {
-            id: id.to_owned(),
+            id: signature.id.to_owned(),
             signature,
             says,
             meaning: None,
@@ -417,11 +392,11 @@ fn waits(story: &Story) -> Option<Weighed> {
     if let Some((behind, says, events)) = ranks::recorded(story) {
         let names = behind.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let says = format!("The ranks are not in the same collective: {says}.");
-        return derived("torch-desync", says, events, format!("rank {names}"));
+        return derived(Derived::Desync, says, events, format!("rank {names}"));
     }
     if let Some((rank, says, events)) = ranks::apart(&waited).or_else(|| ranks::elsewhere(story, &waited)) {
         return derived(
-            "torch-desync",
+            Derived::Desync,
             format!("The ranks are not in the same collective: {says}."),
             events,
             format!("rank {rank}"),
@@ -439,5 +414,5 @@ fn waits(story: &Story) -> Option<Weighed> {
         waited.len()
     );
     let events = waited.iter().map(|one| one.event).collect();
-    derived("torch-rank-stalled", says, events, format!("{} {names}", ranks.to_lowercase()))
+    derived(Derived::RankStalled, says, events, format!("{} {names}", ranks.to_lowercase()))
 }

@@ -7,6 +7,8 @@ use std::time::Instant;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 
+use crate::error::Error;
+
 use super::{
     Blocked, Connection, Folder, OUTPUT_MAX, READY, SshAddress, configuration, fault, process, said, start,
 };
@@ -76,13 +78,13 @@ impl Talk {
     }
 
     /// All that it prints before a line that begins with `mark`, and what stands after the mark in that line.
-    pub async fn until(&mut self, mark: &str) -> Result<(Vec<u8>, String), String> {
+    pub async fn until(&mut self, mark: &str) -> Result<(Vec<u8>, String), Error> {
         let mut printed = Vec::new();
         loop {
             let from = printed.len();
             match self.stdout.read_until(b'\n', &mut printed).await {
-                Ok(0) => return Err("the connection ended".into()),
-                Err(error) => return Err(error.to_string()),
+                Ok(0) => return Err(Error::ConnectionClosed("the SSH session ended".into())),
+                Err(error) => return Err(error.into()),
                 Ok(_) => {}
             }
             if let Some(rest) = printed[from..].strip_prefix(mark.as_bytes()) {
@@ -91,14 +93,14 @@ impl Talk {
                 return Ok((printed, rest));
             }
             if printed.len() as u64 > OUTPUT_MAX {
-                return Err(format!("it printed more than {} MiB", OUTPUT_MAX >> 20));
+                return Err(Error::TooLarge { what: "the output", limit_kib: OUTPUT_MAX >> 10 });
             }
         }
     }
 
     /// A line for it to read.
-    pub async fn tell(&mut self, line: &str) -> Result<(), String> {
+    pub async fn tell(&mut self, line: &str) -> Result<(), Error> {
         let line = format!("{line}\n");
-        self.stdin.write_all(line.as_bytes()).await.map_err(|error| error.to_string())
+        self.stdin.write_all(line.as_bytes()).await.map_err(Error::from)
     }
 }

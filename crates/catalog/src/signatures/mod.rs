@@ -3,6 +3,10 @@
 //! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that nothing is read when the program
 //! starts; see [`diagnose`] for how lines are matched.
 
+mod behaviour;
+
+pub use behaviour::{CountsIf, Derived, MachineFault, Report, Signal, Unfinished};
+
 /// Whose failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Component {
@@ -186,6 +190,24 @@ pub struct Signature {
     pub role: Role,
     /// How bad it is.
     pub severity: Severity,
+    /// What its lines report about the job.
+    pub reports: &'static [Report],
+    /// The signal that ended a process; `None` where the lines report no such end.
+    pub signal: Option<Signal>,
+    /// Exit codes of a launcher that mean this signature; negative: the number of a signal.
+    pub exit_codes: &'static [i32],
+    /// A root only where no other root is found: the peer or step that failed has lines of its own.
+    pub yields: bool,
+    /// Only a candidate if a line of one of these signatures came before it in the same source.
+    pub candidate_after: &'static [&'static str],
+    /// Whether, and when, it is a fault of the machine: such a root comes before all others.
+    pub machine_fault: Option<MachineFault>,
+    /// What a log that ends with these lines is diagnosed as; the first that holds.
+    pub unfinished: &'static [Unfinished],
+    /// Conditions under which its lines count as a failure.
+    pub counts_if: Option<CountsIf>,
+    /// The derivation that takes its texts from this row.
+    pub derived: Option<Derived>,
     /// A regular expression for one line; empty where several lines together say it.
     pub pattern: &'static str,
     /// Texts of which every matching line has at least one; none where several lines together say it.
@@ -217,6 +239,11 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// Whether its lines report this.
+    pub fn reports(&self, report: Report) -> bool {
+        self.reports.contains(&report)
+    }
+
     /// Whether no single line says it: it is read from several together ([`diagnose::weigh`]).
     pub fn is_derived(&self) -> bool {
         self.literals.is_empty()
@@ -233,4 +260,9 @@ pub fn all() -> &'static [Signature] {
 /// The signature with this id.
 pub fn signature(id: &str) -> Option<&'static Signature> {
     all().iter().find(|one| one.id == id)
+}
+
+/// The row whose texts a derivation takes.
+pub fn derived(derived: Derived) -> Option<&'static Signature> {
+    all().iter().find(|one| one.derived == Some(derived))
 }
