@@ -40,6 +40,15 @@ pub struct ConfigError {
     pub message: String,
 }
 
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
 /// The parts of config.toml that envdoc uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -202,7 +211,7 @@ fn config(host: &dyn Host) -> (Fact<Config>, Fact<ConfigError>) {
         Fact::Known(text) => match parse_config(&text) {
             Ok(config) => (Fact::Known(config), Fact::Absent),
             Err(error) => {
-                let why = format!("{CONFIG} is not valid: {}", error.message);
+                let why = format!("{CONFIG} is not valid: {error}");
                 (Fact::unknown(why), Fact::Known(error))
             }
         },
@@ -431,7 +440,7 @@ mod tests {
     #[test]
     fn a_broken_config_names_the_line() {
         let why = parse_config("disable-require = false\n[nvidia-container-cli\n").unwrap_err();
-        assert!(why.starts_with("line 2: "), "{why}");
+        assert_eq!(why.line, Some(2), "{why}");
         assert!(parse_config("disable-require = False\n").is_err());
     }
 
