@@ -9,6 +9,8 @@ mod distribution;
 mod driver;
 pub mod fleet;
 mod gpu;
+mod nvidia_smi;
+mod partner;
 mod python;
 pub mod report;
 pub mod server;

@@ -92,9 +92,7 @@ mod tests {
         let (cdi_hook, hook) =
             ("stat /usr/bin/nvidia-cdi-hook", "stat /usr/bin/nvidia-container-runtime-hook");
         assert!(of(&[(cdi_hook, SOCKET)]).starts_with("error: Docker assigns GPUs through CDI"));
-        assert!(
-            of(&[(cdi_hook, SOCKET), (hook, SOCKET)]).starts_with("not-applicable: not needed")
-        );
+        assert!(of(&[(cdi_hook, SOCKET), (hook, SOCKET)]).starts_with("not-applicable: not needed"));
         let unknown = engine("{}", &[mode]).failing(&[("list /etc/cdi", "no rights")]);
         let mut facts = gpu_host(&unknown);
         facts.toolkit.version = Fact::Known("1.20.0".into());

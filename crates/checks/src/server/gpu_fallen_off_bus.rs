@@ -1,5 +1,6 @@
 //! A GPU does not answer on PCIe any more.
 
+use crate::nvidia_smi::SmiError;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::gpu::Failure;
@@ -19,9 +20,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let mut evidence = Vec::new();
     let lost = match &facts.gpu.failure {
-        Some(Failure::Ended { said, .. }) => {
-            said.contains("GPU is lost") || said.contains("Unable to determine the device handle")
-        }
+        Some(Failure::Ended { said, .. }) => SmiError::of(said) == SmiError::GpuLost,
         _ => false,
     };
     if let (true, Some(Failure::Ended { said, .. })) = (lost, &facts.gpu.failure) {

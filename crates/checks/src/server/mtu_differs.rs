@@ -1,5 +1,7 @@
 //! Interfaces that do the same work have different MTUs.
 
+use std::fmt;
+
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, network::Interface};
 
@@ -12,6 +14,23 @@ pub const CHECK: Check = Check {
     explain: include_str!("mtu_differs.md"),
     judge,
 };
+
+/// What interfaces have in common that should have one MTU.
+#[derive(Debug, PartialEq, Eq)]
+enum Common {
+    /// Gbit/s.
+    RoceSpeed(u32),
+    Network(String),
+}
+
+impl fmt::Display for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Common::RoceSpeed(speed) => write!(f, "RoCE at {speed} Gbit/s"),
+            Common::Network(network) => write!(f, "network {network}"),
+        }
+    }
+}
 
 fn judge(facts: &Facts) -> Judged {
     let interfaces = facts.network.interfaces.require("no network interfaces")?;
@@ -27,10 +46,10 @@ fn judge(facts: &Facts) -> Judged {
     };
     let rails: Vec<&Interface> =
         up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
-    let mut groups: Vec<(String, Vec<&Interface>)> = Vec::new();
+    let mut groups: Vec<(Common, Vec<&Interface>)> = Vec::new();
     // Rails are of one speed; a slower port of the same maker is for something else.
     for &rail in &rails {
-        let of = format!("RoCE at {} Gbit/s", rail.speed.known().unwrap_or(&0) / 1000);
+        let of = Common::RoceSpeed(rail.speed.known().unwrap_or(&0) / 1000);
         match groups.iter_mut().find(|(name, _)| *name == of) {
             Some((_, members)) => members.push(rail),
             None => groups.push((of, vec![rail])),
@@ -38,7 +57,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     for &interface in &up {
         for network in &interface.networks {
-            let of = format!("network {network}");
+            let of = Common::Network(network.to_string());
             match groups.iter_mut().find(|(name, _)| *name == of) {
                 Some((_, members)) => members.push(interface),
                 None => groups.push((of, vec![interface])),
@@ -51,9 +70,9 @@ fn judge(facts: &Facts) -> Judged {
         let most = members.iter().map(|i| i.mtu).max().unwrap_or(0);
         members.len() > 2 && members.iter().filter(|i| i.mtu < most).count() == 1
     };
-    let differing = groups.iter().find(|(of, members)| match of.starts_with("RoCE") {
-        true => odd(members),
-        false => members.iter().any(|i| i.mtu != members[0].mtu),
+    let differing = groups.iter().find(|(of, members)| match of {
+        Common::RoceSpeed(_) => odd(members),
+        Common::Network(_) => members.iter().any(|i| i.mtu != members[0].mtu),
     });
     let Some((of, members)) = differing else { return Ok(Verdict::Pass) };
     let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
