@@ -47,7 +47,8 @@ impl Machine {
     fn with_this_file(&self, mut alone: Facts) -> Facts {
         alone.docker.daemon_json =
             alone.docker.daemon_json.map(|file| DaemonJson { path: self.name.clone(), ..file });
-        alone.toolkit.config = alone.toolkit.config.map(|config| Config { path: self.name.clone(), ..config });
+        alone.toolkit.config =
+            alone.toolkit.config.map(|config| Config { path: self.name.clone(), ..config });
         let Some(machine) = &self.facts else { return alone };
         let mut facts = Facts::clone(machine);
         match self.kind {
