@@ -1,7 +1,7 @@
 //! `envdoc cluster logs`.
 
-use futures_util::StreamExt;
 use docker::fan_out;
+use futures_util::StreamExt;
 
 use super::Source;
 use super::exec::{chosen, engines};
