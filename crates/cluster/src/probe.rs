@@ -12,7 +12,7 @@ use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
 const LOCAL: Duration = Duration::from_secs(10);
@@ -37,9 +37,9 @@ impl<'engine> Probe<'engine> {
         bundle: &Bundle,
     ) -> Result<Probe<'engine>, Error> {
         let name = name(plan, node);
-        container::kill(engine, &name).await?;
+        container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(
+        container::create_waiting(
             engine,
             &name,
             plan.image_name(),
@@ -57,7 +57,7 @@ impl<'engine> Probe<'engine> {
         match started {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
-                let _ = container::kill(engine, &name).await;
+                let _ = container::remove_now(engine, &name).await;
                 Err(why)
             }
         }
@@ -65,7 +65,7 @@ impl<'engine> Probe<'engine> {
 
     /// Removes it.
     pub async fn end(self) {
-        let _ = container::kill(self.engine, &self.name).await;
+        let _ = container::remove_now(self.engine, &self.name).await;
     }
 
     /// Does a task.

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::Problem;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{Cause, exec};
 
 const STEP: &str = "container";
