@@ -3,11 +3,13 @@
 mod against_pypi;
 mod catalog;
 mod cli;
+mod command_line;
 mod compose;
 mod diagnose_memory;
 mod generated;
 mod images;
 mod judge;
+mod layers;
 mod lint;
 mod nccl;
 mod refresh;

@@ -21,7 +21,7 @@ use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::{Answer, Interface, Task, Why};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that bringing the worker into a container may take, and starting it.
 const BRINGING: Duration = Duration::from_secs(60);
@@ -186,7 +186,7 @@ impl Site<'_> {
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
-            let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
+            let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
             let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
@@ -285,13 +285,14 @@ impl Site<'_> {
             let deadline = self.options.deadline;
             async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
         };
-        let (mut failed, mut least) = (Vec::new(), u64::MAX);
+        let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
         for (one, answer) in containers.iter().zip(join_all(containers.iter().map(ask)).await) {
             let name = &one.node.name;
             match answer {
                 Ok(Answer::Space { total, .. }) => {
                     least = least.min(total);
                     if total < SHARED {
+                        too_small = true;
                         failed.push((
                             name.clone(),
                             format!(
@@ -310,7 +311,7 @@ impl Site<'_> {
                 Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
             }
         }
-        if failed.iter().any(|(_, says)| says.contains("/dev/shm has")) {
+        if too_small {
             outcome.fix.push(
                 "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
                 then apply: `envdoc cluster up`"
