@@ -229,7 +229,10 @@ fn systems_with_dnf() {
     let error = planned("os: ubi8\npython: 3.12\n").unwrap_err();
     assert!(error.message.contains("how to install uv on Red Hat Universal Base Image 8"), "{error}");
     let error = planned("os: rockylinux8\npython: 3.9\n").unwrap_err();
-    assert!(error.message.contains("package name of Python") && error.hints[0].contains("3.12, 3.11"), "{error}");
+    assert!(
+        error.message.contains("package name of Python") && error.hints[0].contains("3.12, 3.11"),
+        "{error}"
+    );
 }
 
 #[test]
