@@ -67,13 +67,13 @@ impl<T> Fact<T> {
 
     /// Absence becomes a known default: for things whose absence is a plain answer ("no such file: none
     /// configured").
-    pub fn absent_as(self, value: T) -> Fact<T> {
+    pub(crate) fn absent_as(self, value: T) -> Fact<T> {
         self.or_else(|| Fact::Known(value))
     }
 
     /// Absence becomes unknown: for sources that every Linux machine has, so that a missing one means that
     /// envdoc cannot look (`/proc` not mounted).
-    pub fn must_exist(self, what: &str) -> Fact<T> {
+    pub(crate) fn must_exist(self, what: &str) -> Fact<T> {
         self.or_else(|| Fact::unknown(format!("{what} does not exist here")))
     }
 

@@ -88,7 +88,7 @@ pub fn gather(host: &dyn Host) -> Limits {
 /// Max open files            1024                 4096                 files
 /// Max locked memory         unlimited            unlimited            bytes
 /// ```
-pub fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
+pub(crate) fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let mut words = rest.split_whitespace().map(|word| match word {
         "unlimited" => Some(Limit::Unlimited),

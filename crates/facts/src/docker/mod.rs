@@ -271,7 +271,7 @@ fn ask(
 }
 
 /// The reason when asking would start the engine.
-pub const IDLE: &str = "the engine is stopped; connecting would start it (docker.socket)";
+pub(crate) const IDLE: &str = "the engine is stopped; connecting would start it (docker.socket)";
 
 /// Whether the engine is stopped and a question would start it.
 struct Idle {

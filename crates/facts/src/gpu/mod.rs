@@ -250,7 +250,7 @@ pub fn gather(host: &dyn Host) -> Gpus {
 }
 
 /// Whether there is anything of NVIDIA's here that a program could talk to. True where that is not known.
-pub fn nvidia_present(host: &dyn Host) -> bool {
+pub(crate) fn nvidia_present(host: &dyn Host) -> bool {
     let node = |path| host.stat(path) != Reading::Absent;
     node("/dev/nvidiactl") || node("/dev/dxg") || pci::may_have_gpu(host)
 }

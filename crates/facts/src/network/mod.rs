@@ -232,7 +232,7 @@ fn speed(reading: Reading) -> Fact<u32> {
 }
 
 /// `127.0.1.1 node1.example.org node1 # comment`: names are compared without regard to case.
-pub fn in_hosts(text: &str, name: &str) -> Vec<String> {
+pub(crate) fn in_hosts(text: &str, name: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| {
             let mut words = line.split('#').next()?.split_whitespace();

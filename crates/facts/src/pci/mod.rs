@@ -119,7 +119,7 @@ pub fn gather(host: &dyn Host) -> Pci {
 
 /// Whether an NVIDIA display controller is on the bus: the cheap question before anything slow is asked about
 /// the driver. True where that is not known.
-pub fn may_have_gpu(host: &dyn Host) -> bool {
+pub(crate) fn may_have_gpu(host: &dyn Host) -> bool {
     match nvidia_and_mellanox(host) {
         Fact::Known(found) => found.iter().any(|found| found.vendor == NVIDIA && found.class >> 16 == 0x03),
         Fact::Absent => false,

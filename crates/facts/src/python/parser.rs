@@ -16,7 +16,7 @@ pub struct VenvConfig {
 
 /// Reads `pyvenv.cfg`: `KEY = VALUE` a line. venv writes `version = 3.11.7`, uv and virtualenv `version_info
 /// = 3.11.7` (virtualenv with `.final.0` behind it).
-pub fn venv_config(text: &str) -> VenvConfig {
+pub(crate) fn venv_config(text: &str) -> VenvConfig {
     let mut config = VenvConfig::default();
     let mut version_info = None;
     for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
@@ -53,7 +53,7 @@ pub fn distribution(name: &str) -> Option<(String, String)> {
 }
 
 /// PEP 503: lower case, runs of `-`, `_` and `.` become one `-`.
-pub fn normalise(name: &str) -> String {
+pub(crate) fn normalise(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -67,7 +67,7 @@ pub fn normalise(name: &str) -> String {
 
 /// `X.Y` in the name of an interpreter: `python3.11`, `platform-python3.6`, `python3.13t`. Nothing in
 /// `python3`.
-pub fn version_in_name(name: &str) -> Option<String> {
+pub(crate) fn version_in_name(name: &str) -> Option<String> {
     let version = name.rsplit_once("python")?.1.trim_end_matches('t');
     let (major, minor) = version.split_once('.')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -83,7 +83,7 @@ pub fn minor(version: &str) -> Option<String> {
 
 /// Reads `torch/version.py`. The build is the local part of the version where it names one (`+cu121`, `+cpu`,
 /// `+rocm6.2`), also in wheels whose file name has none.
-pub fn torch_version(text: &str) -> Fact<Torch> {
+pub(crate) fn torch_version(text: &str) -> Fact<Torch> {
     let Fact::Known(full) = assigned(text, "__version__") else {
         return Fact::unknown("torch/version.py has no line that sets __version__");
     };

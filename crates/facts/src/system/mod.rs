@@ -123,7 +123,7 @@ fn os_release(host: &dyn Host) -> Fact<OsRelease> {
 /// ```
 ///
 /// A file without `ID` means `linux` (os-release(5)).
-pub fn parse_os_release(text: &str) -> OsRelease {
+pub(crate) fn parse_os_release(text: &str) -> OsRelease {
     let field = |name: &str| {
         text.lines()
             .filter_map(|line| line.trim().split_once('='))
