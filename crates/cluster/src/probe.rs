@@ -6,12 +6,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::plan::{ClusterPlan, LABEL, Node};
+use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task, Why};
+use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
 const LOCAL: Duration = Duration::from_secs(10);
@@ -34,11 +35,11 @@ impl<'engine> Probe<'engine> {
         engine: &'engine Engine,
         network: &str,
         bundle: &Bundle,
-    ) -> Result<Probe<'engine>, String> {
+    ) -> Result<Probe<'engine>, Error> {
         let name = name(plan, node);
-        container::kill(engine, &name).await?;
+        container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(
+        container::create_waiting(
             engine,
             &name,
             plan.image_name(),
@@ -47,15 +48,16 @@ impl<'engine> Probe<'engine> {
             &labels,
         )
         .await?;
-        let started = async {
+        let started: Result<Session, Error> = async {
             worker_container::deploy(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
             worker_container::session(engine, &name, bundle).await
-        };
-        match started.await {
+        }
+        .await;
+        match started {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
-                let _ = container::kill(engine, &name).await;
+                let _ = container::remove_now(engine, &name).await;
                 Err(why)
             }
         }
@@ -63,7 +65,7 @@ impl<'engine> Probe<'engine> {
 
     /// Removes it.
     pub async fn end(self) {
-        let _ = container::kill(self.engine, &self.name).await;
+        let _ = container::remove_now(self.engine, &self.name).await;
     }
 
     /// Does a task.
@@ -117,12 +119,30 @@ pub async fn connects(
     }
 }
 
-/// An answer to another question.
-pub fn unexpected(answer: &Answer) -> Failure {
-    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
-}
-
 /// The interface that has an address.
 pub fn with_address(interfaces: &[Interface], address: IpAddr) -> Option<&Interface> {
     interfaces.iter().find(|interface| interface.addresses.iter().any(|(own, _)| *own == address))
+}
+
+/// Connects to a listener of another worker, which must be the one that answers. Milliseconds until the connection
+/// was established.
+pub async fn connect_to_worker(
+    from: &Session,
+    to: &Session,
+    (address, port): (IpAddr, u16),
+    deadline: Duration,
+) -> Result<f64, Failure> {
+    let task = Task::ConnectTcp { address: address.to_string(), port, greeting: true };
+    let (milliseconds, greeting) = match from.ask(task, deadline).await? {
+        Answer::Connected { milliseconds, greeting, .. } => (milliseconds, greeting),
+        other => return Err(unexpected(&other)),
+    };
+    let expected = format!("{GREETING} {}", to.hello.nonce);
+    match greeting {
+        Some(other) if other != expected => {
+            let says = format!("a different process answers at {address}: {other:?}");
+            Err(Failure { why: Why::Other, says })
+        }
+        _ => Ok(milliseconds),
+    }
 }
