@@ -58,7 +58,7 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["check", "--format", "yaml"], "possible values: text, json, junit, sarif, github, markdown, html"),
         (&["explain", "driver-libary-mismatch"], "did you mean driver-library-mismatch?"),
         (&["explain"], "<ID>"),
-        (&["snapshot", "-o", "Cargo.toml"], "exists already"),
+        (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
         (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),

@@ -189,7 +189,8 @@ impl Fix {
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets it.
+    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets
+    /// it.
     pub id: Cow<'static, str>,
     /// How bad.
     pub severity: Severity,
