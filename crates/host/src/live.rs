@@ -100,7 +100,8 @@ pub const VARIABLES: &[&str] = &[
 
 /// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep
 /// conda.
-pub(crate) const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
 
 /// Asks container engines for [`Live`], which knows no connections of its own.
 pub trait Engines: Send + Sync {

@@ -123,8 +123,7 @@ mod tests {
         let text = "{\n  \"runtimes\": {},\n}";
         let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         assert!(
-            says_of(text)
-                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
+            says_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
             "{}",
             says_of(text)
         );
