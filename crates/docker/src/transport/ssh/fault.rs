@@ -135,7 +135,7 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
     if found("listens") {
         return ConnectError::new(format!(
             "an engine listens at {socket} on {host}, but the SSH server does \
-            not forward the socket: {why}"
+            not forward it: {why}"
         ))
         .hint(format!(
             "On {host}, set AllowStreamLocalForwarding yes in sshd_config and remove \
