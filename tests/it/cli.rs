@@ -480,10 +480,7 @@ fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_noth
     let config = "'optim': {'lr': '3e-4'";
     for format in ["text", "markdown"] {
         let said = text(&envdoc(&["diagnose", log, "--format", format]).stdout);
-        assert!(
-            said.split_once("Log context:").is_some_and(|(_, rest)| rest.contains(config)),
-            "{said}"
-        );
+        assert!(said.split_once("Log context:").is_some_and(|(_, rest)| rest.contains(config)), "{said}");
     }
     let report = json(&envdoc(&["diagnose", log, "--format", "json"]));
     assert!(report["causes"][0]["around"].to_string().contains(config), "{report}");
