@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::bandwidth::{algorithm, bus, median, size};
+use super::bandwidth::{bus, median, size};
 use super::judge;
-use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict};
+use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
 use super::pairs;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
@@ -394,8 +394,7 @@ impl<'p> PhaseRunner<'p> {
                 ));
                 break;
             }
-            let rounds = if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 };
-            let rounds = self.options.iterations.unwrap_or(rounds);
+            let rounds = rounds(last, *bytes, self.options.iterations);
             // Before these one is checked, over the same memory: that is warm-up enough where each takes
             // long.
             let warmup = if guess > SECONDS_PER_SIZE / 5.0 { 0 } else { rounds.min(5) };
@@ -427,7 +426,7 @@ impl<'p> PhaseRunner<'p> {
             corrupt: corrupt.filter(|(at, index)| *at == rank && *index < elements).map(|(_, index)| index),
         };
         let answers = self.each(task, name, start).await?;
-        let (mut wrong, mut rounds, mut of_whom) = (0, vec![0.0_f64; iterations], Vec::new());
+        let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
         self.outcome.network.own = vec![0.0; self.places.len()];
         for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
             let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
@@ -435,28 +434,10 @@ impl<'p> PhaseRunner<'p> {
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }
-            if here > 0 {
-                let first = first_wrong.unwrap_or_default();
-                let says = format!(
-                    "{}: {here} of {elements} elements are wrong, the first at index {first}",
-                    place.node
-                );
-                of_whom.push((place.node.clone(), says));
-            }
-            wrong += here;
+            wrong.add(&place.node, &place.node, here, first_wrong);
         }
-        if wrong > 0 {
-            self.outcome.verdict = Verdict::Wrong;
-            self.outcome.finish_phase(name, start, of_whom, "")?;
-        }
-        let (bytes, seconds, world) = (elements * size_of::<f32>(), median(&rounds), self.places.len());
-        Ok(Measured {
-            bytes,
-            seconds,
-            algorithm: algorithm(bytes, seconds),
-            bus: bus(bytes, seconds, world),
-            wrong,
-        })
+        let wrong = wrong.check(name, start, &mut self.outcome)?;
+        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
     }
 
     async fn all(
@@ -547,6 +528,12 @@ impl<'p> PhaseRunner<'p> {
             _ => format!("rank {rank}"),
         }
     }
+}
+
+/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as `wanted`.
+pub(super) fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
+    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
+    wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })
 }
 
 /// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the

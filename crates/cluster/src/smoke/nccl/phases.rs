@@ -10,9 +10,11 @@ use futures_util::stream::FuturesUnordered;
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Opened, Task};
-use crate::smoke::bandwidth::{algorithm, bus, size};
-use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
-use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, SECONDS_PER_SIZE};
+use crate::smoke::bandwidth::size;
+use crate::smoke::outcome::{
+    Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict, WrongElements,
+};
+use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
@@ -244,12 +246,6 @@ async fn sweep(
     outcome.finish_phase("nccl-bandwidth", start, Vec::new(), &says)
 }
 
-/// Rounds that count: as many as take [`SECONDS_PER_SIZE`], told from the size before.
-fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
-    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
-    wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })
-}
-
 /// One size on all ranks; nothing where no round was to count.
 async fn reduce(
     ranks: &[Rank],
@@ -261,31 +257,14 @@ async fn reduce(
 ) -> Result<Option<Measured>, PhaseFailed> {
     let task = |_| Task::AllReduce { elements, warmup, iterations };
     let answers = each(ranks, task, ALL_REDUCE_TIMEOUT, (name, start, progress), outcome).await?;
-    let (mut slowest, mut wrong, mut of_whom) = (None::<f64>, 0, Vec::new());
+    let (mut slowest, mut wrong) = (None::<f64>, WrongElements::of(elements));
     for (rank, answer) in ranks.iter().zip(answers) {
         let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
         slowest = seconds.map(|seconds| slowest.map_or(seconds, |other| other.max(seconds)));
-        if here > 0 {
-            let first = first_wrong.unwrap_or_default();
-            let says = format!(
-                "{}: {here} of {elements} elements are wrong, the first at index {first}",
-                rank.name()
-            );
-            of_whom.push((rank.node.clone(), says));
-        }
-        wrong += here;
+        wrong.add(&rank.node, &rank.name(), here, first_wrong);
     }
-    if wrong > 0 {
-        outcome.verdict = Verdict::Wrong;
-        outcome.finish_phase(name, start, of_whom, "")?;
-    }
-    Ok(slowest.map(|seconds| measured(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
-}
-
-/// A time as bandwidths. On one GPU nothing is carried: its bus bandwidth is 0, as nccl-tests has it.
-fn measured(bytes: usize, seconds: f64, world: usize, wrong: usize) -> Measured {
-    let (algorithm, bus) = (algorithm(bytes, seconds), bus(bytes, seconds, world));
-    Measured { bytes, seconds, algorithm, bus, wrong }
+    let wrong = wrong.check(name, start, outcome)?;
+    Ok(slowest.map(|seconds| Measured::new(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
 }
 
 /// A task on every rank. Whoever ends or fails first pulls the others down, who then hang: they are waited
@@ -362,11 +341,11 @@ mod tests {
 
     #[test]
     fn bandwidths_of_eight_ranks_and_of_one() {
-        let eight = measured(1 << 30, 0.004, 8, 0);
+        let eight = Measured::new(1 << 30, 0.004, 8, 0);
         assert!(
             (eight.algorithm / 1e9 - 268.4).abs() < 0.1 && (eight.bus / eight.algorithm - 1.75).abs() < 1e-12
         );
-        assert!(measured(1 << 30, 0.004, 1, 0).bus.abs() < 1e-9);
+        assert!(Measured::new(1 << 30, 0.004, 1, 0).bus.abs() < 1e-9);
     }
 
     #[test]
