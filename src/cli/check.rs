@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::fail_on::FailOn;
 use super::format::Format;
+use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use checks::report;
 use checks::{self, CHECKS, Check, CheckResult, Group};
 use diagnostic::error::{Error, Kind};
@@ -19,59 +20,95 @@ use facts::live::{Live, NotTried};
 use facts::{self, Expected, Fact, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Look at this machine and say what is wrong with it.
+/// Check this machine and report what is wrong with it and how to fix it.
 ///
-/// Exit code 0: nothing at or above --fail-on; 1: findings; 2: envdoc could not do its work; 3: with --strict, something could not be looked at.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict,
+/// some checks could not run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Judge a recorded machine (made with `envdoc snapshot`) instead of this one.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"])]
+    /// Check a recorded machine (made with `envdoc snapshot`) instead of this one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"], help_heading = SELECTION)]
     from: Option<PathBuf>,
 
-    /// Examine the file system below DIR (an image's, a chroot's) instead of this machine's; say what it is with --expect role=container,gpus=0.
-    #[arg(long, value_name = "DIR")]
+    /// Check the file system below DIR (an unpacked image, a chroot).
+    ///
+    /// State what it should be with --expect role=container,gpus=0.
+    #[arg(long, value_name = "DIR", help_heading = SELECTION, hide_short_help = true)]
     root: Option<PathBuf>,
 
-    /// Run only these checks or groups of checks.
-    #[arg(long, value_name = "GROUP|ID", value_delimiter = ',')]
+    /// Run only these checks or groups.
+    #[arg(long, value_name = "GROUP|ID", value_delimiter = ',', help_heading = SELECTION)]
     only: Vec<String>,
 
-    /// Leave these checks or groups out.
-    #[arg(long, value_name = "ID", value_delimiter = ',', env = "ENVDOC_IGNORE")]
+    /// Skip these checks or groups.
+    #[arg(
+        long,
+        value_name = "GROUP|ID",
+        value_delimiter = ',',
+        env = "ENVDOC_IGNORE",
+        hide_env_values = true,
+        help_heading = SELECTION
+    )]
     ignore: Vec<String>,
 
-    /// Say what this machine should be: gpus=8, driver>=550, cuda=12.4, nccl>=2.20, rdma=true, role=build-host|gpu-node|container.
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', env = "ENVDOC_EXPECT")]
+    /// What this machine should have: gpus=8,driver>=550,cuda=12.4.
+    ///
+    /// Keys: gpus, driver, cuda, nccl, rdma=true|false, role=build-host|gpu-node|container.
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        value_delimiter = ',',
+        env = "ENVDOC_EXPECT",
+        hide_env_values = true,
+        help_heading = SELECTION
+    )]
     expect: Vec<String>,
 
-    /// The least severe finding that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
-    fail_on: FailOn,
-
-    /// Exit with 3 when nothing was found but something could not be looked at.
-    #[arg(long)]
-    strict: bool,
-
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// Show evidence, and what passed or does not apply.
-    #[arg(long, short)]
-    verbose: bool,
-
-    /// Also start one real container through the engine and look from inside whether the GPUs arrived.
-    #[arg(long, conflicts_with_all = ["from", "root"])]
+    /// Also start a container through the Docker engine and check that it gets the GPUs.
+    #[arg(long, conflicts_with_all = ["from", "root"], help_heading = SELECTION)]
     live: bool,
 
-    /// The image for --live; it must be here already. Without it the smallest one that can be used.
-    #[arg(long, value_name = "IMAGE", requires = "live")]
+    /// Image for --live; it must be on this machine [default: the smallest suitable one].
+    #[arg(long, value_name = "IMAGE", requires = "live", help_heading = SELECTION, hide_short_help = true)]
     image: Option<String>,
 
-    /// Seconds that looking may take in all; what has not answered by then is unknown.
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
+    /// Overall timeout for reading the machine, in seconds.
+    ///
+    /// Whatever has not answered by then is reported as unknown.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "2",
+        value_parser = super::seconds,
+        help_heading = SELECTION,
+        hide_short_help = true
+    )]
     timeout: Duration,
+
+    /// Lowest severity that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = EXIT_CODE)]
+    fail_on: FailOn,
+
+    /// Exit with 3 if nothing was found but some checks could not run.
+    #[arg(long, help_heading = EXIT_CODE)]
+    strict: bool,
+
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
+    format: Format,
+
+    /// Show the evidence, and the checks that passed or do not apply.
+    #[arg(long, short, help_heading = OUTPUT)]
+    verbose: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo envdoc check                            # everything, this machine
+  envdoc check --only driver,gpu --verbose     # two groups, with the evidence
+  envdoc check --expect 'gpus=8,driver>=550'   # also fail if a GPU is missing
+  envdoc check --from server.json              # a recorded machine";
 
 /// The longest one step of `--live` may take; generous, because a machine without persistence mode initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
@@ -98,10 +135,12 @@ impl Args {
 
     fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
         if let Fact::Unknown(why) = &facts.docker.info {
-            return Ok(Fact::unknown(format!("no container was started: the engine cannot be asked: {why}")));
+            return Ok(Fact::unknown(format!(
+                "no container was started: the Docker engine did not answer: {why}"
+            )));
         }
         let Fact::Known(endpoint) = facts.docker.endpoint.as_ref() else {
-            return Ok(Fact::Unknown("no container was started: there is no engine here".into()));
+            return Ok(Fact::Unknown("no container was started: no Docker engine found".into()));
         };
         let gpus = facts.has_gpu() == Fact::Known(true);
         let request = live::Request {
@@ -111,10 +150,10 @@ impl Args {
             step: LIVE_STEP,
         };
         super::LOOKING_INSIDE.store(true, Ordering::SeqCst);
-        terminal::note("starting a container to look from inside (--live) ...");
+        terminal::note("starting a test container (--live) ...");
         match live::look(&request) {
             Err(NotTried::Interrupted) => {
-                Err(Error::new(Kind::Interrupted, "interrupted; the container was removed"))
+                Err(Error::new(Kind::Interrupted, "interrupted; the test container was removed"))
             }
             answer => Ok(facts::live::of(answer, gpus)),
         }
@@ -146,12 +185,12 @@ fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Check>, Err
     for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
         if !name.is_empty() && !CHECKS.iter().any(|check| names(name, check)) {
             let known = CHECKS.iter().map(|check| check.id).chain(Group::ALL.iter().map(|group| group.id()));
-            let error = Error::new(Kind::Usage, format!("{option}: there is no check or group {name:?}"));
+            let error = Error::new(Kind::Usage, format!("{option}: unknown check or group {name:?}"));
             let error = match nearest(name, known) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
             };
-            return Err(error.hint("`envdoc checks` lists them all"));
+            return Err(error.hint("`envdoc checks` lists all checks and groups"));
         }
     }
     let wanted = |check: &&&'static Check| {

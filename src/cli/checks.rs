@@ -7,19 +7,25 @@ use diagnostic::error::Error;
 use diagnostic::render::json;
 use diagnostic::terminal;
 
-/// List every check.
+/// List all checks.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// How the list is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc checks                    # ids and one line each
+  envdoc checks --format json      # with the full explanations";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For machines, with the whole explanations.
+    /// JSON with the full explanations.
     Json,
 }
 

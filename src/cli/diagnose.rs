@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::logs::{Elsewhere, Followed, follow};
+use super::headings::OUTPUT;
+use super::logs::{self, Elsewhere, Followed, LOGS};
 use diagnose::read::{self, Read, Source};
 use diagnose::report::{json, markdown, text};
 use diagnose::weigh::{self, Diagnosis};
@@ -15,66 +16,76 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Read logs of a job that failed and say what failed first, on which rank and node, what it means, and what to type.
+/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix it.
 ///
-/// Files (also packed with gzip or zstd), folders of them, or - for standard input. What is only a consequence is told from the cause; where
-/// the log proves none, the candidates are ranked with what would decide between them. Lines that tell of a failure and that nothing
-/// explains are always shown.
+/// Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
+/// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error lines
+/// without an explanation are always shown.
 ///
-/// Exit code 0: nothing failed; 1: a cause, or an error that nothing explains; 2: something could not be read.
+/// Exit code 0: no failure found; 1: a root cause or an unexplained error; 2: something could not be read.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Logs, folders of logs, or - for standard input.
+    /// Log files, directories of log files, or - for standard input.
     #[arg(required_unless_present_any = ["container", "cluster", "kernel"], value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
     elsewhere: Elsewhere,
 
-    /// Go on reading one file as it grows, one container or standard input until it ends, and tell the cause as soon as it is there; until
-    /// Ctrl-C.
-    #[arg(long, conflicts_with_all = ["cluster", "kernel", "format"])]
+    /// Keep reading one file, one container or standard input, and report a root cause when it appears.
+    ///
+    /// Stops at the end of the container or of standard input, or with Ctrl-C.
+    #[arg(long, conflicts_with_all = ["cluster", "kernel", "format"], help_heading = LOGS)]
     follow: bool,
 
-    /// Let the checks that a cause points to look at a recorded machine (made with `envdoc snapshot`): they confirm it or rule it out.
-    #[arg(long, value_name = "FILE")]
+    /// Confirm or rule out causes with the checks of a recorded machine (made with `envdoc snapshot`).
+    #[arg(long, value_name = "FILE", help_heading = CONFIRMATION)]
     from: Option<PathBuf>,
 
-    /// Let them look at this machine.
-    #[arg(long, conflicts_with = "from")]
+    /// Confirm or rule out causes with the checks of this machine.
+    #[arg(long, conflicts_with = "from", help_heading = CONFIRMATION)]
     here: bool,
 
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// Also tell what happened in which order.
-    #[arg(long)]
+    /// Also show the events in order.
+    #[arg(long, help_heading = OUTPUT)]
     timeline: bool,
 
-    /// Everything of every cause, and lines that only look like errors.
-    #[arg(long, short)]
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
+    format: Format,
+
+    /// Show all details of every cause, and lines that only resemble errors.
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
-/// Looking at this machine may take so long; what has not answered by then is unknown.
-const LOOKING: Duration = Duration::from_secs(2);
+const CONFIRMATION: &str = "Confirmation";
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc diagnose job.log
+  envdoc diagnose logs/ --here                # confirm causes on this machine
+  envdoc diagnose --container trainer --kernel
+  torchrun train.py 2>&1 | envdoc diagnose --follow -";
+
+/// Timeout for reading this machine.
+const HERE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For machines; stable keys, schema in docs/schemas/diagnose.json.
+    /// JSON with stable keys; schema in docs/schemas/diagnose.json.
     Json,
-    /// For an issue: names of people, machines and networks are replaced.
+    /// Markdown for an issue; names of people, machines and networks are replaced.
     Markdown,
 }
 
 impl Args {
-    /// Reads, weighs, reports.
     pub fn run(self) -> Result<u8, Error> {
         if self.follow {
-            return self.go_on();
+            return self.follow();
         }
         let facts = self.facts()?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
@@ -93,14 +104,14 @@ impl Args {
     }
 
     /// Follows a file, a container or standard input.
-    fn go_on(&self) -> Result<u8, Error> {
+    fn follow(&self) -> Result<u8, Error> {
         let followed = match (self.paths.as_slice(), self.elsewhere.one_container()) {
             ([path], None) if path.as_os_str() == "-" => Followed::Standard,
             ([path], None) => Followed::File(path),
             ([], Some(name)) => Followed::Container(name),
             _ => {
                 return Err(Error::new(Kind::Usage, "--follow reads one file or one container")
-                    .hint("start it once for each"));
+                    .hint("run it once per log"));
             }
         };
         let facts = self.facts()?;
@@ -109,7 +120,7 @@ impl Args {
         };
         let mut told = Vec::new();
         let (mut last, mut lines) = (None, 0);
-        let failed = follow(&followed, &mut |read| {
+        let failed = logs::follow(&followed, &mut |read| {
             lines = read.lines;
             let diagnosis = weigh::weigh(&[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
@@ -130,18 +141,18 @@ impl Args {
 
     fn facts(&self) -> Result<Option<Facts>, Error> {
         if self.here {
-            return super::look(None, LOOKING, Expected::default()).map(|(_, facts)| Some(facts));
+            return super::look(None, HERE_TIMEOUT, Expected::default()).map(|(_, facts)| Some(facts));
         }
         let Some(file) = &self.from else { return Ok(None) };
         Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default())))
     }
 }
 
-/// That nothing was found tells nothing where nothing could be looked at.
+/// An error if nothing was read: then finding nothing means nothing.
 fn seen(reads: &[Read]) -> Result<(), Error> {
     let unread: Vec<&str> = reads.iter().filter(|read| read.unread).map(|read| read.name.as_str()).collect();
     if !unread.is_empty() {
-        return Err(Error::new(Kind::File, format!("could not be read: {}", unread.join(", "))));
+        return Err(Error::new(Kind::File, format!("could not read {}", unread.join(", "))));
     }
     match reads.iter().all(|read| read.lines == 0) {
         true => Err(no_line()),
@@ -150,13 +161,15 @@ fn seen(reads: &[Read]) -> Result<(), Error> {
 }
 
 fn no_line() -> Error {
-    Error::new(Kind::File, "there was not one line to read: nothing is known of the job")
+    Error::new(Kind::File, "the logs are empty: no line to diagnose")
 }
 
 fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
     let sources = read::sources(paths)?;
     if !sources.iter().any(|source| !matches!(source, Source::LeftOut { .. })) {
-        return Err(Error::new(Kind::File, "there is no log to read here").hint("name the files themselves"));
+        return Err(
+            Error::new(Kind::File, "found no log files").hint("name the files instead of the directory")
+        );
     }
     sources.iter().map(read::read).collect()
 }

@@ -1,4 +1,4 @@
-//! `--format`, the same for every command that reports findings.
+//! `--format` of every command that reports findings.
 
 use clap::ValueEnum;
 
@@ -6,12 +6,11 @@ use diagnostic::error::Error;
 use diagnostic::render::{github, html, json, junit, markdown, sarif};
 use diagnostic::report::Report;
 
-/// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For programs: stable keys, schema in docs/schemas.
+    /// JSON with stable keys; schema in docs/schemas.
     Json,
     /// JUnit XML for CI systems.
     Junit,
@@ -21,7 +20,7 @@ pub(super) enum Format {
     Github,
     /// Markdown for an issue or a wiki.
     Markdown,
-    /// One self-contained page.
+    /// One self-contained HTML page.
     Html,
 }
 

@@ -1,9 +1,10 @@
-//! The options of an image, which `render` and `build` share, and the way from them to a plan.
+//! The image options of `render` and `build`, and the plan that follows from them.
 
 use std::path::{Path, PathBuf};
 
+use super::headings::{CACHE, IMAGE, MIRRORS, REQUEST};
 use super::locking::Kept;
-use super::wishes::{Asked, Wishes};
+use super::stack_args::{Asked, StackArgs};
 use ::image::plan::{self, Plan};
 use ::image::request::{Compile, Copy, ImageRequest, PythonFrom};
 use diagnostic::error::{Error, Kind};
@@ -16,126 +17,147 @@ use resolve::parse::{self, Understood};
 use resolve::request::{Request, Want};
 use resolve::world::World;
 
-/// What the image must be.
+/// The requirements of an image.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ImageArgs {
-    /// A request file (images/NAME/request.yaml, see docs/request.md); options win over it.
-    #[arg(long, value_name = "FILE")]
+    /// Request file (see docs/request.md); options override it.
+    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub request: Option<PathBuf>,
+
+    /// Name of the image, for its title and tag.
+    #[arg(long, value_name = "NAME", help_heading = REQUEST, hide_short_help = true)]
+    pub name: Option<String>,
 
     #[command(flatten)]
     #[allow(missing_docs, reason = "a comment would replace that of the command")]
-    pub wishes: Wishes,
+    pub stack: StackArgs,
 
-    /// The lock of the image, made with `envdoc render lock`: its stack is asked for beside the request, and its Python packages are
-    /// installed by their hashes. Without this option envdoc.lock beside --request, where there is one.
-    #[arg(long, value_name = "FILE")]
+    /// Lock file, made with `envdoc render lock`.
+    ///
+    /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the options, and its Python packages are installed by hash.
+    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub lock: Option<PathBuf>,
 
-    /// Nothing may be otherwise than the lock says.
-    #[arg(long)]
+    /// Fail if the result differs from the lock file.
+    #[arg(long, help_heading = REQUEST, hide_short_help = true)]
     pub locked: bool,
 
-    /// Name of the image, for its title and tag.
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-
-    /// An image of your own to build on. `build` looks what is in it; for `render` tell it with --os, and --base-python where it
-    /// brings a Python.
-    #[arg(long, value_name = "IMAGE", conflicts_with = "base")]
+    /// Your own image to build on.
+    ///
+    /// `build` reads its contents from the image; for `render`, describe it with --os and, if it contains a
+    /// Python, --base-python.
+    #[arg(long, value_name = "IMAGE", conflicts_with = "base", help_heading = IMAGE)]
     pub base_image: Option<String>,
 
-    /// The Python that comes first on PATH in --base-image: 3.12.
-    #[arg(long, value_name = "V")]
+    /// The Python version that is first on PATH in --base-image: 3.12.
+    #[arg(long, value_name = "VERSION", help_heading = IMAGE, hide_short_help = true)]
     pub base_python: Option<String>,
 
-    /// --base-image has nvcc and the headers of CUDA; false: it has not.
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    /// Whether --base-image contains nvcc and the CUDA headers.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true,
+        help_heading = IMAGE,
+        hide_short_help = true
+    )]
     pub base_nvcc: Option<bool>,
 
-    /// An image with nvcc, of the same system as --base-image, in which what the build alone compiles is compiled.
-    #[arg(long, value_name = "IMAGE")]
+    /// Image with nvcc and the same operating system as --base-image, used to compile extensions.
+    #[arg(long, value_name = "IMAGE", help_heading = IMAGE, hide_short_help = true)]
     pub base_devel: Option<String>,
 
-    /// Who brings the Python where the base image does not; without it the system where it has it, else uv.
-    #[arg(long, value_enum, value_name = "WHO")]
+    /// Source of Python if the base image has none [default: the system's Python if it fits, else uv].
+    #[arg(long, value_enum, value_name = "SOURCE", help_heading = IMAGE, hide_short_help = true)]
     pub python_from: Option<PythonFrom>,
 
-    /// Operators of DeepSpeed that are compiled while the image is built, so that it needs no nvcc: fused_adam,cpu_adam.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub deepspeed_ops: Vec<String>,
-
-    /// Digest by which the base image is pinned: sha256:….
-    #[arg(long, value_name = "DIGEST")]
+    /// Digest that pins the base image: sha256:….
+    #[arg(long, value_name = "DIGEST", help_heading = IMAGE, hide_short_help = true)]
     pub base_digest: Option<String>,
 
-    /// Pin the base image by the digest that its registry has for it now: asks the registry, over the network.
-    #[arg(long, conflicts_with = "base_digest")]
+    /// Pin the base image to its current digest (asks the registry).
+    #[arg(long, conflicts_with = "base_digest", help_heading = IMAGE, hide_short_help = true)]
     pub pin: bool,
 
-    /// Packages of the system for the finished image.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// System packages of the final image.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = IMAGE)]
     pub apt: Vec<String>,
 
-    /// A known mirror for packages during the build: tuna, ustc, aliyun.
-    #[arg(long, value_name = "NAME")]
-    pub mirror: Option<String>,
-
-    /// Index of Python packages during the build.
-    #[arg(long, value_name = "URL")]
-    pub pip_index: Option<String>,
-
-    /// Further indexes of Python packages during the build.
-    #[arg(long, value_name = "URL")]
-    pub extra_index: Vec<String>,
-
-    /// Mirror of the system's archive during the build: the address before /ubuntu or /debian.
-    #[arg(long, value_name = "URL")]
-    pub apt_mirror: Option<String>,
-
-    /// Mirror of python-build-standalone's releases, from which uv takes a Python that the system does not have.
-    #[arg(long, value_name = "URL")]
-    pub python_mirror: Option<String>,
-
-    /// Take mirrors that are not named from this machine's own pip, uv and apt; an address with a login goes into the build as a secret.
-    #[arg(long)]
-    pub mirrors_from_host: bool,
-
-    /// Directory in the build context that holds every wheel: no index is asked.
-    #[arg(long, value_name = "DIR")]
-    pub wheels: Option<String>,
-
-    /// Proxy for the build alone.
-    #[arg(long, value_name = "URL")]
-    pub proxy: Option<String>,
-
-    /// PEM bundle that the build trusts; it is in no layer of the image.
-    #[arg(long, value_name = "FILE")]
-    pub ca_cert: Option<PathBuf>,
-
-    /// Keep no caches in the builder; without --ca-cert and uv the classic builder does too.
-    #[arg(long)]
-    pub no_cache_mounts: bool,
-
-    /// The user that the container runs as.
-    #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
-
-    /// Working directory of the container.
-    #[arg(long, value_name = "DIR")]
-    pub workdir: Option<String>,
-
-    /// A variable of the container; nothing secret, it stands in the image.
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Environment variable (not for secrets: it is stored in the image).
+    #[arg(long, value_name = "NAME=VALUE", help_heading = IMAGE)]
     pub env: Vec<String>,
 
-    /// A label of the image.
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Copy from the build context, as the last step: src:/workspace/src.
+    #[arg(long, value_name = "FROM:TO", help_heading = IMAGE)]
+    pub copy: Vec<String>,
+
+    /// User that the container runs as.
+    #[arg(long, value_name = "NAME", help_heading = IMAGE, hide_short_help = true)]
+    pub user: Option<String>,
+
+    /// Working directory.
+    #[arg(long, value_name = "DIR", help_heading = IMAGE, hide_short_help = true)]
+    pub workdir: Option<String>,
+
+    /// Image label.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = IMAGE, hide_short_help = true)]
     pub label: Vec<String>,
 
-    /// Copy from the build context, after everything else: src:/workspace/src.
-    #[arg(long, value_name = "FROM:TO")]
-    pub copy: Vec<String>,
+    /// DeepSpeed operators to compile during the build (fused_adam,cpu_adam).
+    ///
+    /// The final image then needs no nvcc.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = IMAGE,
+        hide_short_help = true
+    )]
+    pub deepspeed_ops: Vec<String>,
+
+    /// Known mirror for packages during the build: tuna, ustc, aliyun.
+    #[arg(long, value_name = "NAME", help_heading = MIRRORS, hide_short_help = true)]
+    pub mirror: Option<String>,
+
+    /// Python package index during the build.
+    #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
+    pub pip_index: Option<String>,
+
+    /// Additional Python package indexes during the build.
+    #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
+    pub extra_index: Vec<String>,
+
+    /// apt mirror during the build: the URL before /ubuntu or /debian.
+    #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
+    pub apt_mirror: Option<String>,
+
+    /// Mirror of the python-build-standalone releases, for Python versions that uv installs.
+    #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
+    pub python_mirror: Option<String>,
+
+    /// Use the mirrors configured for pip, uv and apt on this machine where none is named.
+    ///
+    /// A URL with a login is passed to the build as a secret.
+    #[arg(long, help_heading = MIRRORS, hide_short_help = true)]
+    pub mirrors_from_host: bool,
+
+    /// Directory in the build context that contains every wheel; no index is used.
+    #[arg(long, value_name = "DIR", help_heading = MIRRORS, hide_short_help = true)]
+    pub wheels: Option<String>,
+
+    /// Proxy, used only during the build.
+    #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
+    pub proxy: Option<String>,
+
+    /// CA certificates (PEM) that the build trusts; they are not stored in the image.
+    #[arg(long, value_name = "FILE", help_heading = MIRRORS, hide_short_help = true)]
+    pub ca_cert: Option<PathBuf>,
+
+    /// Do not use cache mounts; without them, --ca-cert and uv, the classic builder works too.
+    #[arg(long, help_heading = CACHE, hide_short_help = true)]
+    pub no_cache_mounts: bool,
 }
 
 /// What became of a request.
@@ -220,13 +242,13 @@ impl ImageArgs {
         }
         let told = drift.iter().map(|one| format!("{}: {one}", kept.name));
         Ok(told
-            .chain([format!("{} is not followed; make it anew with `envdoc render lock --force`", kept.name)])
+            .chain([format!("{} is ignored; recreate it with `envdoc render lock --force`", kept.name)])
             .collect())
     }
 
     /// The wishes of the file and of the options, in the words of each.
     fn asked(&self, world: &World, request: &ImageRequest, of_file: &parse::Typed) -> Result<Asked, Error> {
-        let typed = self.wishes.typed();
+        let typed = self.stack.typed();
         let mut of_file = parse::Typed { with: request.typed().with, ..of_file.clone() };
         let given = |text: &Option<String>| text.is_some();
         for (option, of_file) in [
@@ -263,11 +285,11 @@ impl ImageArgs {
         let options = parse::wishes(world, &of_options)?;
         understood.warnings.extend(options.warnings);
         understood.wishes.extend(options.wishes);
-        let mut wishes = self.wishes.clone();
-        if wishes.from.is_empty() {
-            wishes.from = request.from.iter().map(PathBuf::from).collect();
+        let mut stack = self.stack.clone();
+        if stack.from.is_empty() {
+            stack.from = request.from.iter().map(PathBuf::from).collect();
         }
-        let mut asked = wishes.with_machines(understood)?;
+        let mut asked = stack.with_machines(understood)?;
         asked.request.wishes.extend(request.own_base());
         Ok(asked)
     }
@@ -296,8 +318,8 @@ impl ImageArgs {
         put(&self.proxy, &mut request.proxy);
         put(&self.user, &mut request.user);
         put(&self.workdir, &mut request.workdir);
-        put(&self.wishes.base, &mut request.base);
-        if self.wishes.base.is_some() {
+        put(&self.stack.base, &mut request.base);
+        if self.stack.base.is_some() {
             request.base_image = None;
         }
         if let Some(bundle) = &self.ca_cert {
@@ -310,13 +332,13 @@ impl ImageArgs {
         if self.no_cache_mounts {
             request.cache = Some(false);
         }
-        if self.wishes.compile {
+        if self.stack.compile {
             request.compile = request.compile.or(Some(Compile::Run));
         }
-        if let Some(architecture) = &self.wishes.arch {
+        if let Some(architecture) = &self.stack.arch {
             request.architectures = vec![architecture.clone()];
         }
-        for text in &self.wishes.with {
+        for text in &self.stack.with {
             for package in parse::requirements(text) {
                 let name = parse::package_name(package);
                 request.packages.retain(|other| parse::package_name(other) != name);
@@ -343,7 +365,7 @@ impl ImageArgs {
 pub fn read(path: &Path) -> Result<ImageRequest, Error> {
     let name = path.display().to_string();
     let Some(text) = file::read(path)? else {
-        return Err(Error::new(Kind::File, format!("there is no file {name}")));
+        return Err(Error::new(Kind::File, format!("{name}: no such file")));
     };
     let mut request = ImageRequest::parse(&name, &text)?;
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -375,7 +397,7 @@ fn key(says: &str) -> String {
 fn pair(option: &str, text: &str, sign: char, form: &str) -> Result<(String, String), Error> {
     match text.split_once(sign) {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Error::new(Kind::Usage, format!("{option} {text}: {form} is expected"))),
+        _ => Err(Error::new(Kind::Usage, format!("{option} {text}: expected {form}"))),
     }
 }
 

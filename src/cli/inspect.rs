@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::format::Format;
+use super::headings::{CONNECTION, MACHINES, OUTPUT};
 use super::registry;
 use ::image::inspect::image::{self, Image, processor};
 use ::image::inspect::remote::{self, Missing, Question};
@@ -22,64 +23,84 @@ use host::snapshot::Snapshot;
 use host::{Host, MissingKind, Reading};
 use std::sync::Arc;
 
-/// Tell what an image is, without pulling it, and whether it runs on a machine.
+/// Show what an image contains, without pulling it, and check whether it runs on a machine.
 ///
-/// The engine of this machine is asked first; an image that it does not have is read from its registry: manifest and configuration,
-/// some kilobytes. With --here or --from the image is held against machines: processor, driver, CUDA, GPUs, NVIDIA's start conditions.
-/// Exit code 0: nothing is against it; 1: it does not run on a machine, or does not exist; 2: the image could not be read.
+/// Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its registry.
+/// With --here or --from, checks it against the architecture, driver, CUDA, GPUs and NVIDIA start conditions of
+/// the machines.
+///
+/// Exit code 0: no problem found; 1: it does not run on a machine, or does not exist; 2: the image could not be
+/// read; 3: with --strict, something could not be checked.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The image: name:tag, registry/name:tag, name@sha256:….
+    /// Image: name:tag, registry/name:tag or name@sha256:….
     #[arg(value_name = "IMAGE")]
     image: String,
 
-    /// Recorded machines (made with `envdoc snapshot`) on which it is to run, one or several.
-    #[arg(long, value_name = "FILE")]
+    /// Recorded machines (made with `envdoc snapshot`) that should run the image.
+    #[arg(long, value_name = "FILE", help_heading = MACHINES)]
     from: Vec<PathBuf>,
 
-    /// It is to run on this machine.
-    #[arg(long)]
+    /// This machine should run the image.
+    #[arg(long, help_heading = MACHINES)]
     here: bool,
 
-    /// Engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port; else the one that the docker program would use.
-    #[arg(long, value_name = "URL")]
-    host: Option<String>,
-
-    /// Ask the registry, even where the engine of this machine has an image of that name.
-    #[arg(long)]
-    remote: bool,
-
-    /// Processor whose image is read where a name stands for several: x86_64 (amd64), aarch64 (arm64); else that of the machines, else x86_64.
-    #[arg(long, value_name = "ARCH")]
+    /// Architecture to read from a multi-platform image: x86_64 (amd64) or aarch64 (arm64).
+    ///
+    /// Default: that of the machines, else x86_64.
+    #[arg(long, value_name = "ARCH", help_heading = MACHINES)]
     arch: Option<String>,
 
-    /// Ask the registry over plain HTTP, as registries on this machine always are.
-    #[arg(long)]
+    /// Docker engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port.
+    ///
+    /// Default: the engine that the docker command uses.
+    #[arg(long, value_name = "URL", help_heading = CONNECTION)]
+    host: Option<String>,
+
+    /// Read from the registry even if the engine has the image.
+    #[arg(long, help_heading = CONNECTION)]
+    remote: bool,
+
+    /// Use plain HTTP for the registry; always used for registries on this machine.
+    #[arg(long, help_heading = CONNECTION, hide_short_help = true)]
     plain_http: bool,
 
-    /// Certificates to trust besides the system's, PEM.
-    #[arg(long, value_name = "FILE")]
+    /// Additional CA certificates (PEM) to trust.
+    #[arg(long, value_name = "FILE", help_heading = CONNECTION, hide_short_help = true)]
     ca_cert: Option<PathBuf>,
 
-    /// Seconds that the engine and the registry may take.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = super::seconds)]
+    /// Timeout for the engine and the registry, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "30",
+        value_parser = super::seconds,
+        help_heading = CONNECTION,
+        hide_short_help = true
+    )]
     timeout: Duration,
 
-    /// How the answer is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// Exit with 3 where something could not be judged and nothing was found.
-    #[arg(long)]
+    /// Exit with 3 if nothing was found but something could not be checked.
+    #[arg(long, help_heading = OUTPUT)]
     strict: bool,
 
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
+    format: Format,
+
     /// Show all layers, variables and labels.
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc inspect nvidia/cuda:12.4.1-devel-ubuntu22.04
+  envdoc inspect team/train:1.0 --here                 # does it run on this machine?
+  envdoc inspect team/train:1.0 --from gpu1.json       # ... on a recorded machine?";
+
 impl Args {
-    /// Reads the image, judges it, reports.
     pub fn run(self) -> Result<u8, Error> {
         let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
         let machines = self.machines()?;
@@ -136,13 +157,12 @@ impl Args {
             Ok(image) => Ok(Ok(image)),
             Err(Missing::NotThere(why)) => Ok(Err(why)),
             Err(Missing::Unknown(why)) => {
-                let mut error = Error::new(Kind::Network, format!("{reference} could not be read: {why}"));
+                let mut error = Error::new(Kind::Network, format!("cannot read {reference}: {why}"));
                 if why.contains("login") {
                     error = error.hint(format!("docker login {}", reference.registry));
                 }
                 if why.contains("certificate") || why.contains("UnknownIssuer") {
-                    error = error
-                        .hint("--ca-cert FILE trusts the certificates of a registry or a proxy of one's own");
+                    error = error.hint("to trust a private registry or proxy: --ca-cert FILE");
                 }
                 Err(match images::exists(&reference.familiar()) {
                     Existence::No { why, .. } => {
@@ -152,14 +172,12 @@ impl Args {
                             true => String::new(),
                             false => format!("; nearest: {}", nearest.join(", ")),
                         };
-                        error.hint(format!(
-                            "envdoc's catalog knows that there is no such image: {why}{instead}"
-                        ))
+                        error.hint(format!("the catalog has no such image: {why}{instead}"))
                     }
                     Existence::Yes(_) => {
                         let name = reference.familiar();
                         error.hint(format!(
-                            "it exists: envdoc explain {name} tells what the catalog knows of it"
+                            "the image exists; for what the catalog knows about it: envdoc explain {name}"
                         ))
                     }
                     Existence::Unknown { .. } => error,
@@ -168,7 +186,6 @@ impl Args {
         }
     }
 
-    /// The machines that were named.
     fn machines(&self) -> Result<Vec<(String, Facts)>, Error> {
         let mut machines = Vec::new();
         for path in &self.from {
@@ -187,13 +204,13 @@ fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The image as the engine of this machine has it; `None` where there is no engine, or it does not have it.
+/// The image of the engine; `None` if there is no engine or it does not have the image.
 fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<Image>, Error> {
     let host = Live::new(deadline).with_engines(Arc::new(Roads::default()));
     let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
         Reading::Text(text) => text,
         Reading::Failed(why) if !matches!(why.kind, MissingKind::Http(404) | MissingKind::Refused) => {
-            terminal::note(&format!("the engine was not asked: {why}"));
+            terminal::note(&format!("skipped the Docker engine: {why}"));
             return Ok(None);
         }
         _ => return Ok(None),
@@ -204,5 +221,7 @@ fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<I
     };
     image::from_engine(name, &inspected, history.as_deref())
         .map(|image| Some(Image { engine: Some(endpoint.to_owned()), ..image }))
-        .map_err(|why| Error::new(Kind::Engine, format!("what the engine says of {name}: {why}")))
+        .map_err(|why| {
+            Error::new(Kind::Engine, format!("cannot read the engine's answer about {name}: {why}"))
+        })
 }

@@ -1,4 +1,4 @@
-//! Logs that `envdoc diagnose` fetches itself: of containers, of kernels, and what is followed as it comes.
+//! Logs that `envdoc diagnose` fetches or follows: containers, kernels, growing files.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -20,33 +20,35 @@ use facts::{Fact, kernel_log};
 use host::live::Live;
 use host::snapshot::Snapshot;
 
-/// The kernel's log is there or not after so long.
-const KERNEL: Duration = Duration::from_secs(15);
+/// Timeout for reading a kernel log.
+const KERNEL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A file that does not grow is looked at again after so long.
-const PAUSE: Duration = Duration::from_millis(300);
+/// Polling interval of a file; silence after which the findings so far are reported.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// What never pauses is weighed so often.
-const BUSY: Duration = Duration::from_secs(2);
+/// Longest time between two reports of a log that never pauses.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Logs that are no files.
+/// Log sources that are not files.
 #[derive(Debug, clap::Args)]
 pub struct Elsewhere {
-    /// Read what a container printed, whether it runs or has ended; several times for several.
-    #[arg(long, value_name = "NAME")]
+    /// Read the output of a container, running or exited; repeatable.
+    #[arg(long, value_name = "NAME", help_heading = LOGS)]
     container: Vec<String>,
 
-    /// Read what the containers of a cluster printed, on all of its nodes.
-    #[arg(long, value_name = "FILE")]
+    /// Read the output of a cluster's containers, from all nodes.
+    #[arg(long, value_name = "FILE", help_heading = LOGS)]
     cluster: Option<PathBuf>,
 
-    /// Read the log of this machine's kernel; with --cluster those of its nodes, with --from that of the recorded machine.
-    #[arg(long)]
+    /// Read the kernel log of this machine; of the nodes with --cluster, of the recorded machine with --from.
+    #[arg(long, help_heading = LOGS)]
     kernel: bool,
 }
 
+pub(super) const LOGS: &str = "Logs";
+
 impl Elsewhere {
-    /// Fetches them. What could not be fetched of a cluster or the kernel is a remark of its own.
+    /// Fetches them. A failure to read a cluster or kernel log becomes a remark.
     pub(super) fn reads(&self, from: Option<&Path>) -> Result<Vec<Read>, Error> {
         let mut reads = Vec::new();
         if !self.container.is_empty() {
@@ -64,7 +66,7 @@ impl Elsewhere {
         Ok(reads)
     }
 
-    /// The one container that is asked for, where nothing else is.
+    /// The container, if it is the only source.
     pub(super) fn one_container(&self) -> Option<&str> {
         match self.container.as_slice() {
             [one] if self.cluster.is_none() && !self.kernel => Some(one),
@@ -73,7 +75,6 @@ impl Elsewhere {
     }
 }
 
-/// Waits for something, or for Ctrl-C.
 fn waited<T>(work: impl Future<Output = T>) -> Result<T, Error> {
     let runtime = runtime()?;
     let result = runtime.block_on(async {
@@ -97,7 +98,7 @@ async fn containers(names: &[String]) -> Result<Vec<Read>, Error> {
 }
 
 fn no_container(why: String) -> Error {
-    Error::new(Kind::Engine, why).hint("`docker ps -a` lists those that are there")
+    Error::new(Kind::Engine, why).hint("`docker ps -a` lists all containers")
 }
 
 async fn cluster(plan: &ClusterPlan) -> Vec<Read> {
@@ -116,13 +117,13 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
     let name = "kernel log".to_owned();
     let log = match from {
         Some(file) => kernel_log::text(&*Snapshot::open(file)?.host()),
-        None => kernel_log::whole(&Live::new(Instant::now() + KERNEL)),
+        None => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
     };
     Ok(match there(log) {
         Ok(log) => {
             let mut read = records(&name, "", &log);
             if from.is_some() {
-                read.remarks.push("of a recorded machine: only the lines that its checks look at".into());
+                read.remarks.push("a recorded machine has only the kernel lines that checks read".into());
             }
             read
         }
@@ -130,18 +131,16 @@ fn kernel(from: Option<&Path>) -> Result<Read, Error> {
     })
 }
 
-/// A log, or why there is none.
 fn there(log: Fact<String>) -> Result<String, String> {
     match log {
         Fact::Known(log) => Ok(log),
-        Fact::Absent => Err("there is none".into()),
+        Fact::Absent => Err("not found".into()),
         Fact::Unknown(why) => Err(why.detail),
     }
 }
 
-/// Of each node of a cluster.
 async fn kernels(plan: &ClusterPlan) -> Vec<Read> {
-    let limits = Limits { each: KERNEL, ..Limits::default() };
+    let limits = Limits { each: KERNEL_TIMEOUT, ..Limits::default() };
     let open = nodes::open(&plan.nodes, limits).await;
     nodes::side_by_side(&open, limits.width, |node| async move {
         let name = format!("kernel log of {}", node.name);
@@ -153,37 +152,36 @@ async fn kernels(plan: &ClusterPlan) -> Vec<Read> {
     .await
 }
 
-/// The kernel's ring where the login may read it, else the journal's copy.
-const KERNEL_THERE: &str = "dmesg 2>/dev/null || journalctl --dmesg --boot --quiet --no-pager";
+/// The kernel ring buffer if the login may read it, else the journal.
+const REMOTE_KERNEL_COMMAND: &str = "dmesg 2>/dev/null || journalctl --dmesg --boot --quiet --no-pager";
 
 async fn kernel_of(node: &Node) -> Result<String, String> {
     match node.place() {
-        Place::Here => there(kernel_log::whole(&Live::new(Instant::now() + KERNEL))),
+        Place::Here => there(kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT))),
         Place::There(connection) => {
-            let ran = connection.run(KERNEL_THERE, b"", Instant::now() + KERNEL).await;
+            let ran = connection.run(REMOTE_KERNEL_COMMAND, b"", Instant::now() + KERNEL_TIMEOUT).await;
             let ran = ran.map_err(|blocked| blocked.says)?;
             match ran.status {
                 0 => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
-                _ => Err(format!("neither dmesg nor journalctl may be read there: {}", ran.stderr.trim())),
+                _ => Err(format!("permission denied for dmesg and journalctl: {}", ran.stderr.trim())),
             }
         }
         Place::EngineOnly | Place::Blocked(_) => Err(node.closed().unwrap_or_default()),
     }
 }
 
-/// What is found in records of a kernel, each after a prefix.
 fn records(name: &str, prefix: &str, log: &str) -> Read {
     let mut blocks = Blocks::new(name, LIMITS);
     log.lines().for_each(|line| blocks.feed(format!("{prefix}{}\n", record(line)).as_bytes()));
     blocks.end()
 }
 
-/// A source that could not be read.
 fn missing(name: String, why: String) -> Read {
     Read { name, unread: true, remarks: vec![format!("not read: {why}")], ..Read::default() }
 }
 
-/// A record of /dev/kmsg, `4,1234,12345678,-;words`, as dmesg shows it: `[12.345678] words`. Other lines stay as they are.
+/// Converts a /dev/kmsg record (`4,1234,12345678,-;words`) to dmesg format (`[12.345678] words`).
+/// Other lines are kept.
 fn record(line: &str) -> String {
     let shown = || {
         let (fields, words) = line.split_once(';')?;
@@ -195,21 +193,20 @@ fn record(line: &str) -> String {
     shown().unwrap_or_else(|| line.to_owned())
 }
 
-/// What is followed.
 pub(super) enum Followed<'a> {
     /// A file that grows.
     File(&'a Path),
-    /// What another program writes, until it ends.
+    /// Standard input, until it ends.
     Standard,
-    /// What a container prints, until it ends.
+    /// The output of a container, until it ends.
     Container(&'a str),
 }
 
-/// Learns what was found so far, and says whether that is a failure.
+/// Reports the findings so far; returns whether they are a failure.
 type Told<'a> = &'a mut dyn FnMut(Read) -> Result<bool, Error>;
 
-/// Reads what is there, and what comes to it, until Ctrl-C or its end. Whenever it pauses `told` learns what was found so far: its last
-/// answer is the result. A file that becomes shorter is read anew.
+/// Reads existing and new lines until Ctrl-C or the end. Reports the findings at every pause; the last answer is
+/// the result. A file that becomes shorter is read again from the start.
 pub(super) fn follow(followed: &Followed<'_>, told: Told<'_>) -> Result<bool, Error> {
     let mut failed = false;
     let runtime = runtime()?;
@@ -226,12 +223,11 @@ pub(super) fn follow(followed: &Followed<'_>, told: Told<'_>) -> Result<bool, Er
             () = interrupted() => Ok(()),
         }
     })?;
-    // A thread may still wait for the other program's next word.
+    // A thread may still wait for standard input.
     runtime.shutdown_background();
     Ok(failed)
 }
 
-/// Follows standard input.
 async fn piped(told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
     let (send, mut pieces) = tokio::sync::mpsc::channel(4);
     std::thread::spawn(move || {
@@ -242,7 +238,7 @@ async fn piped(told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
                 Ok(0) => return,
                 Ok(length) => Ok(buffer[..length].to_vec()),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => Err(format!("it cannot be read any further: {error}")),
+                Err(error) => Err(format!("reading stopped: {error}")),
             };
             if send.blocking_send(piece).is_err() {
                 return;
@@ -256,7 +252,6 @@ async fn piped(told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Follows a container.
 async fn printing(name: &str, told: Told<'_>, failed: &mut bool) -> Result<(), Error> {
     let engine = Engine::connect(&client::find(None)?.endpoint).await?;
     let lines = container::lines(&engine, name, None, true).await.map_err(no_container)?;
@@ -267,7 +262,7 @@ async fn printing(name: &str, told: Told<'_>, failed: &mut bool) -> Result<(), E
     Ok(())
 }
 
-/// Takes what comes, until its end; tells what was found whenever nothing comes for [`PAUSE`], and every [`BUSY`] where it never pauses.
+/// Reads until the end; reports after [`POLL_INTERVAL`] of silence, and at least every [`REPORT_INTERVAL`].
 async fn coming(
     blocks: &mut Blocks,
     pieces: impl Stream<Item = Result<Vec<u8>, String>>,
@@ -277,12 +272,12 @@ async fn coming(
     let mut pieces = std::pin::pin!(pieces);
     let (mut known, mut last) = (0, Instant::now());
     loop {
-        match tokio::time::timeout(PAUSE, pieces.next()).await {
+        match tokio::time::timeout(POLL_INTERVAL, pieces.next()).await {
             Ok(None) => return Ok(()),
             Ok(Some(Err(why))) => blocks.remark(why),
             Ok(Some(Ok(piece))) => {
                 blocks.feed(&piece);
-                if last.elapsed() < BUSY {
+                if last.elapsed() < REPORT_INTERVAL {
                     continue;
                 }
             }
@@ -316,7 +311,7 @@ async fn growing(path: &Path, told: Told<'_>, failed: &mut bool) -> Result<(), E
                 blocks.pause();
                 *failed = told(blocks.clone().end())?;
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }

@@ -9,25 +9,32 @@ use resolve::parse::{self, Typed};
 use resolve::request::Want;
 use resolve::world::World;
 
-/// Show which CUDA builds every torch release has, for which Pythons and GPUs.
+/// Show which CUDA builds each torch release has, and for which Python versions and GPUs.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only releases and builds with wheels for this Python: 3.12.
-    #[arg(long, value_name = "V")]
+    /// Only releases and builds with wheels for this Python version, for example 3.12.
+    #[arg(long, value_name = "VERSION")]
     python: Option<String>,
 
-    /// How the table is written.
+    /// Table format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc matrix
+  envdoc matrix --python 3.12
+  envdoc matrix --format html > matrix.html";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For an issue or a wiki.
+    /// Markdown for an issue or a wiki.
     Markdown,
-    /// A page that needs nothing beside it.
+    /// One self-contained HTML page.
     Html,
 }
 

@@ -1,5 +1,6 @@
-//! The command line: one file a verb, its arguments and its `run`.
+//! The command line: one file per command, with its arguments and its `run`.
 
+mod arguments;
 mod build;
 mod catalog;
 mod check;
@@ -9,6 +10,7 @@ mod diagnose;
 pub mod explain;
 mod fail_on;
 mod format;
+mod headings;
 mod host_mirrors;
 pub mod image;
 mod inspect;
@@ -23,7 +25,7 @@ mod running;
 mod several;
 mod smoke;
 mod snapshot;
-mod wishes;
+mod stack_args;
 mod worker;
 
 use std::path::Path;
@@ -43,22 +45,42 @@ use host::record::Recorder;
 
 /// Environment doctor and container image builder for GPU servers.
 ///
-/// Says what this machine is, what is wrong with it, and what to type next; which versions of driver, CUDA, Python, torch and DeepSpeed
-/// go together; builds the image of them and proves it. Never reports "fine" where it could not look.
+/// Checks drivers, CUDA, NCCL, the container toolkit, Docker and the Python stack, and shows how to fix what is
+/// wrong; finds compatible versions of driver, CUDA, Python, torch and DeepSpeed; builds and verifies the image. What
+/// could not be checked is reported as unknown, never as healthy.
 #[derive(Debug, Parser)]
-#[command(name = "envdoc", disable_version_flag = true, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "envdoc", disable_version_flag = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
-    /// Print the version; with -v also which catalog is used.
+    /// Print the version; with -v also the catalog files in use.
     #[arg(short = 'V', long)]
     version: bool,
 
-    /// With --version: say more.
+    /// With --version: show details.
     #[arg(short, long, requires = "version")]
     verbose: bool,
 
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo envdoc check
+  envdoc diagnose job.log
+  envdoc resolve --cuda 12.4 --deepspeed";
+
+/// Printed without arguments.
+const GUIDE: &str = "\
+envdoc: environment doctor and container image builder for GPU servers
+
+  envdoc check                              # find what is wrong with this machine
+  envdoc diagnose job.log                   # find the root cause in the logs of a failed job
+  envdoc resolve --cuda 12.4 --deepspeed    # find compatible versions of driver, CUDA, torch, ...
+  envdoc build --request request.yaml       # build and verify a container image
+  envdoc lint .                             # find mistakes in Dockerfiles and training settings
+
+`envdoc --help` lists all commands; `envdoc COMMAND -h` shows the options and examples of one.
+";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -81,13 +103,14 @@ enum Command {
 }
 
 impl Cli {
-    /// The command line that this program was started with; ends it where that cannot be understood.
+    /// The command line of this process; exits with a usage error if it is invalid.
     #[expect(
         clippy::disallowed_methods,
         reason = "the words of the command line, and whether they are files"
     )]
     pub fn of_this_program() -> Cli {
-        Cli::parse_from(several::spread(std::env::args_os(), |word| Path::new(word).is_file()))
+        let words = several::spread(std::env::args_os(), |word| Path::new(word).is_file());
+        arguments::parse(words).unwrap_or_else(|error| error.exit())
     }
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
@@ -95,8 +118,11 @@ impl Cli {
         if let Some(dir) = catalog::directory() {
             ::catalog::cache::install(dir, terminal::note);
         }
-        let Some(command) = self.command.filter(|_| !self.version) else {
+        if self.version {
             return terminal::print(&catalog::version(self.verbose)).map(|()| 0);
+        }
+        let Some(command) = self.command else {
+            return terminal::print(GUIDE).map(|()| 0);
         };
         match command {
             Command::Check(args) => args.run(),
@@ -118,17 +144,17 @@ impl Cli {
     }
 }
 
-/// Looks at this machine, or at the file system below a directory, for as long as `timeout`: what was read, and what it means.
+/// Reads this machine, or the file system below a directory.
 fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(Recorder, Facts), Error> {
     let deadline = Instant::now() + timeout;
-    // Programs and engines are given up a little before gathering is, so that what did not answer is named by itself and
-    // not only as "too late".
+    // Programs and engines time out a little earlier than gathering, so that the report names the one that did not
+    // answer.
     let early = deadline - timeout / 20;
     let host = match root {
         None => Live::new(early).with_engines(Arc::new(Roads::default())),
         Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
-            Error::new(Kind::File, format!("cannot look below {}: {error}", root.display()))
-                .hint("--root wants a directory")
+            Error::new(Kind::File, format!("cannot read {}: {error}", root.display()))
+                .hint("--root requires a directory")
         })?,
     };
     let recorder = Recorder::new(Arc::new(host));
@@ -136,11 +162,11 @@ fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(R
     Ok((recorder, facts))
 }
 
-/// Whether a container is being looked into, which cleans up after itself when interrupted.
+/// Whether a container is running that must be removed after Ctrl-C.
 static LOOKING_INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Gathers from this machine. From now on Ctrl-C ends the programs that were started, and then envdoc: they are in process groups
-/// of their own, which the terminal does not reach.
+/// Gathers from this machine. From now on Ctrl-C ends the programs that were started, and then envdoc: they are in
+/// process groups of their own, which the terminal does not signal.
 fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     let watch = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
@@ -152,12 +178,11 @@ fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
             }
         }
     };
-    // Without the thread Ctrl-C ends envdoc alone, as it would any program.
+    // Without the thread, Ctrl-C ends only envdoc.
     let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
     gather::live(host, deadline, expected)
 }
 
-/// A number of seconds, greater than zero: `2`, `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
     match Duration::try_from_secs_f64(seconds) {

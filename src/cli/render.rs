@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::headings::OUTPUT;
 use super::image::{self, ImageArgs, Settled};
 use super::locking;
 use ::image::plan::Plan;
@@ -13,72 +14,85 @@ use diagnostic::terminal;
 use host::file;
 use resolve::lock::Lock;
 
-/// Write the files of an image without building it: a Dockerfile and what belongs to it.
+/// Write the files of an image without building it: the Dockerfile and its build context files.
 ///
-/// The request is resolved as by `envdoc resolve`; nothing is asked of the network. Written to standard output, or with --output into
-/// files: a file that envdoc did not render stays unless --force. Exit code 1: there is no such stack.
+/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with --output
+/// to files; files that envdoc did not generate are kept unless --force.
+///
+/// Exit code 1: no compatible stack exists.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What is written.
+    /// What to write.
     #[arg(value_enum)]
     what: What,
 
-    /// With ci: the requests that the pipeline builds, each with its rendered Dockerfile beside it.
+    /// With `ci`: request files to build in the pipeline.
+    ///
+    /// Each needs its rendered Dockerfile next to it.
     #[arg(value_name = "REQUEST")]
     requests: Vec<PathBuf>,
 
     #[command(flatten)]
     image: ImageArgs,
 
-    /// With ci: a workflow for GitHub Actions.
-    #[arg(long, conflicts_with = "gitlab")]
+    /// With `ci`: write a GitHub Actions workflow.
+    #[arg(long, conflicts_with = "gitlab", help_heading = CI, hide_short_help = true)]
     github: bool,
 
-    /// With ci: a pipeline for GitLab.
-    #[arg(long)]
+    /// With `ci`: write a GitLab pipeline.
+    #[arg(long, help_heading = CI, hide_short_help = true)]
     gitlab: bool,
 
-    /// With ci: where the images go (ghcr.io/me); the forge's own registry unless said otherwise.
-    #[arg(long, value_name = "REGISTRY")]
+    /// With `ci`: registry to push to (ghcr.io/me) [default: the registry of GitHub or GitLab].
+    #[arg(long, value_name = "REGISTRY", help_heading = CI, hide_short_help = true)]
     registry: Option<String>,
 
-    /// A file, or a directory that exists: `dockerfile` then writes all files of the build context.
-    #[arg(long, short, value_name = "PATH")]
+    /// File to write; an existing directory gets all files of the build context.
+    #[arg(long, short, value_name = "PATH", help_heading = OUTPUT)]
     output: Option<PathBuf>,
 
-    /// Replace files that envdoc did not render.
-    #[arg(long)]
+    /// Replace files that envdoc did not generate.
+    #[arg(long, help_heading = OUTPUT)]
     force: bool,
 
-    /// Say what would be written, and stop.
-    #[arg(long)]
+    /// Print what would be written, and exit.
+    #[arg(long, help_heading = OUTPUT)]
     dry_run: bool,
 }
+
+const CI: &str = "CI pipeline";
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc render dockerfile --cuda 12.4 --torch 2.6 --deepspeed   # to standard output
+  envdoc render dockerfile --request request.yaml -o .           # with its build context
+  envdoc render lock --request request.yaml                      # pin every package
+  envdoc render ci --github images/train/request.yaml -o .github/workflows/images.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     /// The Dockerfile.
     Dockerfile,
-    /// A requirements file with the Python packages.
+    /// Requirements file with the Python packages.
     Requirements,
-    /// The .dockerignore that goes with the Dockerfile.
+    /// The .dockerignore that belongs to the Dockerfile.
     Dockerignore,
-    /// The lock: the stack, and every Python package with its hashes where uv is on this machine, which then asks the index.
+    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the network).
     Lock,
-    /// A pipeline that builds and pushes the images of several requests.
+    /// CI pipeline that builds and pushes the images of several requests.
     Ci,
 }
 
 impl Args {
-    /// Resolves, plans, writes.
     pub fn run(self) -> Result<u8, Error> {
         if self.what == What::Ci {
             return self.ci();
         }
         if let Some(other) = self.requests.first() {
-            let says = format!("{}: which option is this for?", other.display());
+            let says = format!("unexpected argument {}", other.display());
             return Err(Error::new(Kind::Usage, says)
-                .hint("a request goes after --request; several are for `render ci`"));
+                .hint("use --request for a request file; only `render ci` takes several"));
         }
         let (plan, notes) = match self.image.settle_on(None, self.what == What::Lock)? {
             Settled::Plan(plan, notes) => (plan, notes),
@@ -108,7 +122,7 @@ impl Args {
         Ok(0)
     }
 
-    /// Makes the lock anew: where it goes unless --output says otherwise, or to standard output.
+    /// Writes the lock to --output, else to the lock file, else to standard output.
     fn lock(&self, plan: &Plan) -> Result<u8, Error> {
         let (text, note) = locking::text(plan, &plan.says)?;
         if let Some(note) = note {
@@ -122,7 +136,7 @@ impl Args {
 
     fn ci(&self) -> Result<u8, Error> {
         if self.requests.is_empty() {
-            return Err(Error::new(Kind::Usage, "ci: of which requests?")
+            return Err(Error::new(Kind::Usage, "`render ci` requires at least one request file")
                 .hint("envdoc render ci --github images/*/request.yaml"));
         }
         let images = self.requests.iter().map(|path| built(path)).collect::<Result<Vec<_>, _>>()?;
@@ -130,7 +144,7 @@ impl Args {
         let text = match (self.github, self.gitlab) {
             (true, _) => render::github(&images, registry)?,
             (_, true) => render::gitlab(&images, registry)?,
-            _ => return Err(Error::new(Kind::Usage, "ci: for whom?").hint("add --github or --gitlab")),
+            _ => return Err(Error::new(Kind::Usage, "`render ci` requires --github or --gitlab")),
         };
         match &self.output {
             Some(path) => self.write(path, &text, rendered).map(|()| 0),
@@ -138,7 +152,7 @@ impl Args {
         }
     }
 
-    /// The files, the one that was asked for first.
+    /// The files; the requested one is first.
     fn texts(&self, plan: &Plan, whole: bool) -> Result<Vec<File>, Error> {
         let one = |path: &str, text: String| vec![File { path: path.into(), text }];
         Ok(match self.what {
@@ -146,7 +160,7 @@ impl Args {
             What::Dockerfile => one("Dockerfile", render::dockerfile(plan)?),
             What::Requirements => one("requirements.txt", render::requirements(plan)?),
             What::Dockerignore => one(".dockerignore", render::dockerignore(plan)?),
-            // They have roads of their own.
+            // Written by `lock` and `ci`.
             What::Lock | What::Ci => Vec::new(),
         })
     }
@@ -159,8 +173,10 @@ impl Args {
         }
         let own = there.as_deref().is_some_and(ours);
         if there.is_some() && !own && !self.force {
-            let says = format!("{} exists already, and envdoc did not render it", path.display());
-            return Err(Error::new(Kind::File, says).hint("use --force to replace it, or another --output"));
+            let says = format!("{} already exists and was not generated by envdoc", path.display());
+            return Err(
+                Error::new(Kind::File, says).hint("use --force to replace it, or choose another --output")
+            );
         }
         if self.dry_run {
             terminal::note(&format!("would write {}", path.display()));
@@ -172,12 +188,11 @@ impl Args {
     }
 }
 
-/// Whether envdoc rendered a file: its first line says so.
+/// Whether envdoc generated the file, by its first line.
 fn rendered(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.contains(RENDERED_BY))
 }
 
-/// What a pipeline must know of a request.
 fn built(path: &Path) -> Result<Built, Error> {
     let request = image::read(path)?;
     let platform = |architecture: &String| match architecture.as_str() {

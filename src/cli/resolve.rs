@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::wishes::{Asked, Wishes};
+use super::headings::{LOCK, OUTPUT};
+use super::stack_args::{Asked, StackArgs};
 use crate::cli::explain::text as explain;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -20,55 +21,65 @@ use resolve::request::{Request, Wish};
 use resolve::world::World;
 use resolve::{self, exists};
 
-/// Find versions of driver, CUDA, Python, torch and the packages around it that go together, and say why.
+/// Find compatible versions of driver, CUDA, Python, torch and related packages, and explain the choice.
 ///
-/// Versions are the beginning of a version (12.1) or a range ('>=2.4,<2.7'). What is not named is chosen. Nothing is asked of the
-/// network. Exit code 0: there is a stack; 1: there is none, the conflict and what comes nearest are shown; 2: envdoc could not do
-/// its work.
+/// A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network access.
+///
+/// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are shown;
+/// 2: envdoc could not run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    wishes: Wishes,
+    stack: StackArgs,
 
-    /// How the answer is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// Keep the stack in FILE. Where FILE holds one already, that stack is asked for, exactly, beside the options: it is given
-    /// again as long as it holds (exit code 0, FILE is left as it is); else what no longer holds is said (exit code 1).
-    #[arg(long, value_name = "FILE")]
+    /// Lock file of the stack: written on the first run, checked on later runs.
+    ///
+    /// If FILE exists, its exact stack is requested in addition to the options. Exit code 0: that stack is still
+    /// valid, and FILE is not changed; 1: it is not, and the report shows what changed.
+    #[arg(long, value_name = "FILE", help_heading = LOCK)]
     lock: Option<PathBuf>,
 
-    /// With --lock: resolve anew and replace FILE, whatever it holds.
-    #[arg(long, requires = "lock")]
+    /// With --lock: resolve again and replace FILE.
+    #[arg(long, requires = "lock", help_heading = LOCK, hide_short_help = true)]
     force: bool,
 
-    /// Say whether a thing exists and what does instead, and whether it goes together with the other options: torch==2.6.0.
-    #[arg(long, value_name = "NAME[==V]", conflicts_with_all = ["lock", "format"])]
+    /// Explain whether something exists, its alternatives, and whether it is compatible: torch==2.6.0.
+    #[arg(long, value_name = "NAME[==VERSION]", conflicts_with_all = ["lock", "format"], help_heading = OUTPUT)]
     why: Option<String>,
 
-    /// Show every alternative that was not taken, all reasons and their sources.
-    #[arg(long, short)]
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
+    format: Format,
+
+    /// Show every rejected alternative, all reasons and their sources.
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc resolve --cuda 12.4 --python 3.12            # newest torch for these
+  envdoc resolve --driver 550 --gpu h100 --deepspeed  # for a given driver and GPU
+  envdoc resolve --here --torch '>=2.4,<2.7'          # for this machine
+  envdoc resolve --cuda 12.4 --format requirements > requirements.txt";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For machines; stable keys, schema in docs/schemas/resolve.json.
+    /// JSON with stable keys; schema in docs/schemas/resolve.json.
     Json,
-    /// A requirements file, for `pip install -r` and `uv pip install -r`.
+    /// Requirements file for `pip install -r` and `uv pip install -r`.
     Requirements,
-    /// A pyproject.toml with the index of the torch build, for `uv lock` and `uv sync`.
+    /// pyproject.toml with the index of the torch build, for `uv lock` and `uv sync`.
     Toml,
 }
 
 impl Args {
-    /// Resolves and reports.
     pub fn run(self) -> Result<u8, Error> {
         let world = World::get();
-        let Asked { request, warnings, mut notes } = self.wishes.asked(world)?;
+        let Asked { request, warnings, mut notes } = self.stack.asked(world)?;
         if let Some(thing) = &self.why {
             return why(world, &request, thing);
         }
@@ -80,7 +91,7 @@ impl Args {
         }
         let answer = resolve::resolve(world, &whole);
         if let (Some((lock, name)), Answer::Found(resolution)) = (&kept, &answer) {
-            notes.push(format!("the stack of {name} holds"));
+            notes.push(format!("the stack in {name} is still valid"));
             let differences = lock.differences(&resolution.stack);
             notes.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
         }
@@ -96,20 +107,20 @@ impl Args {
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::of(&resolution.stack, &request.wishes))?;
             file::write(path, &text, self.force)?;
-            terminal::note(&format!("the stack was written to {}", path.display()));
+            terminal::note(&format!("wrote the stack to {}", path.display()));
         }
         terminal::print(&self.report(&report)?)?;
         Ok(0)
     }
 
-    /// The lock that is there already, and how it is called.
+    /// The existing lock and its file name.
     fn kept(&self) -> Result<Option<(Lock, String)>, Error> {
         let Some(path) = self.lock.as_ref().filter(|_| !self.force) else { return Ok(None) };
         let name = path.display().to_string();
         let Some(text) = file::read(path)? else { return Ok(None) };
         let lock = Lock::parse(&text).map_err(|error| {
             Error::new(Kind::File, format!("{name}: {error}"))
-                .hint("use --force to replace it, or another name")
+                .hint("use --force to replace it, or choose another file name")
         })?;
         Ok(Some((lock, name)))
     }
@@ -132,7 +143,7 @@ impl Args {
     }
 }
 
-/// Whether a thing exists, and whether it goes together with the other wishes.
+/// `--why`: whether `thing` exists, and whether it is compatible with the other options.
 fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
     // `torch=2.6.0` is conda's way to write it.
     let thing = match thing.split_once('=') {
@@ -140,7 +151,7 @@ fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
         None => thing.to_owned(),
     };
     let Some(explanation) = exists::thing(world, &thing) else {
-        let error = Error::new(Kind::Usage, format!("--why: nothing is known of {thing:?}"));
+        let error = Error::new(Kind::Usage, format!("--why: {thing:?} is not in the catalog"));
         return Err(match nearest(&thing, exists::names(world)) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::headings::OUTPUT;
 use super::running::{interrupted, runtime};
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::phases as nccl_phases;
@@ -27,131 +28,197 @@ use host::file;
 /// The most ranks on one machine.
 const RANKS_MAX: usize = 256;
 
-/// Run an all-reduce between ranks, rung by rung, with a verdict.
+/// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
 ///
-/// Each rung has a deadline, and what breaks is named by the first rung that does not hold. In a cluster that `envdoc cluster up` made:
-/// containers, envdoc's worker in each, /dev/shm, the interface that NCCL uses, names; then, there and with --local: TCP between all pairs,
-/// the largest packets, ssh where the launcher needs it, rendezvous, every element of a sum, what the path carries, bandwidth over size.
-/// Nothing of it stays in the containers. Bandwidths are those of nccl-tests: algbw is bytes over time, busbw is
-/// algbw times 2(n-1)/n. Exit code 0: ok; 1: slow, wrong or failed; 2: it could not be tried.
+/// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a cluster
+/// created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm, the network
+/// interface of NCCL, name resolution; then (also with --local) TCP between all pairs, MTU, ssh if the launcher
+/// needs it, rendezvous, all-reduce with every element checked, path, and bandwidth by size. Nothing stays in the
+/// containers.
+///
+/// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
+///
+/// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The cluster's description: a rank in every container of it.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
+    /// Cluster file; one rank runs in each of its containers.
+    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml", help_heading = RANKS)]
     file: PathBuf,
 
-    /// Ranks on this machine, over the loopback, in place of a cluster's.
-    #[arg(long, conflicts_with = "file")]
+    /// Run the ranks on this machine over the loopback interface instead.
+    #[arg(long, conflicts_with = "file", help_heading = RANKS)]
     local: bool,
 
-    /// How many ranks on this machine.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = ranks, requires = "local")]
+    /// Number of ranks with --local.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "2",
+        value_parser = ranks,
+        requires = "local",
+        help_heading = RANKS
+    )]
     ranks: usize,
 
-    /// NCCL on so many GPUs of this machine, in place of ranks over the loopback.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), requires = "local", conflicts_with = "ranks")]
+    /// With --local: run NCCL on N GPUs of this machine.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=64),
+        requires = "local",
+        conflicts_with = "ranks",
+        help_heading = RANKS
+    )]
     gpus: Option<u32>,
 
-    /// Sizes in bytes: every power of two between two, or a list: 4K,1M,64M.
-    #[arg(long, value_name = "SIZES", default_value = bandwidth::SIZES)]
-    sizes: String,
-
-    /// Rounds of each size that count; unless said, as many as take 0.2 s, 3 to 50.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    iterations: Option<u32>,
-
-    /// Seconds that a rung before the bandwidths may take.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = super::seconds)]
-    timeout: Duration,
-
-    /// Seconds that a connection between ranks may stand still.
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = super::seconds)]
-    stall: Duration,
-
-    /// Try every pair of ranks alone too, to find the one bad node or link; done by itself where the ring of more than two is slow or breaks.
-    #[arg(long)]
-    pairs: bool,
-
-    /// Have NCCL sum on every GPU, one rank each, with the libnccl that the image's torch would load; unless said, where the containers have GPUs.
-    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_value = "auto",
-        default_missing_value = "always", conflicts_with = "local")]
+    /// Also test NCCL on every GPU, with the libnccl of the image's torch.
+    ///
+    /// auto: if the containers have GPUs.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "auto",
+        default_missing_value = "always",
+        conflicts_with = "local",
+        help_heading = TESTS
+    )]
     nccl: When,
 
-    /// Have the image's own torch do an all-reduce too: with NCCL where it sees GPUs, else with Gloo, one process for each slot.
-    #[arg(long, conflicts_with = "local")]
+    /// Also run an all-reduce with the image's torch (NCCL with GPUs, else Gloo).
+    #[arg(long, conflicts_with = "local", help_heading = TESTS)]
     torch: bool,
 
-    /// Have DeepSpeed train a tiny model too, 20 steps of ZeRO-2: started by its own launcher over ssh and hostfile, with the same loss on
-    /// all ranks.
-    #[arg(long, conflicts_with = "local")]
+    /// Also train a tiny model for 20 steps with DeepSpeed ZeRO-2.
+    ///
+    /// Uses DeepSpeed's own launcher over ssh and a hostfile, and checks that all ranks have the same loss.
+    #[arg(long, conflicts_with = "local", help_heading = TESTS)]
     deepspeed: bool,
 
-    /// The transport that NCCL must use, as its own log tells: implies --nccl=always. InfiniBand that is there and unused is a failure without
-    /// it too.
-    #[arg(long, value_name = "TRANSPORT", value_enum)]
+    /// Transport that NCCL must use, as reported in its log; implies --nccl=always.
+    ///
+    /// Unused InfiniBand adapters are a failure with or without this option.
+    #[arg(long, value_name = "TRANSPORT", value_enum, help_heading = TESTS)]
     expect_transport: Option<ExpectedTransport>,
 
-    /// Keep this run, if it is good, to hold later ones against.
-    #[arg(long, value_name = "FILE")]
+    /// Also test every pair of ranks, to find a bad node or link.
+    ///
+    /// Always done if a ring of more than two ranks is slow or fails.
+    #[arg(long, help_heading = TESTS, hide_short_help = true)]
+    pairs: bool,
+
+    /// Message sizes in bytes: a range of powers of two, or a list: 4K,1M,64M.
+    #[arg(long, value_name = "SIZES", default_value = bandwidth::SIZES, help_heading = MEASUREMENT)]
+    sizes: String,
+
+    /// Timed iterations per size [default: as many as fit in 0.2 s, 3–50].
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        help_heading = MEASUREMENT,
+        hide_short_help = true
+    )]
+    iterations: Option<u32>,
+
+    /// Timeout of each phase before the bandwidth phase, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "10",
+        value_parser = super::seconds,
+        help_heading = MEASUREMENT,
+        hide_short_help = true
+    )]
+    timeout: Duration,
+
+    /// Timeout for a connection between ranks without progress, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = super::seconds,
+        help_heading = MEASUREMENT,
+        hide_short_help = true
+    )]
+    stall: Duration,
+
+    /// Save this run as a baseline, if it passes.
+    #[arg(long, value_name = "FILE", help_heading = MEASUREMENT)]
     save_baseline: Option<PathBuf>,
 
-    /// Hold this run against one that was kept: slow where a large size has less than 75 % of its bandwidth, or a small one takes more than
-    /// twice its time.
-    #[arg(long, value_name = "FILE")]
+    /// Compare with a baseline.
+    ///
+    /// The run is slow if a large size has less than 75 % of the baseline's bandwidth, or a small size takes more
+    /// than twice as long.
+    #[arg(long, value_name = "FILE", help_heading = MEASUREMENT)]
     baseline: Option<PathBuf>,
 
-    /// For tests of this test: turn a byte of an element of a rank.
+    /// For testing: flip a byte of one element of a rank.
     #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = corrupt)]
     corrupt: Option<(usize, usize)>,
 
-    /// For tests of this test: wait so many seconds when this rung begins, for something to happen.
-    #[arg(long, value_name = "RUNG:SECONDS", hide = true, value_parser = pause)]
+    /// For testing: pause at the start of a phase.
+    #[arg(long, value_name = "PHASE:SECONDS", hide = true, value_parser = pause)]
     pause: Option<(String, Duration)>,
 
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
-    /// Write the report as a page with the plot too.
-    #[arg(long, value_name = "FILE")]
+    /// Also write an HTML report with a bandwidth plot.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     html: Option<PathBuf>,
 
-    /// Write the plot too: bus bandwidth over size.
-    #[arg(long, value_name = "FILE")]
+    /// Also write the plot of bus bandwidth by size as SVG.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     svg: Option<PathBuf>,
 
-    /// Write over files that are there.
-    #[arg(long)]
+    /// Overwrite existing files.
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     force: bool,
 
     /// Show every size.
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
+const RANKS: &str = "Ranks";
+const TESTS: &str = "Additional tests";
+const MEASUREMENT: &str = "Measurement";
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc smoke                             # the cluster in ./cluster.yaml
+  envdoc smoke --torch --deepspeed         # also with the training frameworks
+  envdoc smoke --local --gpus 8            # NCCL between the GPUs of this machine
+  envdoc smoke --baseline last-week.json   # slower than a saved run?";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For machines; stable keys, schema in docs/schemas/smoke.json.
+    /// JSON with stable keys; schema in docs/schemas/smoke.json.
     Json,
-    /// For CI systems.
+    /// JUnit XML for CI systems.
     Junit,
-    /// For issues and pull requests.
+    /// Markdown for issues and pull requests.
     Markdown,
 }
 
 impl Args {
-    /// Climbs, reports.
     pub fn run(self) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
         if self.local && self.gpus.is_none() && self.expect_transport.is_some() {
             return Err(Error::new(
                 Kind::Usage,
-                "--expect-transport is about NCCL, and ranks over the loopback have none",
+                "--expect-transport requires NCCL, which --local without --gpus does not use",
             )
-            .hint("`envdoc smoke --local --gpus N` has NCCL sum on N GPUs of this machine"));
+            .hint("to test NCCL on N GPUs of this machine: envdoc smoke --local --gpus N"));
         }
         let options = Options {
             sizes,
@@ -174,13 +241,14 @@ impl Args {
         if let Some((path, kept)) = &kept
             && outcome.verdict != Verdict::Failed
         {
-            baseline::compare(&mut outcome, kept)
-                .map_err(|why| Error::new(Kind::Usage, format!("the baseline {path} is of no use: {why}")))?;
+            baseline::compare(&mut outcome, kept).map_err(|why| {
+                Error::new(Kind::Usage, format!("cannot compare with the baseline {path}: {why}"))
+            })?;
         }
         if let Some(path) = &self.save_baseline {
             match baseline::keep(&outcome, &jiff::Timestamp::now().strftime("%FT%TZ").to_string()) {
                 Ok(text) => file::write(path, &text, self.force)?,
-                Err(why) => outcome.remarks.push(format!("{} is not written: {why}", path.display())),
+                Err(why) => outcome.remarks.push(format!("{} was not written: {why}", path.display())),
             }
         }
         self.print(&outcome)?;
@@ -203,8 +271,11 @@ impl Args {
     fn cluster(&self, options: &Options) -> Result<Outcome, Error> {
         let (_, plan) = super::cluster::read(&self.file)?;
         if plan.nodes.len() < 2 {
-            return Err(Error::new(Kind::Usage, "an all-reduce needs two nodes, and this cluster has one")
-                .hint("`envdoc smoke --local --ranks 2` tries one machine"));
+            return Err(Error::new(
+                Kind::Usage,
+                "an all-reduce requires at least two nodes, and this cluster has one",
+            )
+            .hint("to test one machine: envdoc smoke --local --ranks 2"));
         }
         self.corruptible(plan.nodes.len())?;
         let bundle = Bundle::make()?;
@@ -249,7 +320,7 @@ impl Args {
         }
     }
 
-    /// Who is told what goes on.
+    /// Reports progress; sleeps at the phase of --pause.
     fn progress_handler<'t>(&'t self, live: &'t Live) -> impl Fn(Event<'_>) + 't {
         let paused = std::cell::Cell::new(false);
         move |step| {
@@ -258,7 +329,7 @@ impl Args {
                 && name == phase
                 && !paused.replace(true)
             {
-                // Everything stands still meanwhile, as in a caller that is stopped.
+                // Blocks the whole thread, like a caller that is stopped.
                 std::thread::sleep(*time);
             }
         }
@@ -266,7 +337,7 @@ impl Args {
 
     fn corruptible(&self, ranks: usize) -> Result<(), Error> {
         match self.corrupt.filter(|(rank, _)| *rank >= ranks) {
-            Some((rank, _)) => Err(Error::new(Kind::Usage, format!("there is no rank {rank} of {ranks}"))),
+            Some((rank, _)) => Err(Error::new(Kind::Usage, format!("no rank {rank} of {ranks}"))),
             None => Ok(()),
         }
     }
@@ -286,18 +357,18 @@ impl Args {
     }
 }
 
-/// A run that was kept, and the name of its file.
+/// The baseline and its file name.
 fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
     let name = path.display().to_string();
     let text = file::read(path)?.ok_or_else(|| {
-        Error::new(Kind::File, format!("there is no file {name}")).hint("`--save-baseline FILE` writes one")
+        Error::new(Kind::File, format!("{name}: no such file")).hint("`--save-baseline FILE` writes one")
     })?;
     let kept = baseline::parse(&text)
-        .map_err(|why| Error::new(Kind::File, format!("{name} is no baseline of envdoc: {why}")))?;
+        .map_err(|why| Error::new(Kind::File, format!("{name} is not an envdoc baseline: {why}")))?;
     Ok((name, kept))
 }
 
-/// What came of it; `None`: Ctrl-C, or SIGTERM.
+/// `None` after Ctrl-C or SIGTERM.
 async fn until_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         came = work => Some(came),
@@ -307,7 +378,7 @@ async fn until_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
 
 fn interruption(left: &[String]) -> Error {
     match left {
-        [] => Error::new(Kind::Interrupted, "interrupted; the ranks are ended".to_owned()),
+        [] => Error::new(Kind::Interrupted, "interrupted; all ranks were stopped".to_owned()),
         left => Error::new(Kind::Interrupted, format!("interrupted, but {}", left.join("; "))),
     }
 }
@@ -322,10 +393,11 @@ fn ranks(text: &str) -> Result<usize, String> {
 fn pause(text: &str) -> Result<(String, Duration), String> {
     let both =
         text.split_once(':').and_then(|(phase, seconds)| Some((phase.to_owned(), seconds.parse().ok()?)));
-    both.map(|(phase, seconds)| (phase, Duration::from_secs(seconds))).ok_or_else(|| "RUNG:SECONDS".into())
+    both.map(|(phase, seconds)| (phase, Duration::from_secs(seconds)))
+        .ok_or_else(|| "expected PHASE:SECONDS".into())
 }
 
 fn corrupt(text: &str) -> Result<(usize, usize), String> {
     let both = text.split_once(':').and_then(|(rank, index)| Some((rank.parse().ok()?, index.parse().ok()?)));
-    both.ok_or_else(|| "RANK:ELEMENT, two numbers".into())
+    both.ok_or_else(|| "expected RANK:ELEMENT, two numbers".into())
 }

@@ -10,10 +10,11 @@ use facts::Expected;
 use host::file;
 use host::snapshot::Snapshot;
 
-/// Record everything that `envdoc check` reads on this machine, for `--from` and for bug reports.
+/// Record everything that `envdoc check` reads on this machine, for --from and for bug reports.
 ///
-/// Host names, addresses, serial numbers, UUIDs and users are replaced by stand-ins.
+/// Host names, addresses, serial numbers, UUIDs and user names are replaced by placeholders.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Write to FILE instead of standard output.
     #[arg(long, short, value_name = "FILE")]
@@ -23,18 +24,23 @@ pub struct Args {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Keep names, addresses, serial numbers and the like as they are.
+    /// Keep names, addresses and serial numbers.
     #[arg(long)]
     no_redact: bool,
 
-    /// Record the file system below DIR instead of this machine's.
+    /// Record the file system below DIR instead of this machine.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// Seconds that looking may take in all.
+    /// Overall timeout for reading the machine, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
     timeout: Duration,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo envdoc snapshot -o server.json          # for `envdoc check --from server.json`
+  ssh gpu1 envdoc snapshot > gpu1.json         # from another machine";
 
 impl Args {
     /// Gathers and writes.
@@ -49,9 +55,9 @@ impl Args {
             None => terminal::print(&text)?,
             Some(path) => {
                 file::write(path, &text, self.force)?;
-                let kept = if self.no_redact { "as they are" } else { "replaced by stand-ins" };
+                let kept = if self.no_redact { "kept" } else { "replaced by placeholders" };
                 terminal::note(&format!(
-                    "{} readings written to {}; names, addresses and serial numbers are {kept}",
+                    "wrote {} readings to {}; names, addresses and serial numbers are {kept}",
                     snapshot.readings.len(),
                     path.display()
                 ));

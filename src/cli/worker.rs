@@ -8,18 +8,18 @@ use ::cluster::worker::serve;
 use diagnostic::error::Error;
 use diagnostic::terminal;
 
-/// Do what envdoc on another machine asks, one JSON object a line, until standard input ends.
+/// Serve requests of envdoc on another machine, one JSON object per line, until standard input ends.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// At the end, remove this directory, which the program was brought in.
+    /// Remove DIR, which the program was copied into, before exiting.
     #[arg(long, value_name = "DIR")]
     and_remove: Option<PathBuf>,
 
-    /// End where nothing came on standard input for so long; an empty line is a sign of life.
+    /// Exit if standard input is silent for this long; an empty line is a keep-alive.
     #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
     silence: Option<Duration>,
 
-    /// Only write this program with the libraries that it needs to standard output, as a tar.
+    /// Write this program and its libraries to standard output as a tar archive, and exit.
     #[arg(long)]
     bundle: bool,
 }

@@ -51,8 +51,8 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["resolve", "--from", "x.json", "."], "unexpected argument '.'"),
         (&["check", "--from", "x.json", "--live"], "cannot be used with"),
         (&["check", "--image", "debian:12"], "--live"),
-        (&["check", "--root", "/no/such/dir"], "cannot look below /no/such/dir"),
-        (&["check", "--root", "Cargo.toml"], "--root wants a directory"),
+        (&["check", "--root", "/no/such/dir"], "cannot read /no/such/dir"),
+        (&["check", "--root", "Cargo.toml"], "--root requires a directory"),
         (&["check", "--timeout", "0"], "greater than 0"),
         (&["check", "--timeout", "soon"], "not a number of seconds"),
         (&["check", "--format", "yaml"], "possible values: text, json, junit, sarif, github, markdown, html"),
@@ -60,20 +60,23 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["explain"], "<ID>"),
         (&["snapshot", "-o", "Cargo.toml"], "exists already"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
-        (&["build", "--file", "/no/such/Dockerfile"], "the Dockerfile /no/such/Dockerfile"),
-        (&["build", "--file", "Cargo.toml", "/no/such/folder"], "the context /no/such/folder"),
-        (&["build", "--file", "Cargo.toml", "Cargo.toml"], "is no folder"),
-        (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "it takes no wishes"),
+        (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
+        (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
+        (&["build", "--file", "Cargo.toml", "Cargo.toml"], "build context `Cargo.toml` is not a directory"),
+        (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "cannot be combined with stack options"),
         (&["build", "--file", "Cargo.toml", "--tag", "Team/x"], "lower case"),
-        (&["build", "--file", "Cargo.toml", "--push"], "under which name?"),
+        (&["build", "--file", "Cargo.toml", "--push"], "--push requires --tag"),
         (&["build", "--file", "Cargo.toml", "--expect", "numpy"], "NAME==VERSION"),
         (&["build", "--file", "Cargo.toml", "--secret", "src=Cargo.toml"], "id=ID,src=FILE"),
-        (&["build", "--file", "Cargo.toml", "--ca-cert", "Cargo.toml"], "there is no certificate in it"),
+        (&["build", "--file", "Cargo.toml", "--ca-cert", "Cargo.toml"], "no certificate found"),
         (&["build", "--file", "Cargo.toml", "--cache-to", "type=local"], "type=inline"),
         (&["build", "--file", "Cargo.toml", "--cache-to", "type=registry,ref=x,mode=max"], "mode=min"),
         (&["build", "--torch", "2.6", "--platform", "linux/amd64,linux/arm64", "--push"], "--arch"),
         (&["build", "--file", "Cargo.toml", "--cache-from", "type=gha"], "type=registry,ref=NAME"),
-        (&["build", "--file", "Cargo.toml", "--build-arg", "NO_SUCH_VARIABLE_7"], "no such variable"),
+        (
+            &["build", "--file", "Cargo.toml", "--build-arg", "NO_SUCH_VARIABLE_7"],
+            "no such environment variable",
+        ),
         (&["build", "--file", "Cargo.toml", "--platform", "linux/amd64,linux/arm64"], "one platform"),
         (
             &["build", "--file", "Cargo.toml", "--host", "carrier-pigeon://gpu"],
@@ -82,6 +85,8 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["build", "--file", "Cargo.toml", "--host", "unix:///no/such/socket"], "cannot be used"),
         (&["build", "--torch", "2.9", "--copy", "src:/src", "/no/such/folder"], "/no/such/folder"),
         (&["chekc"], "check"),
+        (&["resolve", "--cuda", ""], "'--cuda <VERSION>'"),
+        (&["build", "--tag", ""], "but none was supplied"),
         (&["resolve", "--cuda", "121"], "did you mean 12.1?"),
         (&["resolve", "--python", "3..12"], "\n  --python 3..12\n            ^"),
         (&["resolve", "--torch", "2.6.0+"], "a build is missing after the +"),
@@ -173,9 +178,21 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn pipes_get_no_colours() {
-    for arguments in [&["check"][..], &["checks"], &["explain", "driver-library-mismatch"]] {
-        assert!(!text(&envdoc(arguments).stdout).contains('\u{1b}'), "{arguments:?}");
+    let check = ["check", "--from", "tests/servers/broken-driver-library-mismatch.json"];
+    for arguments in [&check[..], &["checks"], &["explain", "driver-library-mismatch"], &["build", "--help"]]
+    {
+        let shown = text(&envdoc(arguments).stdout);
+        assert!(shown.lines().count() > 3 && !shown.contains('\u{1b}'), "{arguments:?}: {shown}");
     }
+}
+
+#[test]
+fn without_arguments_a_short_guide_is_printed() {
+    let output = envdoc(&[]);
+    let guide = text(&output.stdout);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    assert!(guide.contains("envdoc check ") && guide.contains("envdoc --help"), "{guide}");
+    assert!(guide.lines().count() < 12, "{guide}");
 }
 
 #[test]
@@ -217,14 +234,11 @@ fn an_error_is_explained_or_said_to_be_unknown() {
         assert!(!shown.contains('{'), "{shown}");
     }
     let (code, says) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
-    assert!(
-        code == 2 && says.contains("does not know what it means") && !says.contains("did you mean"),
-        "{says}"
-    );
+    assert!(code == 2 && says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
     let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
-    assert!(says.contains("does not know what it means"), "{says}");
+    assert!(says.contains("its meaning is unknown"), "{says}");
     let (_, says) = refused(&["explain", "docker: weird"]);
-    assert!(says.contains("does not know what it means") && !says.contains("did you mean"), "{says}");
+    assert!(says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
     assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
 }
 
@@ -234,7 +248,7 @@ fn a_snapshot_of_this_machine_judges_as_the_machine_does() {
     let file = dir.path().join("here.json").to_string_lossy().into_owned();
     let output = envdoc(&["snapshot", "--timeout", "20", "-o", &file]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("replaced by stand-ins"));
+    assert!(text(&output.stderr).contains("replaced by placeholders"));
     let statuses = |arguments: &[&str]| -> Vec<(String, String)> {
         let output = envdoc(&[&["check", "--format", "json", "--fail-on", "never"], arguments].concat());
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -309,13 +323,17 @@ fn a_lock_is_written_once_and_then_held_to() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("stack.json").to_string_lossy().into_owned();
     let first = envdoc(&["resolve", "--cuda", "12.1", "--lock", &file]);
-    assert!(first.status.success() && text(&first.stderr).contains("was written"), "{}", text(&first.stderr));
+    assert!(
+        first.status.success() && text(&first.stderr).contains("wrote the stack to"),
+        "{}",
+        text(&first.stderr)
+    );
     let kept = fs::read_to_string(&file).unwrap();
     let again = envdoc(&["resolve", "--lock", &file, "--format", "json"]);
     let report: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
     let lock: serde_json::Value = serde_json::from_str(&kept).unwrap();
     assert_eq!(report["stack"], lock["stack"]);
-    assert!(report["notes"].to_string().contains("holds"), "{report}");
+    assert!(report["notes"].to_string().contains("is still valid"), "{report}");
     let broken = envdoc(&["resolve", "--lock", &file, "--torch", "2.6"]);
     assert_eq!(broken.status.code(), Some(1));
     assert_eq!(fs::read_to_string(&file).unwrap(), kept, "a lock that does not hold stays");
@@ -346,7 +364,7 @@ fn why_says_whether_a_thing_exists_and_goes_together_with_the_rest() {
     let with = |cuda: &str| envdoc(&["resolve", "--cuda", cuda, "--why", "torch==2.6.0"]);
     assert_eq!(with("12.1").status.code(), Some(1));
     assert!(text(&with("12.4").stdout).contains("Together with --cuda 12.4: yes"));
-    assert!(refused(&["resolve", "--why", "toaster"]).1.contains("nothing is known"));
+    assert!(refused(&["resolve", "--why", "toaster"]).1.contains("is not in the catalog"));
 }
 
 #[test]
@@ -401,7 +419,7 @@ fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
 #[test]
 fn smoke_refuses_what_cannot_be() {
     let cases: &[(&[&str], &str)] = &[
-        (&["smoke", "--file", "/no/such/cluster.yaml"], "there is no file /no/such/cluster.yaml"),
+        (&["smoke", "--file", "/no/such/cluster.yaml"], "/no/such/cluster.yaml: no such file"),
         (&["smoke", "--ranks", "4"], "--local"),
         (&["smoke", "--local", "--file", "x.yaml"], "cannot be used with"),
         (&["smoke", "--local", "--ranks", "1"], "must be 2 to 256"),
@@ -452,7 +470,7 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
     let empty = tempfile::NamedTempFile::new().unwrap();
     let output = envdoc(&["diagnose", &empty.path().to_string_lossy()]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-    assert!(text(&output.stderr).contains("not one line"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the logs are empty"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -509,7 +527,7 @@ fn diagnose_follows_what_another_program_writes() {
     let nothing =
         nothing.args(["diagnose", "--follow", "-"]).stdin(empty.reopen().unwrap()).output().unwrap();
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
-    assert!(text(&nothing.stderr).contains("not one line"), "{}", text(&nothing.stderr));
+    assert!(text(&nothing.stderr).contains("the logs are empty"), "{}", text(&nothing.stderr));
 
     let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
     assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");

@@ -58,6 +58,10 @@ fn no_others(dir: &Path, below: &Path, files: &[File]) {
     for entry in fs::read_dir(below).unwrap() {
         let path = entry.unwrap().path();
         let name = path.strip_prefix(dir).unwrap().to_str().unwrap().to_owned();
+        // Keys that `envdoc cluster render` made when somebody tried the example; git ignores them.
+        if name == ".envdoc" {
+            continue;
+        }
         if path.is_dir() {
             no_others(dir, &path, files);
         } else {

@@ -13,7 +13,6 @@ use checks::{self, CHECKS, Group};
 use cluster::request::ClusterRequest;
 use diagnose::says;
 use diagnostic::error::EXIT_CODES;
-use envdoc::cli::Cli;
 use envdoc::cli::explain::text as explain;
 use envdoc::cli::image::{ImageArgs, Settled};
 use facts::{Expected, gather};
@@ -194,8 +193,7 @@ fn capital(text: &str) -> String {
 
 #[test]
 fn command_line() {
-    let options = clap_markdown::MarkdownOptions::new().show_footer(false).title("Command line".into());
-    same("docs/cli.md", &(clap_markdown::help_markdown_custom::<Cli>(&options).trim_end().to_owned() + "\n"));
+    same("docs/cli.md", &crate::command_line::markdown());
 }
 
 #[test]

@@ -168,9 +168,9 @@ fn requirements_files_are_followed() {
     );
     write("need/all.txt", "-r base.txt\ntorchvision==0.16.0 # envdoc: ignore=torch-partners-mismatch\n");
     let found: Vec<String> = findings(&["docker"], dir.path()).iter().map(shown).collect();
-    let says = "need/base.txt:1 error numpy-too-new-for-torch: torch 2.2.2 was built with numpy 1, and numpy 2 does not work \
-                with it (installed by line 3 of docker/Dockerfile)";
-    assert_eq!(found, [says]);
+    let message = "need/base.txt:1 error numpy-too-new-for-torch: torch 2.2.2 was built against numpy 1 and \
+                   fails with numpy 2 (\"Numpy is not available\") (installed in line 3 of docker/Dockerfile)";
+    assert_eq!(found, [message]);
     write(
         "docker/Dockerfile",
         "FROM python:3.11\nCOPY gone need\nRUN pip install --no-cache-dir -r need/all.txt\n",

@@ -4,6 +4,7 @@ mod against_pypi;
 mod architecture;
 mod catalog;
 mod cli;
+mod command_line;
 mod compose;
 mod deny;
 mod diagnose_memory;

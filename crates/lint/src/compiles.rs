@@ -4,9 +4,9 @@ use super::read::dockerfile::Run;
 use super::read::dockerfile::install::Install;
 use catalog::deepspeed;
 
-/// What is certainly compiled while this is installed: DeepSpeed's operators built ahead, flash-attn that is told to; `None`: nothing
-/// that is known.
-pub fn ahead(run: &Run, install: &Install) -> Option<String> {
+/// What is certainly compiled while this is installed: DeepSpeed's operators built ahead, flash-attn that is
+/// told to; `None`: nothing that is known.
+pub(crate) fn ahead(run: &Run, install: &Install) -> Option<String> {
     if install.requirement("deepspeed").is_some()
         && let Some(variable) = deepspeed_ahead(run)
     {
@@ -18,7 +18,7 @@ pub fn ahead(run: &Run, install: &Install) -> Option<String> {
 }
 
 /// The variable that has operators of DeepSpeed with CUDA code built at installation.
-pub fn deepspeed_ahead(run: &Run) -> Option<&'static str> {
+pub(crate) fn deepspeed_ahead(run: &Run) -> Option<&'static str> {
     let on = |name: &str| run.variable(name).and_then(|value| value.text).as_deref() == Some("1");
     if on("DS_BUILD_OPS") {
         return Some("DS_BUILD_OPS");

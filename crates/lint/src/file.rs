@@ -24,7 +24,8 @@ pub struct File {
     pub stack: Stack,
     /// Of a Dockerfile: what is known of its build context.
     pub context: Context,
-    /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration: the hostfile beside it.
+    /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration:
+    /// the hostfile beside it.
     pub over: Vec<Over>,
     /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
     pub folder: String,
@@ -86,10 +87,12 @@ fn base(name: &str) -> String {
     name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`, `docker-compose.gpu.yml`, `stack.yml`.
+/// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`,
+/// `docker-compose.gpu.yml`, `stack.yml`.
 pub fn kind_of_name(name: &str) -> Option<Kind> {
     let base = base(name);
-    // Templates are no file of their kind before somebody fills them in, and what is written about one is none.
+    // Templates are no file of their kind before somebody fills them in, and what is written about one is
+    // none.
     if OTHERS.iter().any(|end| base.ends_with(end)) {
         return None;
     }
@@ -200,7 +203,8 @@ pub const OVERRIDE_NAMES: &[&str] = &[
 /// Keys of which a configuration of DeepSpeed has one at least.
 const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization"];
 
-/// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth reading.
+/// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth
+/// reading.
 pub fn may_be_deepspeed(name: &str) -> bool {
     let base = base(name);
     base.ends_with(".json") && ["ds", "deepspeed", "zero", "stage"].iter().any(|word| base.contains(word))

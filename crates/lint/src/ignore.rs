@@ -1,7 +1,7 @@
 //! `# envdoc: ignore=RULE[,RULE]`: what a file itself wants left out.
 //!
-//! At the head of a file it holds for the whole file; behind an instruction, in it or on the lines above it, for that
-//! instruction; in YAML for its own line, or for the next one where it stands alone.
+//! At the head of a file it holds for the whole file; behind an instruction, in it or on the lines above it,
+//! for that instruction; in YAML for its own line, or for the next one where it stands alone.
 
 use super::read::dockerfile::Dockerfile;
 
@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn in_a_dockerfile() {
-        let text = "FROM a\n# envdoc: ignore=one,two\nRUN b && \\\n    c\nRUN d && \\\n    # envdoc: ignore=three\n    e\nRUN f\n";
+        let text = "FROM a\n# envdoc: ignore=one,two\nRUN b && \\\n    c\n\
+            RUN d && \\\n    # envdoc: ignore=three\n    e\nRUN f\n";
         let ignores = Ignores::of_dockerfile(text, &Dockerfile::read(text, &Context::new()));
         assert!(ignores.cover("one", 3) && ignores.cover("two", 4) && ignores.cover("three", 5));
         assert!(!ignores.cover("one", 1) && !ignores.cover("one", 5) && !ignores.cover("three", 8));

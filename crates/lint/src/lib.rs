@@ -1,43 +1,45 @@
-//! Files that somebody else wrote, read before anything is built or started: Dockerfiles, compose and stack files, environment
-//! variables and the scripts that set them, DeepSpeed's configuration, files that configure a machine,
-//! training scripts.
+//! Files that somebody else wrote, read before anything is built or started: Dockerfiles, compose and stack
+//! files, environment variables and the scripts that set them, DeepSpeed's configuration, files that
+//! configure a machine, training scripts.
 //!
-//! [`read`] says what stands in a file, the rules ([`RULES`]) judge it, [`ignore`] hears what the file itself wants left out.
-//! Error means that it certainly fails; what a rule cannot understand it is silent about.
+//! [`read`] says what stands in a file, the rules ([`RULES`]) judge it, [`ignore`] hears what the file itself
+//! wants left out. Error means that it certainly fails; what a rule cannot understand it is silent about.
 
-pub mod compiles;
-pub mod compose;
-pub mod deepspeed;
-pub mod dockerfile;
+mod compiles;
+mod compose;
+mod deepspeed;
+mod dockerfile;
 pub mod file;
 mod ignore;
 mod list;
-pub mod machine;
-pub mod read;
+mod machine;
+mod read;
 pub mod report;
 mod rule;
-pub mod script;
-pub mod torch;
-pub mod training;
-pub mod variables;
+mod script;
+mod torch;
+mod training;
+mod variables;
 
 pub use file::{File, Over, Stack};
 pub use list::RULES;
-pub use rule::{Example, Found, Judge, Kind, Rule, Severity, Subject};
+pub use read::config::World;
+pub use read::hostfile::Hostfile;
+pub use rule::{Example, Found, Kind, Rule, Severity, Subject};
 
 use std::collections::BTreeSet;
 
 use machine::Machine;
 use read::compose::Compose;
-use read::config::{Config, World};
+use read::config::Config;
 use read::dockerfile::Dockerfile;
-use read::hostfile::Hostfile;
 use read::json::Json;
 use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
 
 use facts::Facts;
+use rule::Judge;
 
 /// One thing that a rule found in a file.
 #[derive(Debug, Clone)]
@@ -143,7 +145,7 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         Some(other) => match other.by {
             Some(_) if file.kind == Kind::Requirements => file.name.clone(),
             Some(by) => {
-                found.says.push_str(&format!(" (installed by line {by} of {})", file.name));
+                found.says.push_str(&format!(" (installed in line {by} of {})", file.name));
                 file.beside(&other.path)
             }
             None => other.path.clone(),

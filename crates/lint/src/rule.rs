@@ -24,10 +24,11 @@ pub struct Rule {
     pub severity: Severity,
     /// What a sound file shows, in one line without a full stop: "every tag in FROM exists".
     pub summary: &'static str,
-    /// The Markdown file next to the rule, with the headings "What it finds", "Why it matters", "How to fix it", "Sources".
+    /// The Markdown file next to the rule, with the headings "What it finds", "Why it matters", "How to fix
+    /// it", "Sources".
     pub explain: &'static str,
     /// The judgement.
-    pub judge: Judge,
+    pub(crate) judge: Judge,
     /// Files in which it finds something.
     pub fires: &'static [Example],
     /// Files in which it finds nothing.
@@ -36,7 +37,7 @@ pub struct Rule {
 
 /// The judgement, by what is read of a file.
 #[derive(Debug, Clone, Copy)]
-pub enum Judge {
+pub(crate) enum Judge {
     /// Of a Dockerfile.
     Dockerfile(fn(&Dockerfile) -> Vec<Found>),
     /// Of a compose or stack file.
@@ -62,7 +63,8 @@ pub enum Kind {
     Dockerfile,
     /// Compose file, stack file.
     Compose,
-    /// `NAME=value` a line: `.env`, `env_file` of compose, `--env-file` of docker, `/etc/environment`, the running environment.
+    /// `NAME=value` a line: `.env`, `env_file` of compose, `--env-file` of docker, `/etc/environment`, the
+    /// running environment.
     Environment,
     /// `.deepspeed_env`, which DeepSpeed's launcher reads.
     DeepspeedEnvironment,
@@ -260,8 +262,8 @@ pub const fn named(name: &'static str, text: &'static str) -> Example {
     Example { name, text, beside: &[] }
 }
 
-/// A file with others beside it as an example: `server.json` stands for the recorded machine that it names, `names`
-/// for what a machine knows of names.
+/// A file with others beside it as an example: `server.json` stands for the recorded machine that it names,
+/// `names` for what a machine knows of names.
 pub const fn named_with(
     name: &'static str,
     text: &'static str,
@@ -285,7 +287,8 @@ pub struct Found {
     pub fix: String,
 }
 
-/// A file that belongs to the one that is judged: a requirements file that a Dockerfile installs, a compose file over another one.
+/// A file that belongs to the one that is judged: a requirements file that a Dockerfile installs, a compose
+/// file over another one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OtherFile {
     /// Its path in the build context, or its name.

@@ -10,11 +10,11 @@ use super::rule::Found;
 use catalog::torch::{self, Release};
 
 /// torch and the packages that are released with it.
-pub const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
+pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
 
 /// What the catalog says of a version.
 #[derive(Debug, Clone)]
-pub enum Known {
+pub(crate) enum Known {
     /// The torch release that it is, or belongs to.
     Release(&'static Release),
     /// It was never released; the versions before and after it.
@@ -24,7 +24,7 @@ pub enum Known {
 }
 
 /// Looks up the version that a requirement pins.
-pub fn known(requirement: &Requirement) -> Known {
+pub(crate) fn known(requirement: &Requirement) -> Known {
     let Some(pin) = requirement.pin.as_ref().filter(|pin| !pin.any_prerelease()) else {
         return Known::Unknown;
     };
@@ -36,14 +36,16 @@ pub fn known(requirement: &Requirement) -> Known {
     if let Some((_, release)) = versions.iter().find(|(version, _)| version == pin) {
         return Known::Release(release);
     }
-    // torchaudio ended while torch went on: where torch has the number and torchaudio does not, there is none.
+    // torchaudio ended while torch went on: where torch has the number and torchaudio does not, there is
+    // none.
     let last = versions.last().filter(|(last, _)| requirement.name == "torchaudio" && last < pin);
     if let Some((_, release)) = last
         && torch::release(&requirement.pin_text).is_some()
     {
         return Known::Never(release.torchaudio.as_deref().into_iter().collect());
     }
-    // The catalog has every release of torch between its oldest and its newest; of the others it has those that go with one.
+    // The catalog has every release of torch between its oldest and its newest; of the others it has those
+    // that go with one.
     let within = versions.first().is_some_and(|(first, _)| first < pin)
         && versions.last().is_some_and(|(last, _)| pin < last);
     if requirement.name != "torch" || !within {
@@ -54,8 +56,9 @@ pub fn known(requirement: &Requirement) -> Known {
     Known::Never(near.filter_map(|place| versions.get(place)).map(|(_, one)| one.version.as_str()).collect())
 }
 
-/// What is wrong with the family in each installation: the first of them tells, for its partners are wrong with it.
-pub fn first_of_each(
+/// What is wrong with the family in each installation: the first of them tells, for its partners are wrong
+/// with it.
+pub(crate) fn first_of_each(
     file: &Dockerfile,
     wrong: fn(&Run, &Install, &Requirement) -> Option<Found>,
 ) -> Vec<Found> {
@@ -68,7 +71,7 @@ pub fn first_of_each(
 }
 
 /// The version of one of the family in a release.
-pub fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
+pub(crate) fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
     match name {
         "torch" => Some(&release.version),
         "torchvision" => release.torchvision.as_deref(),
@@ -78,27 +81,27 @@ pub fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
 }
 
 /// Whether a text is the name of a CUDA build: `cu121`.
-pub fn is_cuda_build(text: &str) -> bool {
+pub(crate) fn is_cuda_build(text: &str) -> bool {
     text.strip_prefix("cu")
         .is_some_and(|digits| (2..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it has several, or where
-/// that is not known.
-pub fn build_of_index(url: &str) -> Option<&str> {
+/// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it
+/// has several, or where that is not known.
+pub(crate) fn build_of_index(url: &str) -> Option<&str> {
     let last = url.trim_end_matches('/').rsplit('/').next()?;
     (is_cuda_build(last) || last == "cpu").then_some(last)
 }
 
 /// The builds of a release for people: `cu118, cu124, cu126`.
-pub fn builds(release: &Release) -> String {
+pub(crate) fn builds(release: &Release) -> String {
     let names: Vec<&str> = release.builds.iter().map(|build| build.build.as_str()).collect();
     names.join(", ")
 }
 
-/// The CUDA build that an installation of torch gives: of the local version, of the only index, or of PyPI where nothing says
-/// otherwise; `None` where that is not known.
-pub fn build(run: &Run, install: &Install, release: &Release) -> Option<String> {
+/// The CUDA build that an installation of torch gives: of the local version, of the only index, or of PyPI
+/// where nothing says otherwise; `None` where that is not known.
+pub(crate) fn build(run: &Run, install: &Install, release: &Release) -> Option<String> {
     let torch = install.requirement("torch")?;
     if torch.local.is_some() {
         return torch.local.clone();
@@ -111,12 +114,12 @@ pub fn build(run: &Run, install: &Install, release: &Release) -> Option<String> 
 }
 
 /// Whether an installation asks PyPI and nobody else.
-pub fn only_pypi(run: &Run, install: &Install) -> bool {
+pub(crate) fn only_pypi(run: &Run, install: &Install) -> bool {
     install.index.is_none() && install.extra.is_empty() && install.torch_backend.is_none() && !configured(run)
 }
 
 /// Whether indexes may be configured elsewhere than in the command.
-pub fn configured(run: &Run) -> bool {
+pub(crate) fn configured(run: &Run) -> bool {
     let variables =
         ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "UV_TORCH_BACKEND"];
     let uv = |name: &str| {

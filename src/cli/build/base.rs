@@ -1,4 +1,4 @@
-//! A base image of one's own: what is in it is asked of the image itself.
+//! The contents of a user's own base image, read by running a container of it.
 
 use std::time::Duration;
 
@@ -20,23 +20,23 @@ pub(super) fn told(args: &ImageArgs, client: &Client) -> Result<(ImageArgs, Vec<
     let mut args = args.clone();
     let file = args.request.as_deref().map(image::read).transpose()?;
     let of_file = file.unwrap_or_default();
-    let Some(name) = args.base_image.clone().or(of_file.base_image.filter(|_| args.wishes.base.is_none()))
+    let Some(name) = args.base_image.clone().or(of_file.base_image.filter(|_| args.stack.base.is_none()))
     else {
         return Ok((args, Vec::new()));
     };
     let inside = look(&name, client)?;
     let system = inside.catalog_system().ok_or_else(|| {
-        let is = inside.system.as_deref().unwrap_or("nothing that says what it is");
-        Error::new(Kind::Usage, format!("the system of {name} ({is}) is not in envdoc's catalog"))
-            .hint("envdoc catalog show systems lists those that are")
+        let is = inside.system.as_deref().unwrap_or("unknown");
+        Error::new(Kind::Usage, format!("the operating system of {name} ({is}) is not supported"))
+            .hint("`envdoc catalog show systems` lists the supported ones")
     })?;
-    if let Some(asked) = args.wishes.os.as_deref().or(of_file.os.as_deref())
+    if let Some(asked) = args.stack.os.as_deref().or(of_file.os.as_deref())
         && parse::system(asked).is_some_and(|asked| asked.id != system)
     {
-        return Err(Error::new(Kind::Usage, format!("{name} is {system}, and {asked} was asked for"))
-            .hint("leave --os out: it is read from the image"));
+        return Err(Error::new(Kind::Usage, format!("{name} is {system}, but --os is {asked}"))
+            .hint("omit --os: it is read from the image"));
     }
-    args.wishes.os = Some(system.to_owned());
+    args.stack.os = Some(system.to_owned());
     let mut says = vec![system.to_owned()];
     if let Some((series, path)) = &inside.python {
         says.push(format!("Python {series} ({path})"));
@@ -66,20 +66,25 @@ fn look(name: &str, client: &Client) -> Result<Inside, Error> {
             ran = run::run(&engine, &container, &wanted) => Ok(ran),
             _ = tokio::signal::ctrl_c() => {
                 let left = run::remove(&engine, &container).await;
-                Err(Error::new(Kind::Interrupted, left.map_or_else(String::from, |()| "interrupted before anything was built".into())))
+                let done = "interrupted before the build started";
+                let says = left.map_or_else(String::from, |()| done.into());
+                Err(Error::new(Kind::Interrupted, says))
             }
         }
     })?;
     let ran = match ran {
         Ok(ran) => ran,
         Err(NotRan::Container(why)) => {
-            return Err(Error::new(Kind::Engine, format!("{name} could not be looked into: {why}"))
-                .hint(format!("docker pull {name}, where the engine does not have it")));
+            return Err(Error::new(
+                Kind::Engine,
+                format!("cannot run a container of {name} to read its contents: {why}"),
+            )
+            .hint(format!("if the engine does not have it: docker pull {name}")));
         }
         Err(NotRan::Engine(why)) => return Err(Error::new(Kind::Engine, why)),
     };
     Inside::parse(&ran.stdout).ok_or_else(|| {
-        Error::new(Kind::Engine, format!("{name} could not be looked into: {}", ran.stderr.trim()))
-            .hint("a base image needs a POSIX shell at /bin/sh")
+        Error::new(Kind::Engine, format!("cannot read the contents of {name}: {}", ran.stderr.trim()))
+            .hint("a base image must have a POSIX shell at /bin/sh")
     })
 }

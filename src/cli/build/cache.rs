@@ -1,10 +1,11 @@
-//! Where a build's cache comes from and goes to: what an engine's own builder can, and why the rest is refused before anything is built.
+//! Cache sources and targets that an engine's own builder supports; others are rejected before the build.
 //!
 //! `/build` of the engine's API takes images to read a cache from, and one way to write one: into the image itself
 //! (moby/moby:daemon/internal/builder-next/builder.go@b985e231). A cache under a name of its own is therefore the image pushed under that name.
 
 /// What can do what an engine's builder cannot.
-const BUILDX: &str = "`docker buildx create --driver docker-container` makes a builder that can, with the Dockerfile of `envdoc render dockerfile`";
+const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the output of \\
+     `envdoc render dockerfile`";
 
 /// Where the cache goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(super) fn source(text: &str) -> Result<String, String> {
     match (field("type"), field("ref")) {
         (None | Some("registry"), Some(name)) => Ok(name.to_owned()),
         _ => Err(format!(
-            "an engine's own builder takes caches from images only: type=registry,ref=NAME; {BUILDX}"
+            "the engine's builder reads caches only from images: type=registry,ref=NAME; {BUILDX}"
         )),
     }
 }
@@ -45,12 +46,13 @@ pub(super) fn target(text: &str) -> Result<Target, String> {
             Some(("mode", "min")) => {}
             Some(("mode", mode)) => {
                 return Err(format!(
-                    "an engine's own builder keeps the layers of the image only (mode=min), not mode={mode}; {BUILDX}"
+                    "the engine's builder caches only the layers of the image (mode=min), not mode={mode}; \\
+                     {BUILDX}"
                 ));
             }
             _ => {
                 return Err(format!(
-                    "an engine's own builder writes its cache as an image, without {part:?}; {BUILDX}"
+                    "the engine's builder writes its cache as an image and does not support {part:?}; {BUILDX}"
                 ));
             }
         }
@@ -58,10 +60,10 @@ pub(super) fn target(text: &str) -> Result<Target, String> {
     match (kind, name) {
         (Some("inline"), None) => Ok(Target::Image),
         (Some("registry"), Some(name)) if !name.is_empty() => Ok(Target::Name(name.to_owned())),
-        (Some("registry"), _) => Err("under which name? type=registry,ref=NAME".to_owned()),
+        (Some("registry"), _) => Err("type=registry requires ref=NAME".to_owned()),
         _ => Err(format!(
-            "an engine's own builder writes its cache into the image only: type=inline, or type=registry,ref=NAME to push \
-             it under that name; {BUILDX}"
+            "the engine's builder writes its cache only into the image: type=inline, or type=registry,ref=NAME to \
+             push it under that name; {BUILDX}"
         )),
     }
 }
@@ -80,7 +82,7 @@ mod tests {
         assert_eq!(target("type=registry,mode=min,ref=r.example/team/train:cache"), name());
         for (text, why) in [
             ("type=registry,ref=a,mode=max", "mode=min"),
-            ("type=registry", "under which name"),
+            ("type=registry", "requires ref=NAME"),
             ("type=local,dest=/tmp/c", "\"dest=/tmp/c\""),
             ("type=local", "type=inline"),
             ("type=gha", "type=inline"),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 
+use crate::cli::headings::{BUILD, CACHE, OUTPUT};
 use crate::cli::image::ImageArgs;
 use crate::cli::running::runtime;
 use ::image::report::{BuildReport, Progress, events, lines, text, tree};
@@ -22,112 +23,139 @@ use diagnostic::terminal;
 use docker::client;
 use docker::docker::Engine;
 
-/// Resolve a stack, write its Dockerfile, build the image through the container engine, and prove it from inside.
+/// Resolve a stack, write its Dockerfile, build the image with the Docker engine, and verify the result.
 ///
-/// With --file somebody's own Dockerfile is built the same way. The image gets its names only when it is built whole and holds what was promised. Exit code 0: built, and nothing that was
-/// promised is missing; 1: the build failed, or the image is not as promised; 2: envdoc could not do its work (no engine); 130:
-/// interrupted, and the build was ended on the engine.
+/// With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
+/// verification succeed.
+///
+/// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for example,
+/// no Docker engine); 3: with --strict, the verification could not check everything; 130: interrupted, the build
+/// was canceled on the engine.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The build context: the folder that the image copies from.
+    /// Build context: the directory that the image copies from [default: .].
     #[arg(value_name = "CONTEXT")]
     context: Option<PathBuf>,
 
-    /// Build this Dockerfile as it stands, and resolve nothing.
-    #[arg(long, short, value_name = "DOCKERFILE")]
+    /// Build this Dockerfile as it is, without resolving anything.
+    #[arg(long, short, value_name = "DOCKERFILE", help_heading = BUILD)]
     file: Option<PathBuf>,
 
     #[command(flatten)]
     image: ImageArgs,
 
-    /// Name the image, several times if wanted: team/train:1.0. Without it a request's image is named after the request.
-    #[arg(long, short, value_name = "NAME")]
+    /// Name and tag of the image: team/train:1.0; repeatable.
+    ///
+    /// Default: the name of the request.
+    #[arg(long, short, value_name = "NAME", help_heading = BUILD)]
     tag: Vec<String>,
 
-    /// Push the names to their registries; logins are those of `docker login`.
-    #[arg(long)]
+    /// Push all tags, with the logins of `docker login`.
+    #[arg(long, help_heading = BUILD)]
     push: bool,
 
-    /// Do not look whether the image holds what was promised.
-    #[arg(long)]
-    no_prove: bool,
-
-    /// Promise something of the image, to be proved: python==3.11, torch==2.6.0+cu124, cuda==12.4, nccl==2.21.5, numpy==1.26.4, nvcc, import:deepspeed.
-    #[arg(long, value_name = "PROMISE", value_delimiter = ',')]
-    expect: Vec<String>,
-
-    /// Exit with 3, and give no names, when something that was promised could not be asked.
-    #[arg(long, conflicts_with = "no_prove")]
-    strict: bool,
-
-    /// Platform of the image: linux/amd64. Several with commas, for --file and --push: one build for each, pushed as NAME-linux-arm64
-    /// and so on, and NAME as a list of them.
-    #[arg(long, value_name = "OS/ARCH", value_delimiter = ',')]
+    /// Platform of the image: linux/amd64.
+    ///
+    /// Several platforms, separated by commas, require --file and --push: each is built and pushed as
+    /// NAME-linux-arm64 and so on, and NAME becomes a multi-platform image index.
+    #[arg(long, value_name = "OS/ARCH", value_delimiter = ',', help_heading = BUILD, hide_short_help = true)]
     platform: Vec<String>,
 
-    /// The stage to build.
-    #[arg(long, value_name = "STAGE")]
-    target: Option<String>,
-
-    /// The network of RUN instructions: host, none, default.
-    #[arg(long, value_name = "MODE", value_parser = ["default", "host", "none"])]
-    network: Option<String>,
-
-    /// A value for ARG; without `=VALUE` that of the environment.
-    #[arg(long, value_name = "NAME[=VALUE]")]
+    /// Build argument; without =VALUE, the value of the environment variable.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = BUILD, hide_short_help = true)]
     build_arg: Vec<String>,
 
-    /// A secret for `RUN --mount=type=secret,id=ID` of --file; it is in no layer. Those of --ca-cert are the secret `ca`.
-    #[arg(long, value_name = "id=ID,src=FILE")]
+    /// Secret for `RUN --mount=type=secret,id=ID` in --file; it is not stored in the image.
+    ///
+    /// --ca-cert is available as the secret `ca`.
+    #[arg(long, value_name = "id=ID,src=FILE", help_heading = BUILD, hide_short_help = true)]
     secret: Vec<String>,
 
-    /// Take nothing from the cache.
-    #[arg(long)]
-    no_cache: bool,
+    /// Build stage to stop at.
+    #[arg(long, value_name = "STAGE", help_heading = BUILD, hide_short_help = true)]
+    target: Option<String>,
 
-    /// Ask registries for newer base images.
-    #[arg(long)]
-    pull: bool,
+    /// Network of RUN instructions.
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = ["default", "host", "none"],
+        help_heading = BUILD,
+        hide_short_help = true
+    )]
+    network: Option<String>,
 
-    /// An image whose layers may be used: NAME or type=registry,ref=NAME.
-    #[arg(long, value_name = "IMAGE")]
-    cache_from: Vec<String>,
-
-    /// Where the cache goes: type=inline writes it into the image, so that --cache-from can use it after a push; NAME or
-    /// type=registry,ref=NAME also pushes the image under that name. Other kinds are beyond an engine's own builder.
-    #[arg(long, value_name = "type=inline|NAME")]
-    cache_to: Vec<String>,
-
-    /// Which builder; auto is BuildKit where the engine has it, and says so where not.
-    #[arg(long, value_enum, default_value_t = Which::Auto)]
+    /// Builder to use; auto is BuildKit if the engine has it, else the classic builder.
+    #[arg(long, value_enum, default_value_t = Which::Auto, help_heading = BUILD, hide_short_help = true)]
     builder: Which,
 
-    /// The engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port; without it the one that the docker program would use.
-    #[arg(long, value_name = "URL")]
+    /// Docker engine: unix:///path, ssh://user@host[:port][/socket] or tcp://address:port.
+    ///
+    /// Default: the engine that the docker command uses.
+    #[arg(long, value_name = "URL", help_heading = BUILD, hide_short_help = true)]
     host: Option<String>,
 
-    /// Say what would be sent to the engine, and stop.
-    #[arg(long)]
+    /// Do not use the build cache.
+    #[arg(long, help_heading = CACHE, hide_short_help = true)]
+    no_cache: bool,
+
+    /// Always ask the registry for newer base images.
+    #[arg(long, help_heading = CACHE, hide_short_help = true)]
+    pull: bool,
+
+    /// Image to use as a cache source: NAME or type=registry,ref=NAME.
+    #[arg(long, value_name = "IMAGE", help_heading = CACHE, hide_short_help = true)]
+    cache_from: Vec<String>,
+
+    /// Where to store the cache: type=inline (in the image), NAME or type=registry,ref=NAME.
+    ///
+    /// NAME also pushes the image under that name. An engine's own builder supports no other types.
+    #[arg(long, value_name = "type=inline|NAME", help_heading = CACHE, hide_short_help = true)]
+    cache_to: Vec<String>,
+
+    /// Contents to verify: torch==2.6.0,nvcc,import:deepspeed.
+    ///
+    /// Also torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION for any package.
+    #[arg(long, value_name = "EXPECTATION", value_delimiter = ',', help_heading = BUILD)]
+    expect: Vec<String>,
+
+    /// Do not verify the contents of the image.
+    #[arg(long, alias = "no-prove", help_heading = BUILD, hide_short_help = true)]
+    no_verify: bool,
+
+    /// Exit with 3, and do not tag the image, if an expectation could not be checked.
+    #[arg(long, conflicts_with = "no_verify", help_heading = BUILD, hide_short_help = true)]
+    strict: bool,
+
+    /// Print what would be sent to the engine, and exit.
+    #[arg(long, help_heading = OUTPUT)]
     dry_run: bool,
 
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
-    /// How progress is shown on standard error.
-    #[arg(long, value_enum, default_value_t = Shown::Auto)]
+    /// How to show progress on standard error.
+    #[arg(long, value_enum, default_value_t = Shown::Auto, help_heading = OUTPUT, hide_short_help = true)]
     progress: Shown,
 
-    /// Show every step, layer and promise in the report.
-    #[arg(long, short)]
+    /// Show every step, layer and expectation in the report.
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc build --cuda 12.4 --torch 2.6 --deepspeed -t team/train:1.0 --copy src:/src
+  envdoc build --request images/train/request.yaml --push -t ghcr.io/team/train:1.0
+  envdoc build --file Dockerfile --expect torch==2.6.0 -t team/train:1.0 .";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Which {
-    /// BuildKit, else what the engine has.
+    /// BuildKit if the engine has it, else the classic builder.
     Auto,
-    /// BuildKit or nothing.
+    /// BuildKit; fail if the engine lacks it.
     Buildkit,
     /// The classic builder.
     Classic,
@@ -135,24 +163,23 @@ enum Which {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// One JSON object a line for each event; the last one is the report, schema in docs/schemas/build.json.
+    /// One JSON object per event and line; the last is the report (docs/schemas/build.json).
     Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Shown {
-    /// A tree on a terminal, else lines.
+    /// A tree on a terminal, else plain lines.
     Auto,
-    /// What runs is redrawn.
+    /// A tree that is redrawn in place.
     Tree,
-    /// Lines that stay.
+    /// One line per event.
     Plain,
 }
 
 impl Args {
-    /// Builds, proves, names, pushes, reports.
     pub fn run(self) -> Result<u8, Error> {
         let client = client::find(self.host.as_deref())?;
         let Some(order) = self.order(&client)? else { return Ok(1) };

@@ -102,13 +102,11 @@ impl Args {
         };
         let tags = if self.tag.is_empty() { source.names } else { self.tag.clone() };
         if self.push && tags.is_empty() {
-            return Err(
-                Error::new(Kind::Usage, "--push: under which name?").hint("add --tag registry/name:tag")
-            );
+            return Err(Error::new(Kind::Usage, "--push requires --tag").hint("--tag REGISTRY/NAME:TAG"));
         }
         Ok(Some(Order {
             build,
-            proof: (!self.no_prove).then_some(proof),
+            proof: (!self.no_verify).then_some(proof),
             tags,
             push: self.push,
             cache_names,
@@ -127,14 +125,14 @@ impl Args {
             return Ok((named.pop().or(own), Vec::new()));
         }
         if self.file.is_none() {
-            let why = "a request is resolved for one processor";
+            let why = "a request is resolved for one architecture";
             return Err(usage("--platform", &all, why)
-                .hint("one build for each, with --arch; or several for a Dockerfile of your own: --file"));
+                .hint("build once for each --arch, or use --file with your own Dockerfile"));
         }
         if !self.push {
-            let why = "an engine keeps one platform under a name";
+            let why = "an engine stores one platform per image name";
             return Err(usage("--platform", &all, why)
-                .hint("--push joins them in the registry; without it build once for each"));
+                .hint("add --push to combine them in the registry, or build each platform on its own"));
         }
         Ok((None, named))
     }
@@ -154,12 +152,12 @@ impl Args {
                 }
             };
         }
-        if self.image.request.is_some() || self.image.wishes.typed() != Typed::default() {
+        if self.image.request.is_some() || self.image.stack.typed() != Typed::default() {
             return Err(Error::new(
                 Kind::Usage,
-                "--file builds a Dockerfile as it stands: it takes no wishes",
+                "--file builds a Dockerfile as it is and cannot be combined with stack options",
             )
-            .hint("promise what must be in it with --expect torch==2.6.0"));
+            .hint("to verify its contents, use --expect torch==2.6.0"));
         }
         let labels = pairs("--label", &self.image.label)?;
         Ok(Some(Source { context: self.own_context()?, labels, ..Source::default() }))
@@ -168,14 +166,13 @@ impl Args {
     /// Somebody's own Dockerfile and folder.
     fn own_context(&self) -> Result<Context, Error> {
         let missing = |what: &str, path: &Path, error: &std::io::Error| {
-            Error::new(Kind::File, format!("{what} {}: {error}", path.display()))
+            Error::new(Kind::File, format!("{what} `{}`: {error}", path.display()))
         };
         let folder = self.folder()?;
         let Some(dockerfile) = &self.file else {
-            return Err(Error::new(Kind::Usage, "name a Dockerfile: --file Dockerfile"));
+            return Err(Error::new(Kind::Usage, "no Dockerfile given; use --file Dockerfile"));
         };
-        let path =
-            dockerfile.canonicalize().map_err(|error| missing("the Dockerfile", dockerfile, &error))?;
+        let path = dockerfile.canonicalize().map_err(|error| missing("Dockerfile", dockerfile, &error))?;
         let beside = PathBuf::from(format!("{}.dockerignore", path.display()));
         let inside = path.strip_prefix(&folder).ok().and_then(Path::to_str);
         // A Dockerfile's own file comes before the folder's.
@@ -195,11 +192,14 @@ impl Args {
     /// The context's folder, in full.
     pub(super) fn folder(&self) -> Result<PathBuf, Error> {
         let context = self.context.as_deref().unwrap_or(Path::new("."));
-        let folder = context
-            .canonicalize()
-            .map_err(|error| Error::new(Kind::File, format!("the context {}: {error}", context.display())))?;
+        let folder = context.canonicalize().map_err(|error| {
+            Error::new(Kind::File, format!("build context `{}`: {error}", context.display()))
+        })?;
         if !folder.is_dir() {
-            return Err(Error::new(Kind::File, format!("the context {} is no folder", context.display())));
+            return Err(Error::new(
+                Kind::File,
+                format!("build context `{}` is not a directory", context.display()),
+            ));
         }
         Ok(folder)
     }
@@ -212,10 +212,10 @@ impl Args {
                 None => (text.as_str(), std::env::var(text).ok()),
             };
             if name.is_empty() {
-                return Err(usage("--build-arg", text, "write NAME=VALUE"));
+                return Err(usage("--build-arg", text, "expected NAME=VALUE"));
             }
             let Some(value) = value else {
-                return Err(usage("--build-arg", text, "there is no such variable in the environment"));
+                return Err(usage("--build-arg", text, "no such environment variable"));
             };
             arguments.insert(name.to_owned(), value);
         }
@@ -236,15 +236,15 @@ impl Args {
                 (None, Some(name)) => match std::env::var(name) {
                     Ok(value) => value.into_bytes(),
                     Err(_) => {
-                        return Err(usage("--secret", text, "there is no such variable in the environment"));
+                        return Err(usage("--secret", text, "no such environment variable"));
                     }
                 },
                 (None, None) => {
-                    return Err(usage("--secret", text, "write id=ID,src=FILE or id=ID,env=NAME"));
+                    return Err(usage("--secret", text, "expected id=ID,src=FILE or id=ID,env=NAME"));
                 }
             };
             let Some(id) = field("id").filter(|id| !id.is_empty()) else {
-                return Err(usage("--secret", text, "write id=ID,src=FILE or id=ID,env=NAME"));
+                return Err(usage("--secret", text, "expected id=ID,src=FILE or id=ID,env=NAME"));
             };
             secrets.insert(id.to_owned(), value);
         }
@@ -252,8 +252,10 @@ impl Args {
         if let Some(path) = self.image.ca_cert.as_ref().filter(|_| self.file.is_some()) {
             let bytes = read(path)?;
             if !String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") {
-                let what = format!("--ca-cert {}: there is no certificate in it", path.display());
-                return Err(Error::new(Kind::File, what).hint("it wants PEM: -----BEGIN CERTIFICATE-----"));
+                let what = format!("--ca-cert {}: no certificate found", path.display());
+                return Err(
+                    Error::new(Kind::File, what).hint("expected PEM format: -----BEGIN CERTIFICATE-----")
+                );
             }
             secrets.insert(CA.to_owned(), bytes);
         }
@@ -307,7 +309,7 @@ fn usage(option: &str, value: &str, why: &str) -> Error {
 fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Error> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(usage(option, text, "write NAME=VALUE")),
+        _ => Err(usage(option, text, "expected NAME=VALUE")),
     };
     texts.iter().map(pair).collect()
 }

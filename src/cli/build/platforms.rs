@@ -22,10 +22,10 @@ pub(super) fn read(texts: &[String]) -> Result<Vec<String>, String> {
     for text in texts.iter().map(|text| text.trim().to_ascii_lowercase()) {
         let parts = text.split('/').count();
         if !(2..=3).contains(&parts) || text.split('/').any(str::is_empty) {
-            return Err(format!("{text:?} is no platform: linux/amd64, linux/arm64"));
+            return Err(format!("{text:?} is not a platform; expected linux/amd64 or linux/arm64"));
         }
         if platforms.contains(&text) {
-            return Err(format!("{text} stands twice"));
+            return Err(format!("{text} is given twice"));
         }
         platforms.push(text);
     }
@@ -82,8 +82,8 @@ fn list(order: &Order, name: &str, reports: &[BuildReport], client: &Client) -> 
     };
     let digest = remote::write_list(&question, &members).map_err(|missing| {
         let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
-        Error::new(Kind::Network, format!("the list {name} could not be written: {why}")).hint(format!(
-            "its images are in the registry: {}",
+        Error::new(Kind::Network, format!("cannot push the image index {name}: {why}")).hint(format!(
+            "the registry has the single-platform images: {}",
             order.platforms.iter().map(|platform| own_name(name, platform)).collect::<Vec<_>>().join(", ")
         ))
     })?;

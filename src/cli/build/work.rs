@@ -45,23 +45,23 @@ pub(super) async fn carry_out_until_interrupted(
 
 async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> Error {
     let says = match phase {
-        Phase::Before => "interrupted before anything was built".to_owned(),
+        Phase::Before => "interrupted before the build started".to_owned(),
         Phase::Building => {
             build::cancel(engine, id).await;
-            "interrupted: the build was ended on the engine; there is no image, finished steps stay in the build cache"
+            "interrupted: the build was canceled; completed steps stay in the build cache"
                 .to_owned()
         }
         Phase::Proving(image) => match run::remove(engine, container).await {
             Ok(()) => format!(
-                "interrupted while proving: the container is removed; the image {image} is left, without a name"
+                "interrupted during verification: the container was removed; image {image} stays, without a tag"
             ),
             Err(left) => {
-                format!("interrupted while proving: {left}; the image {image} is left, without a name")
+                format!("interrupted during verification: {left}; image {image} stays, without a tag")
             }
         },
-        Phase::Naming(image) => format!("interrupted while naming the image {image}"),
+        Phase::Naming(image) => format!("interrupted while tagging image {image}"),
         Phase::Pushing => {
-            "interrupted while pushing: the image is built and named here; the registry may hold layers of it"
+            "interrupted while pushing: the image is built and tagged on the engine; the registry may have some of its layers"
                 .into()
         }
     };
@@ -130,10 +130,7 @@ fn take(report: &mut BuildReport, built: &Built) {
 
 async fn look(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
     let found = image::inspect(engine, id).await.map_err(|why| {
-        Error::new(
-            Kind::Engine,
-            format!("the image {id} is built, but the engine does not tell of it: {why}"),
-        )
+        Error::new(Kind::Engine, format!("built image {id}, but the engine cannot inspect it: {why}"))
     })?;
     let mut layers: Vec<_> = found.layers.into_iter().filter(|layer| layer.bytes > 0).collect();
     layers.sort_by_key(|layer| std::cmp::Reverse(layer.bytes));
@@ -156,10 +153,10 @@ async fn proved(
     report: &mut BuildReport,
 ) -> bool {
     let proved = match &order.proof {
-        None => verify::skipped("not proved (--no-prove)"),
+        None => verify::skipped("not verified (--no-verify)"),
         Some(proof) => {
             if !proof.is_empty() {
-                progress.say("proving the image from inside ...");
+                progress.say("verifying the image ...");
             }
             let started = std::time::Instant::now();
             let proved = verify::prove(engine, &built.image, container, proof).await;
@@ -212,11 +209,11 @@ fn failed(found: Failure) -> Result<FailureEntry, Error> {
         Failure::Step { name, last, says } => Ok(FailureEntry::new("step", Some(name), last, says)),
         Failure::Refused(says) => Ok(failure("refused", says)),
         Failure::Context(why) => {
-            Err(Error::new(Kind::File, format!("the build context cannot be read: {why}")))
+            Err(Error::new(Kind::File, format!("cannot read the build context: {why}")))
         }
         Failure::Gone(why) => {
-            Err(Error::new(Kind::Engine, format!("the engine went away during the build: {why}")).hint(
-                "no image was named; `envdoc check --only docker` says how the engine is, its log says why",
+            Err(Error::new(Kind::Engine, format!("lost the connection to the Docker engine during the build: {why}")).hint(
+                "no image was tagged; check the engine with `envdoc check --only docker` and `journalctl -u docker`",
             ))
         }
         Failure::Impossible(why) => Err(Error::new(Kind::Engine, why)),

@@ -18,12 +18,19 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::render::json;
 use diagnostic::terminal;
 
-/// What envdoc knows of the world: show it with its sources, hold it to its rules, bring it up to date.
+/// Show, verify and update the catalog: the versions, images and hardware that envdoc knows.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc catalog show                # the files of the catalog
+  envdoc catalog show torch 2.6.0    # one row, with its sources
+  envdoc catalog refresh             # get new versions";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -32,40 +39,54 @@ enum Command {
     Refresh(refresh::Refresh),
 }
 
-/// Show the catalog's files, the rows of one, or one row with everything that is known and where it was read.
+/// Show the files of the catalog, the rows of a file, or one row with its sources.
 #[derive(Debug, clap::Args)]
+#[command(after_help = SHOW_EXAMPLES)]
 struct Show {
-    /// A file: torch, drivers, packages/transformers.
+    /// File: torch, drivers, packages/transformers.
     file: Option<String>,
 
-    /// A row: 2.5.1, 580, "H100 SXM5 80GB".
+    /// Row: 2.5.1, 580, "H100 SXM5 80GB".
     row: Option<String>,
 
-    /// How it is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// Hold every row to the rules: sources, days, order, references, versions.
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  envdoc catalog show                     # list the files
+  envdoc catalog show drivers             # list the rows of a file
+  envdoc catalog show drivers 580         # everything about one row
+  envdoc catalog show torch --format yaml";
+
+/// Verify the catalog: sources, dates, order, references, versions.
 ///
-/// Exit code 0: every rule is kept; 1: some are not; 2: there is nothing to verify.
+/// Exit code 0: valid; 1: some rules are violated; 2: there is nothing to verify.
 #[derive(Debug, clap::Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
 struct Verify {
-    /// A folder with files of the catalog; without it what is embedded and what is cached.
+    /// Directory with catalog files [default: the embedded and the cached files].
     dir: Option<PathBuf>,
 
-    /// How it is written.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  envdoc catalog verify
+  envdoc catalog verify catalog/ --format json";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For machines.
+    /// JSON.
     Json,
-    /// As the files are written.
+    /// YAML, like the files.
     Yaml,
 }
 
@@ -80,7 +101,6 @@ impl Format {
 }
 
 impl Args {
-    /// Does what the subcommand says.
     pub fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Show(args) => args.run().map(|()| 0),
@@ -142,11 +162,10 @@ impl Show {
             None => error,
         };
         let name = file.name.trim_end_matches(".yaml");
-        Err(error.hint(format!("`envdoc catalog show {name}` lists them all")))
+        Err(error.hint(format!("`envdoc catalog show {name}` lists all rows")))
     }
 }
 
-/// The file that is meant, or which it could be.
 fn named(name: &str) -> Result<File, Error> {
     browse::file(name).ok_or_else(|| {
         let error = Error::new(Kind::Usage, format!("the catalog has no file {name:?}"));
@@ -156,7 +175,7 @@ fn named(name: &str) -> Result<File, Error> {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error,
         };
-        error.hint("`envdoc catalog show` lists them all")
+        error.hint("`envdoc catalog show` lists all files")
     })
 }
 
@@ -186,7 +205,7 @@ fn embedded_text(name: &str) -> Option<Cow<'static, str>> {
     embedded::file_named(name).map(|file| file.text.into())
 }
 
-/// The embedded files, and those in the cache, newer or not.
+/// The embedded and the cached files.
 fn in_use() -> Result<Verified, Error> {
     let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
     for file in embedded::all() {
@@ -203,8 +222,8 @@ fn in_use() -> Result<Verified, Error> {
 fn folder(dir: &Path) -> Result<Verified, Error> {
     let names = cache::names(dir);
     if names.is_empty() {
-        return Err(Error::new(Kind::File, format!("there is no file of the catalog in {}", dir.display()))
-            .hint("files are named as `envdoc catalog show` lists them"));
+        return Err(Error::new(Kind::File, format!("no catalog files in {}", dir.display()))
+            .hint("`envdoc catalog show` lists the file names"));
     }
     let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
     for name in &names {
@@ -218,7 +237,7 @@ impl Verified {
         let text = cache::read(&dir.join(name)).map_err(|why| {
             Error::new(Kind::File, format!("cannot read {}: {why}", dir.join(name).display()))
         })?;
-        // What a file names may stand beside it, or in the embedded catalog.
+        // References resolve to the same directory, else to the embedded catalog.
         self.add(name, &text, &|other| {
             cache::read(&dir.join(other)).ok().map(Cow::Owned).or_else(|| embedded_text(other))
         });
@@ -232,7 +251,8 @@ impl Verified {
     }
 }
 
-/// Where newer files of the catalog are kept: `$ENVDOC_CATALOG_DIR` (empty: nowhere), else `envdoc/catalog` in the user's cache.
+/// The cache of newer catalog files: `$ENVDOC_CATALOG_DIR` (none if empty), else `envdoc/catalog` in the user's
+/// cache directory.
 pub(super) fn directory() -> Option<PathBuf> {
     #[expect(
         clippy::disallowed_methods,
@@ -247,17 +267,17 @@ pub(super) fn directory() -> Option<PathBuf> {
     Some(cache.join("envdoc/catalog"))
 }
 
-/// The version, and which catalog is used.
+/// The version, with `verbose` also the catalog files in use.
 pub(super) fn version(verbose: bool) -> String {
     let mut text = format!("envdoc {}\n", env!("CARGO_PKG_VERSION"));
     if verbose {
         let newest =
             embedded::all().filter_map(|file| cache::newest_day(file.text)).max().unwrap_or_default();
-        text.push_str(&format!("catalog: embedded, of {newest}\n"));
+        text.push_str(&format!("catalog: embedded, {newest}\n"));
         for file in embedded::all() {
             if let (Some(newer), Some(dir)) = (cache::cached(&file.name, file.text), cache::dir()) {
                 let day = cache::newest_day(newer).unwrap_or_default();
-                text.push_str(&format!("catalog: {}, of {day}\n", dir.join(&*file.name).display()));
+                text.push_str(&format!("catalog: {}, {day}\n", dir.join(&*file.name).display()));
             }
         }
     }

@@ -14,56 +14,62 @@ use host::file;
 use host::live::Live;
 use refresh::{self, Outcome, Request, WHEEL_INDEX, address};
 
-/// Ask the package index, the PyTorch wheel index and Docker Hub what is new, and keep it for later commands.
+/// Download new versions for the catalog from the package index, the PyTorch wheel index and Docker Hub.
 ///
-/// Needs the network; no other command asks for anything. Nothing is downloaded whole: project pages, and the metadata of wheels. Rows
-/// that break a rule are refused. Exit code 0: done, nothing new included; 2: nothing could be reached or written.
+/// The only command that updates the catalog from the network. It reads project pages and wheel metadata, not whole
+/// packages. Rows that violate a rule are rejected.
+///
+/// Exit code 0: done, even if nothing is new; 2: no source was reachable, or the catalog is not writable.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Refresh {
-    /// The package index to ask; without it what uv and pip would ask here.
-    #[arg(long, value_name = "URL", env = "ENVDOC_INDEX_URL")]
+    /// Package index [default: the one that uv and pip use on this machine].
+    #[arg(long, value_name = "URL", env = "ENVDOC_INDEX_URL", hide_env_values = true)]
     index_url: Option<String>,
 
-    /// Refresh only these: torch, nccl, cuda, deepspeed, packages/transformers, images.
+    /// Refresh only these files: torch, nccl, cuda, deepspeed, packages/transformers, images.
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Show what is new and write nothing.
+    /// Show what is new, and write nothing.
     #[arg(long)]
     dry_run: bool,
 
-    /// Add to the files in DIR/catalog of envdoc's own sources instead of the cache.
+    /// Update DIR/catalog of the envdoc sources instead of the cache [default DIR: .].
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     in_repo: Option<PathBuf>,
 
-    /// Seconds that asking may take in all.
+    /// Overall timeout, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = super::super::seconds)]
     timeout: Duration,
 
-    /// The PyTorch wheel index or a mirror of it; {build} stands for the build.
-    #[arg(long, value_name = "URL", default_value = WHEEL_INDEX)]
+    /// PyTorch wheel index or a mirror; {build} is replaced by the CUDA build.
+    #[arg(long, value_name = "URL", default_value = WHEEL_INDEX, hide_short_help = true)]
     wheel_index: String,
 
-    /// The image registry that has nvidia/cuda and pytorch/pytorch.
-    #[arg(long, value_name = "URL", default_value = "https://registry-1.docker.io")]
+    /// Image registry with nvidia/cuda and pytorch/pytorch.
+    #[arg(long, value_name = "URL", default_value = "https://registry-1.docker.io", hide_short_help = true)]
     registry: String,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc catalog refresh
+  envdoc catalog refresh --only torch,cuda --dry-run";
+
 impl Refresh {
-    /// Asks, writes, shows.
     pub(super) fn run(self) -> Result<u8, Error> {
         let only = only(&self.only)?;
         let target = self.target()?;
         let host = Live::new(Instant::now() + self.timeout);
         let address = address::find(&host, self.index_url.as_deref()).map_err(|why| {
-            Error::new(Kind::Network, why)
-                .hint("say which index to ask: --index-url URL, or ENVDOC_INDEX_URL")
+            Error::new(Kind::Network, why).hint("set the index with --index-url URL or ENVDOC_INDEX_URL")
         })?;
         let certificates =
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
         let client = Client::new(certificates.as_deref(), Instant::now() + self.timeout)
             .map_err(|why| Error::new(Kind::Network, why))?;
-        terminal::note(&format!("asking {} ({})", shown(&address.urls[0]), address.from));
+        terminal::note(&format!("querying {} ({})", shown(&address.urls[0]), address.from));
         let outcome = refresh::refresh(&Request {
             urls: address.urls,
             client: &client,
@@ -86,23 +92,22 @@ impl Refresh {
         terminal::print(&super::report::refreshed(&outcome, target)).map(|()| 0)
     }
 
-    /// The folder that is written to.
     fn target(&self) -> Result<PathBuf, Error> {
         if let Some(dir) = &self.in_repo {
             let catalog = dir.join("catalog");
             return match cache::names(&catalog).iter().any(|name| name == "torch.yaml") {
                 true => Ok(catalog),
                 false => Err(Error::new(Kind::Usage, format!("{} has no catalog/torch.yaml", dir.display()))
-                    .hint("--in-repo wants the folder of envdoc's sources")),
+                    .hint("--in-repo requires the directory of the envdoc sources")),
             };
         }
         cache::dir().map(Path::to_owned).ok_or_else(|| {
-            Error::new(Kind::Usage, "there is no folder for newer catalog files")
-                .hint("ENVDOC_CATALOG_DIR is empty, or HOME is not set; set one of them, or use --in-repo")
+            Error::new(Kind::Usage, "no cache directory for catalog files")
+                .hint("set ENVDOC_CATALOG_DIR or HOME, or use --in-repo")
         })
     }
 
-    /// What is added to: the sources, or what is in use.
+    /// The current files: those of the sources, or those in use.
     fn texts(&self) -> Result<BTreeMap<String, String>, Error> {
         let mut texts = BTreeMap::new();
         for file in embedded::all() {
@@ -121,7 +126,7 @@ impl Refresh {
     }
 }
 
-/// The files that are meant; they must be of those that can be refreshed.
+/// The files of --only.
 fn only(names: &[String]) -> Result<Vec<String>, Error> {
     let all = refresh::files();
     let full = |name: &String| {
@@ -132,7 +137,7 @@ fn only(names: &[String]) -> Result<Vec<String>, Error> {
         file.filter(|file| all.contains(file)).ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|file| file.trim_end_matches(".yaml")).collect();
             Error::new(Kind::Usage, format!("--only: {name:?} cannot be refreshed"))
-                .hint(format!("what can be: {}", known.join(", ")))
+                .hint(format!("refreshable files: {}", known.join(", ")))
         })
     };
     names.iter().filter(|name| !name.is_empty()).map(full).collect()
@@ -140,20 +145,20 @@ fn only(names: &[String]) -> Result<Vec<String>, Error> {
 
 fn certificates(host: &dyn Host, path: &str) -> Result<String, Error> {
     host.read(path).text().known().cloned().ok_or_else(|| {
-        Error::new(Kind::File, format!("the certificates in {path} cannot be read"))
-            .hint("PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE or pip's configuration names them")
+        Error::new(Kind::File, format!("cannot read the certificates in {path}"))
+            .hint("the path comes from PIP_CERT, REQUESTS_CA_BUNDLE, SSL_CERT_FILE or the pip configuration")
     })
 }
 
 fn today(host: &dyn Host) -> Result<String, Error> {
     let seconds = host.clock().text().known().and_then(|text| text.parse().ok()).unwrap_or_default();
     let day = jiff::Timestamp::from_second(seconds)
-        .map_err(|error| Error::new(Kind::File, format!("the clock shows no day: {error}")))?;
+        .map_err(|error| Error::new(Kind::File, format!("the system clock is invalid: {error}")))?;
     Ok(day.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
 }
 
 fn unreached(outcome: &Outcome) -> Error {
-    let error = Error::new(Kind::Network, "nobody who was asked answered; the catalog stays as it is");
+    let error = Error::new(Kind::Network, "no source was reachable; the catalog is unchanged");
     outcome.notes.iter().take(3).fold(error, |error, note| error.hint(note.clone()))
 }
 
@@ -161,8 +166,9 @@ fn write(target: &Path, outcome: &Outcome) -> Result<(), Error> {
     for (name, text) in &outcome.texts {
         let path = target.join(name);
         let folder = path.parent().unwrap_or(target);
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Error::new(Kind::File, format!("cannot make {}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::new(Kind::File, format!("cannot create {}: {error}", folder.display()))
+        })?;
         file::write(&path, text, true)?;
     }
     Ok(())

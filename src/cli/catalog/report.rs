@@ -125,17 +125,16 @@ fn line(text: &mut String, indent: &str, name: &str, value: &str, width: usize) 
     }
 }
 
-/// What does not keep the rules, or that all does.
 pub fn verified(files: usize, rows: usize, broken: &[Broken]) -> String {
     let mut text: String = broken.iter().map(|one| format!("{one}\n")).collect();
     let _ = match broken.len() {
-        0 => writeln!(text, "{files} files, {rows} rows: every rule is kept"),
-        count => writeln!(text, "{files} files, {rows} rows: {count} rules are not kept"),
+        0 => writeln!(text, "{files} files, {rows} rows: valid"),
+        count => writeln!(text, "{files} files, {rows} rows: {count} rule violations"),
     };
     text
 }
 
-/// What a refresh found; `target`: the folder that it was written to.
+/// The result of a refresh; `target` is the directory it was written to.
 pub fn refreshed(outcome: &Outcome, target: Option<&Path>) -> String {
     let mut text = String::new();
     for added in &outcome.added {
@@ -146,7 +145,7 @@ pub fn refreshed(outcome: &Outcome, target: Option<&Path>) -> String {
         }
     }
     for broken in &outcome.refused {
-        let _ = writeln!(text, "refused: {broken}");
+        let _ = writeln!(text, "rejected: {broken}");
     }
     for note in &outcome.notes {
         let _ = writeln!(text, "note: {note}");

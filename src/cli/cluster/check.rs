@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Reaching;
 use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
+use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
 use crate::cli::running::runtime;
 use ::cluster::check::{self, Looked, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
@@ -20,57 +21,79 @@ use facts::fleet::{Fleet, Member};
 use facts::{Expected, Fact, gather};
 use host::snapshot::Snapshot;
 
-/// Look at every machine of a cluster, and at what lies between them.
+/// Check every machine of a cluster, and the network between them.
 ///
-/// On each machine what `envdoc check` looks at; then what must be the same on all of them (driver, GPUs, engine, toolkit, clock, code),
-/// and what must arrive between them: the cluster's ports, packets as large as the interfaces allow, names. Machines are reached by the
-/// endpoint of their engine: unix:// is this machine, ssh:// shows the whole machine, tcp:// its engine alone. Nothing is changed; --bring
-/// copies envdoc into ~/.cache/envdoc of machines that lack it. Exit code 0: nothing at or above --fail-on; 1: findings; 2: envdoc could
-/// not do its work; 3: with --strict, something could not be looked at.
+/// Runs `envdoc check` on each machine, then compares what must be equal on all (driver, GPUs, engine, toolkit,
+/// clock, code) and tests the network: the cluster's ports, MTU, names. Connects through the engine of each node:
+/// unix:// is this machine, ssh:// gives access to the machine, tcp:// only to its engine. Changes nothing, except
+/// that --bring copies envdoc into ~/.cache/envdoc of machines that lack it.
+///
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict, some
+/// checks could not run.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The cluster.
+    /// Cluster file.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
     file: PathBuf,
 
-    /// Judge recorded machines (made with `envdoc snapshot`) instead; what lies between them is unknown then.
+    /// Check recorded machines (made with `envdoc snapshot`) instead; network tests are skipped.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "bring"])]
     from: Vec<PathBuf>,
 
-    /// Copy envdoc to machines that lack it, without a question.
-    #[arg(long)]
+    /// Copy envdoc to machines that lack it without asking.
+    #[arg(long, help_heading = CONNECTION)]
     bring: bool,
 
     #[command(flatten)]
     reaching: Reaching,
 
-    /// Seconds that looking at a machine may take; what has not answered by then is unknown.
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = crate::cli::seconds)]
+    /// Timeout for reading one machine, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "5",
+        value_parser = crate::cli::seconds,
+        help_heading = CONNECTION,
+        hide_short_help = true
+    )]
     timeout: Duration,
 
-    /// Seconds that reading what must be the same on all machines may take.
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = crate::cli::seconds)]
+    /// Timeout for reading the contents that must be equal on all machines, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "120",
+        value_parser = crate::cli::seconds,
+        help_heading = CONNECTION,
+        hide_short_help = true
+    )]
     content_timeout: Duration,
 
-    /// The least severe finding that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    /// Lowest severity that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = EXIT_CODE)]
     fail_on: FailOn,
 
-    /// Exit with 3 when nothing was found but something could not be looked at.
-    #[arg(long)]
+    /// Exit with 3 if nothing was found but some checks could not run.
+    #[arg(long, help_heading = EXIT_CODE)]
     strict: bool,
 
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
-    /// Show evidence, and what passed.
-    #[arg(long, short)]
+    /// Show the evidence, and the checks that passed.
+    #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster check                             # the cluster in ./cluster.yaml
+  envdoc cluster check -f cluster.yaml --bring     # copy envdoc to nodes that lack it
+  envdoc cluster check --from gpu1.json gpu2.json  # recorded machines";
+
 impl Args {
-    /// Looks, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
         let looked = match self.from.is_empty() {
             false => recorded(&self.from)?,
@@ -94,7 +117,7 @@ impl Args {
         let looked = runtime.block_on(async {
             tokio::select! {
                 looked = check::look(plan, options, |missing| self.bring || asked(missing)) => looked,
-                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was changed on the machines")),
+                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; no machine was changed")),
             }
         });
         runtime.shutdown_background();
@@ -102,14 +125,14 @@ impl Args {
     }
 }
 
-/// Asks on the terminal; without one the answer is no.
+/// Asks on the terminal; without a terminal the answer is no.
 pub(super) fn asked(missing: &Missing) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }
     let bytes = u64::try_from(missing.bytes).unwrap_or(u64::MAX);
     terminal::note(&format!(
-        "envdoc is missing on {}. Copy it there, {} each, into ~/.cache/envdoc? [y/N]",
+        "envdoc is not installed on {}. Copy it ({}) into ~/.cache/envdoc of each? [y/N]",
         missing.nodes.join(", "),
         diagnostic::units::short_size(bytes)
     ));
@@ -117,9 +140,8 @@ pub(super) fn asked(missing: &Missing) -> bool {
     std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
-/// Recorded machines.
 fn recorded(files: &[PathBuf]) -> Result<Looked, Error> {
-    let why = "recorded machines hold nothing of what lies between them";
+    let why = "recorded machines do not include the network between them";
     let unknown = || why.to_owned();
     let (mut members, mut nodes) = (Vec::new(), Vec::new());
     for file in files {

@@ -8,26 +8,32 @@ use ::cluster::{down, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 
-/// Take a cluster down: its containers, its settings and its network. Images and the users' files stay.
+/// Remove a cluster: its containers, settings and network. Images and your files are kept.
 ///
-/// Only what carries the cluster's label is removed. Exit code 1: something is left, for example on a node that could not be reached;
-/// run again, it goes on from there.
+/// Removes only what has the cluster's label. An interrupted run resumes when you run it again.
+///
+/// Exit code 1: something was not removed, for example on an unreachable node.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Have the nodes leave the swarm too, where nobody else is in it.
+    /// Also make the nodes leave the swarm, if no other node is in it.
     #[arg(long)]
     leave_swarm: bool,
 
-    /// How progress and report are written.
+    /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster down
+  envdoc cluster down --leave-swarm";
+
 impl Args {
-    /// Takes it down.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
@@ -36,8 +42,10 @@ impl Args {
             let mut downed = down::down(&plan, &reach::those(&reached), self.leave_swarm, &progress).await;
             for problem in reached.iter().filter_map(|(_, engine)| engine.as_ref().err()) {
                 let mut problem = problem.clone();
-                problem.says = format!("what is on it is left: {}", problem.says);
-                downed.problems.push(problem.fix("`envdoc cluster down` again, when it can be reached"));
+                problem.says = format!("nothing was removed here: {}", problem.says);
+                downed
+                    .problems
+                    .push(problem.fix("run `envdoc cluster down` again when the node is reachable"));
             }
             WorkReport {
                 schema: SCHEMA,
@@ -50,8 +58,8 @@ impl Args {
             }
         })?;
         let Some(report) = report else {
-            return Err(Error::new(Kind::Interrupted, "interrupted: the rest is left")
-                .hint("`envdoc cluster down` again goes on from here"));
+            return Err(Error::new(Kind::Interrupted, "interrupted; the rest was not removed")
+                .hint("resume with `envdoc cluster down`"));
         };
         match self.format {
             Format::Json => json(&report)?,

@@ -13,10 +13,13 @@ use diagnostic::terminal;
 use docker::docker::Engine;
 use docker::exec::Command;
 
-/// Run a program in the container of one node, or of all at once, with the node's name before each line.
+/// Run a program in the container of one node, or of all nodes in parallel.
 ///
-/// The exit code is the program's; of several, the largest (255 where it is not known). Ctrl-C ends what was started.
+/// Prefixes each line with the name of its node. Ctrl-C stops everything it started.
+///
+/// Exit code: that of the program; with several nodes, the largest (255 if one is unknown).
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
@@ -24,16 +27,21 @@ pub struct Args {
     #[command(flatten)]
     reaching: Reaching,
 
-    /// A node's name, several with commas, or `all`.
+    /// Name of a node, several separated by commas, or `all`.
     #[arg(value_name = "NODE")]
     node: String,
 
-    /// The program and its arguments; no shell is put before them.
+    /// The program and its arguments; no shell is added.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// The places of the nodes that were named.
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster exec all -- nvidia-smi -L
+  envdoc cluster exec node1,node2 -- sh -c 'df -h /dev/shm'";
+
+/// Indexes of the named nodes.
 pub(super) fn chosen(plan: &ClusterPlan, names: &str) -> Result<Vec<usize>, Error> {
     if names == "all" {
         return Ok((0..plan.nodes.len()).collect());
@@ -41,13 +49,13 @@ pub(super) fn chosen(plan: &ClusterPlan, names: &str) -> Result<Vec<usize>, Erro
     let place = |name: &str| {
         plan.nodes.iter().position(|node| node.name == name).ok_or_else(|| {
             let known: Vec<_> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
-            Error::new(Kind::Usage, format!("there is no node {name:?}: {} or all", known.join(", ")))
+            Error::new(Kind::Usage, format!("unknown node {name:?}; expected {} or all", known.join(", ")))
         })
     };
     names.split(',').map(place).collect()
 }
 
-/// The engines of some nodes; those that cannot be used are told.
+/// The engines of some nodes, and the failures to reach the others.
 pub(super) fn engines<'r>(
     reached: &'r [(&cluster::plan::Node, Result<Engine, cluster::problem::Problem>)],
     places: &[usize],
@@ -69,7 +77,6 @@ pub(super) fn engines<'r>(
 }
 
 impl Args {
-    /// Runs it.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;

@@ -13,48 +13,53 @@ use diagnostic::terminal;
 use facts::Expected;
 use host::file;
 
-/// Write a first cluster.yaml, filled from what is found on the machines.
+/// Write a first cluster.yaml from what is found on the machines.
 ///
-/// This machine is looked at directly, the others over SSH, with the envdoc that is there or that --bring copies. What could not be seen is
-/// left to say, in comments: nothing is guessed.
+/// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that --bring
+/// copies. What could not be read is left as a comment to fill in.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The machines' addresses, the one that leads first.
+    /// Addresses of the machines; the first one leads.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', required = true)]
     nodes: Vec<String>,
 
-    /// The user that ssh logs in as on the other machines; ssh's own configuration decides unless said otherwise.
+    /// SSH user on the other machines [default: from the SSH configuration].
     #[arg(long, value_name = "USER")]
     user: Option<String>,
 
-    /// The image that every node runs; without it an image is built from images/multi-node/request.yaml.
+    /// Image that every node runs [default: built from images/multi-node/request.yaml].
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
 
-    /// The cluster's name; without it the name of the file's directory.
+    /// Name of the cluster [default: the name of the file's directory].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Copy envdoc to machines that lack it (into ~/.cache/envdoc), without a question.
+    /// Copy envdoc to machines that lack it (into ~/.cache/envdoc) without asking.
     #[arg(long)]
     bring: bool,
 
-    /// Where it is written; `-` is standard output.
+    /// File to write; - is standard output.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
     output: PathBuf,
 
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(long)]
     force: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster init --nodes 10.0.0.1,10.0.0.2
+  envdoc cluster init --nodes 10.0.0.1,10.0.0.2 --user ubuntu --image team/train:1.0";
+
 impl Args {
-    /// Writes it.
     pub fn run(self) -> Result<u8, Error> {
         if let Some(twice) = self.nodes.iter().enumerate().find(|(at, node)| self.nodes[..*at].contains(node))
         {
             return Err(Error::new(Kind::Usage, format!("--nodes names {} twice", twice.1))
-                .hint("name each machine once"));
+                .hint("list each machine once"));
         }
         let found = self.found()?;
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
@@ -68,12 +73,12 @@ impl Args {
     }
 }
 
-/// How long a machine is looked at, and how long reaching it may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-const REACHING: Duration = Duration::from_secs(20);
+/// Timeouts for reading a machine, and for connecting to it.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Args {
-    /// What is found on each machine, in their order.
+    /// What was found, in the order of the machines.
     fn found(&self) -> Result<Vec<Found>, Error> {
         let far: Vec<&str> =
             self.nodes.iter().map(String::as_str).filter(|address| !super::own_address(address)).collect();
@@ -88,13 +93,12 @@ impl Args {
         Ok(self.nodes.iter().map(found).collect())
     }
 
-    /// Machines over SSH.
     fn far(&self, addresses: &[&str]) -> Result<Vec<Found>, Error> {
-        let plan = self.road(addresses)?;
+        let plan = self.connections(addresses)?;
         let options = Options {
-            limits: Limits { each: REACHING, ..Limits::default() },
-            look: PATIENCE,
-            content: PATIENCE,
+            limits: Limits { each: CONNECT_TIMEOUT, ..Limits::default() },
+            look: READ_TIMEOUT,
+            content: READ_TIMEOUT,
         };
         let runtime = runtime()?;
         let looked = runtime.block_on(async {
@@ -111,8 +115,8 @@ impl Args {
         Ok(looked?.into_iter().map(found).collect())
     }
 
-    /// A plan that holds nothing but the way to the machines.
-    fn road(&self, addresses: &[&str]) -> Result<ClusterPlan, Error> {
+    /// A plan with only the connections to the machines.
+    fn connections(&self, addresses: &[&str]) -> Result<ClusterPlan, Error> {
         let nodes = addresses.iter().map(|address| cluster::request::NodeRequest {
             address: (*address).to_owned(),
             engine: Some(init::endpoint(address, self.user.as_deref())),
@@ -129,9 +133,8 @@ impl Args {
     }
 }
 
-/// What is found on this machine.
 fn here(address: &str) -> Found {
-    match super::super::look(None, PATIENCE, Expected::default()) {
+    match super::super::look(None, READ_TIMEOUT, Expected::default()) {
         Ok((_, facts)) => Found::of(address, true, &facts),
         Err(error) => Found::unseen(address, true, &error.message),
     }

@@ -16,35 +16,41 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::docker::Engine;
 
-/// Start a training script on all nodes, with the launcher of cluster.yaml, and show the output of all ranks.
+/// Run a training script on all nodes with the launcher of cluster.yaml, and show the output of all ranks.
 ///
-/// When one rank or node fails, the others are stopped instead of holding their GPUs, and the report says which ended first and how.
-/// Ctrl-C ends all ranks on all nodes; it is looked after that none is left. Exit code: the largest of the launchers' (255 where one
-/// is not known).
+/// If a rank or node fails, the others are stopped instead of holding their GPUs, and the report shows which one
+/// failed first, and how. Ctrl-C stops all ranks on all nodes.
+///
+/// Exit code: the largest of the launchers' exit codes (255 if one is unknown).
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// The launcher, where it shall not be the one of cluster.yaml.
+    /// Launcher to use instead of that of cluster.yaml.
     #[arg(long, value_enum)]
     launcher: Option<With>,
 
-    /// The script, as the containers see it, and its arguments.
+    /// The script, with its path inside the containers, and its arguments.
     #[arg(last = true, required = true, value_name = "SCRIPT")]
     script: Vec<String>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster launch -- /workspace/train.py --epochs 3
+  envdoc cluster launch --launcher torchrun -- /workspace/train.py";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum With {
-    /// DeepSpeed's: from the first node over SSH.
+    /// The DeepSpeed launcher, from the first node over SSH.
     Deepspeed,
     /// torchrun on every node.
     Torchrun,
 }
 
 impl Args {
-    /// Starts it and waits.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let runtime = runtime()?;
@@ -62,15 +68,15 @@ impl Args {
         let (engines, gone) = engines(&reached, &places);
         if let Some(gone) = gone.first() {
             let why = gone.status.as_ref().err().cloned().unwrap_or_default();
-            return Err(Error::new(Kind::Engine, format!("{} cannot be reached: {why}", gone.node))
-                .hint("a job needs all nodes: `envdoc cluster status`"));
+            return Err(Error::new(Kind::Engine, format!("{} is unreachable: {why}", gone.node))
+                .hint("a job requires all nodes; check them with `envdoc cluster status`"));
         }
         let mark = fan_out::mark();
         let jobs = launch::jobs(plan, &engines, launcher, &self.script, &mark)?;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::mark_ranks(engine, node, &mark).await.map_err(|why| {
                 Error::new(Kind::Engine, format!("{node}: {why}"))
-                    .hint("is it up? `envdoc cluster status`, `envdoc cluster up`")
+                    .hint("check the cluster with `envdoc cluster status`; start it with `envdoc cluster up`")
             })?;
         }
         let first = FirstFailure::of(plan);
@@ -83,7 +89,7 @@ impl Args {
             ended = fan_out::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
             () = interrupted() => None,
         };
-        // Whatever happened, nothing of it stays.
+        // Stops whatever is left of the job.
         let left = fan_out::end_all(all(&engines), &mark).await;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::unmark_ranks(engine, node, &mark).await;
@@ -91,17 +97,15 @@ impl Args {
         let Some(ended) = ended else { return Err(stopped(&left)) };
         terminal::note(table(&ended).trim_end());
         match launch::verdict(&ended, &first) {
-            None => terminal::note("the job ended well on every node"),
+            None => terminal::note("the job succeeded on every node"),
             Some(says) => terminal::note(&format!("the job failed: {says}")),
         }
         for (node, left) in &left {
             match left {
                 Ok(0) => {}
-                Ok(count) => {
-                    terminal::note(&format!("{node}: {count} of its processes are left, and cannot be ended"))
-                }
+                Ok(count) => terminal::note(&format!("{node}: could not stop {count} processes of the job")),
                 Err(why) => {
-                    terminal::note(&format!("{node}: whether processes of it are left is unknown: {why}"))
+                    terminal::note(&format!("{node}: could not check for remaining processes: {why}"))
                 }
             }
         }

@@ -13,27 +13,32 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::container;
 
-/// Show what the containers printed, with the node's name before each line.
+/// Show the output of the containers, with the node's name before each line.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// A node's name, several with commas, or `all`.
+    /// Name of a node, several separated by commas, or `all`.
     #[arg(value_name = "NODE", default_value = "all")]
     node: String,
 
-    /// Go on with what they print from now on, until Ctrl-C.
+    /// Keep printing new lines until Ctrl-C.
     #[arg(long)]
     follow: bool,
 
-    /// Only the last so many lines of each.
+    /// Show only the last LINES lines of each container.
     #[arg(long, value_name = "LINES")]
     tail: Option<u32>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster logs --tail 50
+  envdoc cluster logs node2 --follow";
+
 impl Args {
-    /// Shows them.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;

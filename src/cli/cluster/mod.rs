@@ -1,4 +1,4 @@
-//! `envdoc cluster`: one file a verb.
+//! `envdoc cluster`: one file per subcommand.
 
 mod check;
 mod down;
@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
+use super::headings::CONNECTION;
 use ::cluster::nodes::Limits;
 use ::cluster::plan::{ClusterPlan, validate};
 use ::cluster::request::ClusterRequest;
@@ -25,12 +26,21 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use host::file;
 
-/// Several machines as one training cluster, described in cluster.yaml.
+/// Set up, check and use several machines as one training cluster, described in cluster.yaml.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster init --nodes 10.0.0.1,10.0.0.2  # write cluster.yaml
+  envdoc cluster check                           # check every machine and the network
+  envdoc cluster up                              # start the containers
+  envdoc cluster launch -- /workspace/train.py   # run a training script on all nodes
+  envdoc cluster down                            # remove the containers";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -47,8 +57,7 @@ enum Command {
 }
 
 impl Args {
-    /// Runs the verb.
-    pub fn run(self) -> Result<u8, Error> {
+    pub(crate) fn run(self) -> Result<u8, Error> {
         match self.command {
             Command::Init(args) => args.run(),
             Command::Check(args) => args.run(),
@@ -64,35 +73,47 @@ impl Args {
     }
 }
 
-/// How its machines are reached.
+/// How the machines of a cluster are reached.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reaching {
-    /// Machines that are worked on at once.
-    #[arg(long, value_name = "COUNT", default_value = "32")]
+    /// Maximum number of machines to work on in parallel.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value = "32",
+        help_heading = CONNECTION,
+        hide_short_help = true
+    )]
     pub width: usize,
 
-    /// Seconds that reaching a machine may take.
-    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = crate::cli::seconds)]
+    /// Connection timeout for each machine, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "20",
+        value_parser = crate::cli::seconds,
+        help_heading = CONNECTION,
+        hide_short_help = true
+    )]
     pub connect_timeout: Duration,
 }
 
 impl Reaching {
-    /// As the connections are opened.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits { width: self.width.max(1), each: self.connect_timeout }
     }
 }
 
-/// Which cluster.
+/// The cluster file.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Source {
-    /// The cluster's description.
+    /// Cluster file.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
     pub file: PathBuf,
 }
 
 impl Source {
-    /// Reads and settles it, and says what to know before using it.
+    /// Reads and validates the file, and prints its warnings.
     pub fn plan(&self) -> Result<ClusterPlan, Error> {
         let (_, plan) = read(&self.file)?;
         for warning in &plan.warnings {
@@ -102,12 +123,13 @@ impl Source {
     }
 }
 
-/// Reads a cluster.yaml and settles it. A node without an engine whose address is this machine's is served by this machine's own.
+/// Reads and validates a cluster.yaml. A node without `engine` whose address belongs to this machine uses the local
+/// engine.
 pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     let name = path.display().to_string();
     let Some(text) = file::read(path)? else {
-        return Err(Error::new(Kind::File, format!("there is no file {name}"))
-            .hint("`envdoc cluster init --nodes ADDRESS,ADDRESS` writes one; -f names another"));
+        return Err(Error::new(Kind::File, format!("{name}: no such file"))
+            .hint("create it with `envdoc cluster init --nodes ADDRESS,ADDRESS`, or name another with -f"));
     };
     let mut request = ClusterRequest::parse(&name, &text)?;
     request.origin = Some(name);
@@ -123,7 +145,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
         }
     }
     let mut plan = validate(&request)?;
-    // Seen from the file, as all that it names on this machine.
+    // Paths are relative to the file.
     let folder = path.parent().unwrap_or(Path::new(""));
     for tls in plan.nodes.iter_mut().filter_map(|node| node.tls.as_mut()) {
         *tls = folder.join(&*tls).display().to_string();
@@ -131,7 +153,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     Ok((request, plan))
 }
 
-/// Whether an address is one of this machine's: then something can listen on it here.
+/// Whether this machine has the address: then a socket can be bound to it.
 pub fn own_address(address: &str) -> bool {
     address.parse::<IpAddr>().is_ok_and(|ip| UdpSocket::bind((ip, 0)).is_ok())
 }

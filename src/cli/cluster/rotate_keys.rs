@@ -5,27 +5,33 @@ use ::cluster::keys;
 use diagnostic::error::Error;
 use diagnostic::terminal;
 
-/// Make new SSH keys for a cluster: the clients' and every node's.
+/// Create new SSH keys for a cluster: the client keys and those of every node.
 ///
-/// They are in .envdoc/ssh beside the cluster's description. The nodes keep the old ones until `envdoc cluster up` brings them the new.
+/// Writes them to .envdoc/ssh next to the cluster file. The nodes use the old keys until the next
+/// `envdoc cluster up`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster rotate-keys
+  envdoc cluster up             # install the new keys";
+
 impl Args {
-    /// Makes them.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         if plan.ssh.is_none() {
-            terminal::note(&format!("{} has no SSH server, and so no keys", plan.name));
+            terminal::note(&format!("cluster {} has no SSH server, so it has no keys", plan.name));
             return Ok(0);
         }
         let directory = keys::directory(plan.origin.as_deref());
         keys::rotate(&directory, &plan)?;
-        terminal::note(&format!("new keys of {} are in {}", plan.name, directory.display()));
-        terminal::note("the nodes get them with `envdoc cluster up`; until then the old ones open them");
+        terminal::note(&format!("created new keys of {} in {}", plan.name, directory.display()));
+        terminal::note("install them with `envdoc cluster up`; until then the nodes accept the old keys");
         Ok(0)
     }
 }

@@ -7,21 +7,26 @@ use ::cluster::{reach, status};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 
-/// Say what is there of a cluster, node by node, and what differs from its file.
+/// Show the state of a cluster, node by node, and differences from its file.
 ///
-/// Exit code 0: it is up as the file says; 1: something differs, or a node could not be asked.
+/// Exit code 0: up, as described in the file; 1: something differs, or a node is unreachable.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// How the report is written.
+    /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster status
+  envdoc cluster status -f cluster.yaml --format json";
+
 impl Args {
-    /// Looks.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let found = until_interrupted(async {

@@ -17,27 +17,33 @@ use diagnostic::terminal;
 use docker::auth::Logins;
 use docker::client;
 
-/// Make a cluster: one swarm, one network, one image, a container on every node, each reaching the others by name and SSH.
+/// Start a cluster: one swarm, one network, one image, and a container on every node, connected by name and SSH.
 ///
-/// Every step looks first and changes only what differs: a second `up` changes nothing and says so, and one that stopped is gone on with
-/// by running it again. Nothing of another cluster or swarm is touched. Exit code 1: a step failed, and the report says on which node,
-/// why, and what to do.
+/// Each step checks the current state and changes only what differs: a second `up` changes nothing, and an
+/// interrupted run resumes when you run it again. Other clusters and swarms are not touched.
+///
+/// Exit code 1: a step failed; the report shows on which node, why, and how to fix it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Look at every node, say what would be done, and stop.
+    /// Check every node, print what would be done, and exit.
     #[arg(long)]
     dry_run: bool,
 
-    /// How progress and report are written.
+    /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc cluster up --dry-run
+  envdoc cluster up -f cluster.yaml";
+
 impl Args {
-    /// Makes it.
     pub fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
@@ -51,9 +57,8 @@ impl Args {
         };
         let done = until_interrupted(carry_out(&plan, &progress, (logins, keys, secrets), self.dry_run))?;
         let Some(report) = done else {
-            return Err(Error::new(Kind::Interrupted, "interrupted: what was done so far stays").hint(
-                "`envdoc cluster status` says what is there, `up` goes on with it, `down` removes it",
-            ));
+            return Err(Error::new(Kind::Interrupted, "interrupted; completed steps are kept")
+                .hint("`envdoc cluster status` shows the state, `up` resumes, `down` removes everything"));
         };
         self.print(&report)?;
         Ok(u8::from(report.status == "failed"))
@@ -68,8 +73,8 @@ impl Args {
         }
         let ending = match report.status.as_str() {
             "up" => format!("{} is up\n", report.cluster),
-            "unchanged" => format!("{} is up already: nothing was changed\n", report.cluster),
-            _ => "\nNot up. `envdoc cluster status` says what is there; `up` goes on with it, `down` removes it.\n".to_owned(),
+            "unchanged" => format!("{} is already up; nothing was changed\n", report.cluster),
+            _ => "\nNot up. `envdoc cluster status` shows the state, `up` resumes, `down` removes everything.\n".to_owned(),
         };
         terminal::print(&(rest(report, layout()) + &ending))
     }

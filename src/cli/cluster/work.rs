@@ -1,4 +1,4 @@
-//! What the verbs that speak to a cluster's engines share.
+//! Shared by the subcommands that connect to a cluster's engines.
 
 use clap::ValueEnum;
 
@@ -7,16 +7,15 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
 
-/// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people.
+    /// Plain text.
     Text,
-    /// The report as JSON on standard output; events, one JSON object a line, on standard error.
+    /// JSON report on standard output, and JSON events, one per line, on standard error.
     Json,
 }
 
-/// Runs to its end, or until Ctrl-C (or SIGTERM): then `None`.
+/// `None` after Ctrl-C or SIGTERM.
 pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Option<T>, Error> {
     let runtime = runtime()?;
     let result = runtime.block_on(async {
@@ -30,12 +29,11 @@ pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Opti
     Ok(result)
 }
 
-/// The shape of reports here.
 pub(super) fn layout() -> Layout {
     Layout::of_screen(false)
 }
 
-/// A report, which says so beside the events.
+/// Prints a report with `"event": "report"`, which distinguishes it from the events.
 pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
     let mut value = serde_json::to_value(report).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {
@@ -44,24 +42,21 @@ pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
     terminal::print(&format!("{value}\n"))
 }
 
-/// The error of an interruption, after what was started has been ended: for each container how many processes are left.
+/// The error after an interruption; `left` is the number of remaining processes of each container.
 pub(super) fn stopped(left: &[(String, Result<u32, String>)]) -> Error {
     let rest: Vec<_> = left
         .iter()
         .filter_map(|(node, left)| match left {
             Ok(0) => None,
-            Ok(count) => Some(format!("{node}: {count} processes are left")),
+            Ok(count) => Some(format!("{node}: {count} processes remain")),
             Err(why) => Some(format!("{node}: {why}")),
         })
         .collect();
     match rest.is_empty() {
-        true => Error::new(
-            Kind::Interrupted,
-            "interrupted: everything that was started has been ended, on all nodes",
-        ),
+        true => Error::new(Kind::Interrupted, "interrupted; all processes on all nodes were stopped"),
         false => Error::new(
             Kind::Interrupted,
-            format!("interrupted, but not everything could be ended: {}", rest.join("; ")),
+            format!("interrupted, but some processes could not be stopped: {}", rest.join("; ")),
         ),
     }
 }

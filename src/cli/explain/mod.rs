@@ -18,22 +18,32 @@ use diagnostic::terminal;
 use resolve::exists;
 use resolve::world::World;
 
-/// Tell what a check looks at or a rule of lint finds, what an error means, or whether a version exists and what does instead.
+/// Explain a check, a lint rule, an error message, or whether a version exists
 ///
-/// Offline, from the catalog. A line of a log with an error (in quotes), `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`;
-/// ids of signatures (docs/signatures.md), of checks (`envdoc checks` lists them), of rules (`envdoc lint --rules`) and of
-/// constraints; `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`,
-/// `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`, `nvidia/cuda:12.1-base`.
+/// Works offline, from the catalog. Accepts:
+///
+/// - a line of a log with an error, in quotes
+/// - error codes: `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`
+/// - ids of signatures (docs/signatures.md), checks (`envdoc checks`) and lint rules (`envdoc lint --rules`)
+/// - things with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`, `cuda 12.7`,
+///   `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`, `nvidia/cuda:12.1-base`
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub struct Args {
-    /// Id, a thing with its version, or a line with an error.
+    /// An id, a thing with its version, or a line with an error.
     #[arg(required = true, value_name = "ID")]
     words: Vec<String>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  envdoc explain driver-library-mismatch
+  envdoc explain xid 79
+  envdoc explain torch==2.6.0+cu121
+  envdoc explain 'RuntimeError: CUDA error: no kernel image is available for execution'";
+
 impl Args {
-    /// Prints the explanation.
-    pub fn run(self) -> Result<u8, Error> {
+    pub(crate) fn run(self) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let text = text.trim();
         let id = text.to_ascii_lowercase();
@@ -52,14 +62,14 @@ impl Args {
         if let Some(shown) = failure(text, &id) {
             return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
         }
-        // Things have names of a few words: a sentence is none of them, and the nearest name would be a guess.
+        // Names have few words; the nearest name to a sentence would be a guess.
         if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
             return Err(unmatched());
         }
         if let Some(explanation) = exists::thing(World::get(), text) {
             return terminal::print(&explain::thing(&explanation, terminal::width())).map(|()| 0);
         }
-        let error = Error::new(Kind::Usage, format!("nothing is known of {text:?}"));
+        let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
         let name = id.split([' ', '=']).next().unwrap_or(&id);
         let names = || {
             CHECKS
@@ -75,11 +85,11 @@ impl Args {
             None => error,
         };
         Err(error
-            .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else can be asked"))
+            .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))
     }
 }
 
-/// What is known of a text as a failure: a signature's id, a number, or a line; `None` where it is none of them.
+/// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
 fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
     let width = terminal::width();
     if let Some(one) = signatures::signature(id) {
@@ -96,7 +106,7 @@ fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
             let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
             return Some(Err(match kind {
                 "CUDA error" => {
-                    error.hint("it has those of CUDA 12 and 13; older releases may number otherwise")
+                    error.hint("it has the codes of CUDA 12 and 13; older releases may use other numbers")
                 }
                 _ => error,
             }));
@@ -107,7 +117,7 @@ fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
     (!hits.is_empty()).then(|| Ok(signature::hits(&hits, width)))
 }
 
-/// What lines match, each signature once, those that explain most first.
+/// The matching signatures, each once, root causes first.
 fn found(lines: &str) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
     for hit in lines.lines().flat_map(scan) {
@@ -121,6 +131,7 @@ fn found(lines: &str) -> Vec<Hit> {
 
 fn unmatched() -> Error {
     let count = signatures::all().len();
-    Error::new(Kind::Usage, "no signature matches this line: envdoc does not know what it means")
-        .hint(format!("it knows {count} wordings of failures (docs/signatures.md); the line before or the first error of the log may be one"))
+    Error::new(Kind::Usage, "no signature matches this line; its meaning is unknown").hint(format!(
+        "{count} failure messages are known (docs/signatures.md); try the first error of the log"
+    ))
 }

@@ -1,4 +1,4 @@
-//! The long text of a check, and the list of checks.
+//! Explanations as text, and the list of checks.
 
 use diagnostic::layout::hanging;
 use std::fmt::Write;
@@ -10,8 +10,7 @@ use checks::fleet::FleetCheck;
 use checks::{Applies, CHECKS, Check, Group};
 use resolve::exists::Explanation;
 
-/// One check as Markdown.
-pub fn check(check: &Check) -> String {
+pub(crate) fn check(check: &Check) -> String {
     format!(
         "# {}\n\n{}\n\nGroup: {} · looks at: {}\n\n{}",
         check.id,
@@ -22,21 +21,19 @@ pub fn check(check: &Check) -> String {
     )
 }
 
-/// A check of several machines as Markdown.
-pub fn fleet(check: &FleetCheck) -> String {
+pub(crate) fn fleet(check: &FleetCheck) -> String {
     format!(
         "# {}\n\n{}\n\nLooks at: several machines (`envdoc cluster check`)\n\n{}",
         check.id, check.summary, check.explain
     )
 }
 
-/// A question of `envdoc inspect` as Markdown.
-pub fn question(question: &Question) -> String {
+pub(crate) fn question(question: &Question) -> String {
     format!("# {}\n\n{}\n\n{}", question.id, question.summary, question.explain)
 }
 
-/// What is known of a thing: the sentence, what does instead, a table, and the sources.
-pub fn thing(explanation: &Explanation, width: usize) -> String {
+/// The explanation, alternatives, a table, and the sources.
+pub(crate) fn thing(explanation: &Explanation, width: usize) -> String {
     let mut text = format!("# {}\n\n{}\n", explanation.title, textwrap::fill(&explanation.says, width));
     match &explanation.instead[..] {
         [] => {}
@@ -68,7 +65,7 @@ pub fn thing(explanation: &Explanation, width: usize) -> String {
     text
 }
 
-/// On which machines a check means something, in words.
+/// The machines that a check applies to.
 pub fn applies(applies: Applies) -> &'static str {
     match applies {
         Applies::Anywhere => "every machine",
@@ -79,8 +76,8 @@ pub fn applies(applies: Applies) -> &'static str {
     }
 }
 
-/// The list, grouped.
-pub fn list(width: usize) -> String {
+/// The checks by group.
+pub(crate) fn list(width: usize) -> String {
     let longest = CHECKS.iter().map(|check| check.id.len()).max().unwrap_or(0);
     let mut text = String::new();
     for &group in Group::ALL {
@@ -99,38 +96,37 @@ pub fn list(width: usize) -> String {
     }
     let _ = writeln!(
         text,
-        "{} checks; `envdoc explain ID` tells what each looks at, why, and how to fix it",
+        "{} checks; `envdoc explain ID` shows what a check does, why, and how to fix a finding",
         CHECKS.len()
     );
     text
 }
 
-/// The list for machines.
+/// Output of `envdoc checks --format json`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct CheckList {
     /// Version of this format.
     pub schema: u32,
-    /// Every check, in the order of the report.
+    /// All checks, in report order.
     pub checks: Vec<ListedCheck>,
 }
 
-/// One check.
+/// A check of the list.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct ListedCheck {
-    /// Its id.
+    /// Check id.
     pub check: &'static str,
-    /// Id of its group.
+    /// Group id.
     pub group: &'static str,
-    /// On which machines it means something.
+    /// Machines that the check applies to.
     pub applies: &'static str,
-    /// What a healthy machine shows.
+    /// State of a healthy machine.
     pub summary: &'static str,
-    /// Markdown.
+    /// Explanation, as Markdown.
     pub explain: &'static str,
 }
 
-/// The list as data.
-pub fn data() -> CheckList {
+pub(crate) fn data() -> CheckList {
     let listed = |check: &&'static Check| ListedCheck {
         check: check.id,
         group: check.group.id(),

@@ -1,18 +1,18 @@
-//! The build context of a Dockerfile: where it is, and the files in it that tell more.
-#![expect(clippy::disallowed_methods, reason = "files beside the one that the user named")]
+//! The build context of a Dockerfile, and the files that it installs from.
+#![expect(clippy::disallowed_methods, reason = "files next to the one that the user named")]
 
 use std::path::{Path, PathBuf};
 
 use host::file;
 use lint::{self, File, Kind, Over};
 
-/// How far above a Dockerfile its context is looked for.
-const UP: usize = 3;
-/// Larger files are no lists that somebody wrote, bytes.
-const LARGEST: u64 = 1 << 20;
+/// Directories above a Dockerfile that are searched for its context.
+const PARENTS_LIMIT: usize = 3;
+/// Larger files are not read.
+const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Reads the files of the context that the Dockerfile installs from. The context is the folder that was named, else the nearest one,
-/// from the Dockerfile's own upwards, in which everything lies that the file copies.
+/// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory, from the
+/// Dockerfile upwards, that contains everything the file copies.
 pub fn fill(file: &mut File, named: Option<&Path>) {
     if file.kind == Kind::DeepspeedConfig && file.name != "-" {
         let path = Path::new(&file.name).with_file_name("hostfile");
@@ -40,12 +40,12 @@ pub fn fill(file: &mut File, named: Option<&Path>) {
             let text = text(&folder.join(&path));
             file.context.insert(path, text);
         }
-        // Lists name further lists.
+        // Requirements files include others.
         wants = lint::asks(file).wants;
     }
 }
 
-/// Adds the env files of compose services that are there and not among the files yet.
+/// Adds the existing env files of Compose services.
 pub fn env_files(files: &mut Vec<File>) {
     let mut more: Vec<File> = Vec::new();
     for file in files.iter().filter(|file| file.kind == Kind::Compose && file.name != "-") {
@@ -62,11 +62,11 @@ pub fn env_files(files: &mut Vec<File>) {
     files.extend(more);
 }
 
-/// The folder of a file, and those above it up to the root of its repository.
+/// The directory of a file and its parents, up to the root of the repository.
 fn above(path: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    for _ in 0..=UP {
+    for _ in 0..=PARENTS_LIMIT {
         folders.push(folder.clone());
         if folder.join(".git").exists() || folder.as_os_str().is_empty() || !folder.pop() {
             break;
@@ -76,6 +76,6 @@ fn above(path: &Path) -> Vec<PathBuf> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    let small = path.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
+    let small = path.metadata().is_ok_and(|about| about.is_file() && about.len() <= FILE_LIMIT_BYTES);
     small.then(|| file::read(path).ok().flatten()).flatten()
 }

@@ -11,24 +11,24 @@ use facts::{Fact, Facts};
 use host::file;
 use host::live::Live;
 use host::{Ask, Host, Reading};
+use lint::Hostfile;
 use lint::file::{HERE, kind_of_name};
-use lint::read::hostfile::Hostfile;
 use lint::{File, Kind};
 
-/// How long all the names of hostfiles may take.
-const NAMES: Duration = Duration::from_secs(4);
-/// How many are looked up at a time.
-const AT_A_TIME: usize = 32;
+/// Timeout for resolving all names of hostfiles.
+const NAMES_TIMEOUT: Duration = Duration::from_secs(4);
+/// Concurrent lookups.
+const PARALLEL_LOOKUPS: usize = 32;
 
-/// Looks up the names of hostfiles, as ssh would.
+/// Resolves the names of hostfiles, like ssh does.
 pub fn names(files: &mut [File]) {
-    let host = Live::new(Instant::now() + NAMES);
+    let host = Live::new(Instant::now() + NAMES_TIMEOUT);
     for file in files.iter_mut().filter(|file| file.kind == Kind::Hostfile) {
         let read = Hostfile::read(&file.text);
         let wanted: BTreeSet<&str> =
             read.hosts().map(|(_, name)| name).filter(|name| is_name(name)).collect();
         let wanted: Vec<&str> = wanted.into_iter().collect();
-        for some in wanted.chunks(AT_A_TIME) {
+        for some in wanted.chunks(PARALLEL_LOOKUPS) {
             thread::scope(|scope| {
                 let asked: Vec<_> =
                     some.iter().map(|name| (*name, scope.spawn(|| known(&host, name)))).collect();
@@ -42,28 +42,28 @@ pub fn names(files: &mut [File]) {
     }
 }
 
-/// Whether it can be a name; what cannot is no word for a command line.
+/// Whether the word is safe as an argument of ssh and getent.
 fn is_name(word: &str) -> bool {
     word.starts_with(|letter: char| letter.is_ascii_alphanumeric())
         && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-:".contains(letter))
 }
 
-/// Whether the address of a name is known here; nothing where that cannot be told.
+/// Whether the name resolves on this machine; `None` if unknown.
 fn known(host: &Live, name: &str) -> Option<bool> {
-    let name = match host.ask(Ask::Run(&["ssh", "-G", name], NAMES)) {
+    let name = match host.ask(Ask::Run(&["ssh", "-G", name], NAMES_TIMEOUT)) {
         Reading::Ran { status: Some(0), stdout, .. } => reached(&stdout)?,
         Reading::Absent => name.to_owned(),
         _ => return None,
     };
     // getent(1): 2 is "one or more supplied key could not be found".
-    match host.ask(Ask::Run(&["getent", "ahosts", &name], NAMES)) {
+    match host.ask(Ask::Run(&["getent", "ahosts", &name], NAMES_TIMEOUT)) {
         Reading::Ran { status: Some(0), .. } => Some(true),
         Reading::Ran { status: Some(2), .. } => Some(false),
         _ => None,
     }
 }
 
-/// The name that ssh looks up itself; nothing where another machine does.
+/// The host name that ssh resolves on this machine; `None` with a proxy.
 ///
 /// ```text
 /// host gpu1
@@ -83,10 +83,10 @@ const FILES: &[&str] = &["/etc/environment", "/etc/profile", "/etc/bash.bashrc",
 /// The same, below the home directory.
 const HOME: &[&str] = &[".profile", ".bash_profile", ".bashrc", ".nccl.conf", ".deepspeed_env"];
 
-/// Adds the environment, and those of the files that are there.
+/// Adds the environment variables and the existing files.
 pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
     let variables = facts.environment.variables.known();
-    // Names and values as the facts have them: those of the stack.
+    // Only the variables that the facts record.
     if let Some(set) = variables {
         let text: String = set.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         files.push(File::new(HERE, text, Kind::Environment));
@@ -105,7 +105,7 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
         let name = path.display().to_string();
         let known = files.iter().any(|one| one.name == name);
         let Some(kind) = kind_of_name(&name).filter(|_| !known) else { continue };
-        // What may not be read is not judged; other files are no less.
+        // Unreadable files are skipped.
         if let Ok(Some(text)) = file::read(&path) {
             files.push(File::new(name, text, kind));
         }

@@ -11,91 +11,119 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::cli::format::Format;
+use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use diagnostic::error::{Error, Kind as ErrorKind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::file;
 use host::snapshot::Snapshot;
+use lint::World;
 use lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
-use lint::read::config::World;
 use lint::report::{self, Counts, json, rules};
 use lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 
-/// Name what will fail in Dockerfiles, compose or stack files, and the settings of training, before anything is built or started.
+/// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
 ///
-/// Looks at the files alone, offline: nothing is built, run, pulled or asked (but with --here). Requirements files that a Dockerfile copies and installs,
-/// and the env files of compose services, are read with it. What it cannot understand (variables that only the build or the running
-/// shell knows, programs that are run) it is silent about. `# envdoc: ignore=RULE[,RULE]` in a file leaves a rule out: at its head for
-/// the whole file, else for the instruction or line below or beside it.
+/// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile installs,
+/// and env files of Compose services. It does not report what it cannot determine, such as variables that only the
+/// build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the top of a file for the whole
+/// file, else for the next instruction or the same line.
 ///
-/// Exit code 0: nothing at or above --fail-on; 1: findings; 2: a file cannot be read.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: a file could not be read.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files, or directories in which Dockerfiles, Containerfiles, compose and stack files, env files, shell scripts, DeepSpeed's
-    /// configurations and hostfiles, requirements files, daemon.json, sshd_config and Python
-    /// scripts are looked for; `-` is standard input. The compose.yaml of a directory is merged with its compose.override.yaml, as docker compose does.
+    /// Files or directories to lint, or - for standard input.
+    ///
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts, DeepSpeed
+    /// configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts. compose.yaml is
+    /// merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file", "here"])]
     paths: Vec<PathBuf>,
 
-    /// Compose files that are merged in this order and judged as one, as `docker compose -f A -f B` does; several times.
-    #[arg(long, short, value_name = "FILE")]
+    /// Compose files to merge in this order, like `docker compose -f A -f B`.
+    #[arg(long, short, value_name = "FILE", help_heading = INPUT)]
     file: Vec<PathBuf>,
 
-    /// Also judge the running environment and what sets it on this machine: /etc/environment, /etc/profile, ~/.bashrc, nccl.conf,
-    /// .deepspeed_env; everything against the facts of this machine; and the names of hostfiles against what this machine resolves.
-    #[arg(long)]
-    here: bool,
+    /// File type, if neither the name nor the contents show it.
+    #[arg(long = "as", value_name = "TYPE", value_parser = kind, help_heading = INPUT)]
+    kind: Option<Kind>,
 
-    /// Judge against the facts of a recorded machine (made with `envdoc snapshot`): its interfaces, adapters, GPUs and versions.
-    #[arg(long, value_name = "FILE", conflicts_with = "here")]
-    from: Option<PathBuf>,
+    /// Build context of Dockerfiles, for the files that they install from.
+    ///
+    /// Default: the nearest directory, from the Dockerfile upwards, that contains everything it copies.
+    #[arg(long, value_name = "DIR", help_heading = INPUT)]
+    context: Option<PathBuf>,
 
-    /// How many ranks the run has, for the batch sizes of DeepSpeed; without it the slots of a hostfile beside the configuration tell.
-    #[arg(long, value_name = "RANKS", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Treat Compose files as stacks for `docker stack deploy` [default: detected].
+    #[arg(long, help_heading = INPUT)]
+    stack: bool,
+
+    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the config].
+    #[arg(
+        long,
+        value_name = "RANKS",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = INPUT
+    )]
     world_size: Option<u64>,
 
+    /// Also check this machine's environment, and check all files against this machine.
+    ///
+    /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names of
+    /// hostfiles.
+    #[arg(long, help_heading = MACHINES)]
+    here: bool,
+
+    /// Check the files against a recorded machine (made with `envdoc snapshot`).
+    #[arg(long, value_name = "FILE", conflicts_with = "here", help_heading = MACHINES)]
+    from: Option<PathBuf>,
+
     /// List the rules.
-    #[arg(long)]
+    #[arg(long, help_heading = SELECTION)]
     rules: bool,
 
     /// Run only these rules.
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = SELECTION)]
     only: Vec<String>,
 
-    /// Leave these rules out.
-    #[arg(long, value_name = "RULE", value_delimiter = ',', env = "ENVDOC_LINT_IGNORE")]
+    /// Skip these rules.
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_delimiter = ',',
+        env = "ENVDOC_LINT_IGNORE",
+        hide_env_values = true,
+        help_heading = SELECTION
+    )]
     ignore: Vec<String>,
 
-    /// What kind of file it is, where neither its name nor its text tells.
-    #[arg(long = "as", value_name = "KIND", value_parser = kind)]
-    kind: Option<Kind>,
-
-    /// The build context of Dockerfiles, whose requirements files are read. Without it the nearest folder, from the Dockerfile's own
-    /// upwards, in which everything lies that it copies.
-    #[arg(long, value_name = "DIR")]
-    context: Option<PathBuf>,
-
-    /// Compose files are meant for `docker stack deploy`; without it their names and keys tell.
-    #[arg(long)]
-    stack: bool,
-
-    /// The least severe finding that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    /// Lowest severity that makes the exit code 1.
+    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = OUTPUT)]
     fail_on: FailOn,
 
-    /// How the report is written.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// Report format.
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 }
 
-/// How long --here may look at the machine.
-const HERE: Duration = Duration::from_secs(2);
+const INPUT: &str = "Input";
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc lint .                                   # every known file below
+  envdoc lint Dockerfile ds_config.json hostfile
+  envdoc lint -f compose.yaml -f compose.gpu.yaml # merged
+  envdoc lint . --from gpu1.json --format sarif > lint.sarif";
+
+/// Timeout for reading this machine with --here.
+const HERE_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn kind(text: &str) -> Result<Kind, String> {
     let found = Kind::ALL.iter().find(|kind| kind.id() == text);
     let all = || Kind::ALL.iter().map(|kind| kind.id()).collect::<Vec<_>>().join(", ");
-    found.copied().ok_or_else(|| format!("known are {}", all()))
+    found.copied().ok_or_else(|| format!("expected one of {}", all()))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,14 +132,13 @@ enum FailOn {
     Error,
     /// Errors and warnings.
     Warning,
-    /// Anything.
+    /// Errors, warnings and notes.
     Note,
-    /// Always exit with 0 when the files could be read.
+    /// Always exit with 0 if the files could be read.
     Never,
 }
 
 impl Args {
-    /// Reads, judges, reports.
     pub fn run(self) -> Result<u8, Error> {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
@@ -134,7 +161,7 @@ impl Args {
         Ok(self.exit_code(Counts::of(&findings)))
     }
 
-    /// The facts to judge against; with --here the files of this machine too.
+    /// The facts to check against. With --here also adds the files of this machine.
     fn facts(&self, files: &mut Vec<File>) -> Result<Option<Facts>, Error> {
         if let Some(path) = &self.from {
             return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default())));
@@ -142,13 +169,13 @@ impl Args {
         if !self.here {
             return Ok(None);
         }
-        let (_, facts) = super::look(None, HERE, Expected::default())?;
+        let (_, facts) = super::look(None, HERE_TIMEOUT, Expected::default())?;
         here::add(&facts, files)?;
         here::names(files);
         Ok(Some(facts))
     }
 
-    /// Reads a file, or what a directory has.
+    /// Reads a file, or the known files below a directory.
     fn read(&self, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
@@ -170,24 +197,26 @@ impl Args {
             let found = files.split_off(before);
             files.extend(overridden(found));
             return match files.len() == before {
-                true => Err(Error::new(ErrorKind::File, format!("{name} has nothing to lint"))
-                    .hint("looked for: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py")),
+                true => Err(Error::new(ErrorKind::File, format!("{name} contains no files to lint")).hint(
+                    "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
+                     .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py",
+                )),
                 false => Ok(()),
             };
         }
         match file::read(path)? {
             Some(text) => self.named(name, text, files),
-            None => Err(Error::new(ErrorKind::File, format!("there is no file {name}"))),
+            None => Err(Error::new(ErrorKind::File, format!("{name}: no such file"))),
         }
     }
 
-    /// The compose files of --file as one.
+    /// The compose files of --file, merged.
     fn merged(&self, files: &mut Vec<File>) -> Result<(), Error> {
         let mut whole: Option<File> = None;
         for path in &self.file {
             let name = path.display().to_string();
             let text = file::read(path)?;
-            let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("there is no file {name}")))?;
+            let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("{name}: no such file")))?;
             match &mut whole {
                 Some(whole) => whole.over.push(Over { name, text }),
                 None => whole = Some(self.file(name, text, Kind::Compose)),
@@ -197,12 +226,12 @@ impl Args {
         Ok(())
     }
 
-    /// A file that was named: what kind it is must be told from something.
+    /// A file that was named on the command line; an error if its type is unknown.
     fn named(&self, name: String, text: String, files: &mut Vec<File>) -> Result<(), Error> {
         let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
-            let error = Error::new(ErrorKind::Usage, format!("{name}: what kind of file is this?"));
+            let error = Error::new(ErrorKind::Usage, format!("cannot determine the type of {name}"));
             let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.id()).collect();
-            return Err(error.hint(format!("say it with --as: {}", kinds.join(", "))));
+            return Err(error.hint(format!("set the type with --as: {}", kinds.join(", "))));
         };
         files.push(self.file(name, text, kind));
         Ok(())
@@ -240,7 +269,7 @@ impl Args {
     }
 }
 
-/// Files of which those that docker compose merges over others are with these.
+/// Merges each override file into its compose file, like docker compose does.
 fn overridden(files: Vec<File>) -> Vec<File> {
     let place = |name: &str| {
         name.rsplit_once('/')
@@ -272,12 +301,12 @@ fn overridden(files: Vec<File>) -> Vec<File> {
 fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Error> {
     for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
         if !name.is_empty() && !RULES.iter().any(|rule| rule.id == name) {
-            let error = Error::new(ErrorKind::Usage, format!("{option}: there is no rule {name:?}"));
+            let error = Error::new(ErrorKind::Usage, format!("{option}: unknown rule {name:?}"));
             let error = match diagnostic::suggest::nearest(name, RULES.iter().map(|rule| rule.id)) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
             };
-            return Err(error.hint("`envdoc lint --rules` lists them all"));
+            return Err(error.hint("`envdoc lint --rules` lists all rules"));
         }
     }
     let wanted = |rule: &&&'static Rule| {

@@ -61,7 +61,7 @@ check_that "a module that is not there: status 1" ended_with 1
 check_that "a module that is not there: Python's words" grep -q "No module named" <<<"$answer"
 builds --file "$context/Dockerfile" "$context" --tag lab:unproved --expect numpy==9 --no-prove
 check_that "--no-prove: status 0" ended_with 0
-check_that "--no-prove: it says so" grep -qF "not proved (--no-prove)" <<<"$answer"
+check_that "--no-prove: it says so" grep -qF "not verified (--no-verify)" <<<"$answer"
 check_that "no container is left" test -z "$(docker ps --all --quiet)"
 
 printf 'FROM lab:base\nRUN for i in $(seq 60); do echo "line $i"; done; echo "what went wrong" >&2; exit 7\n' >"$LAB/Broken"

@@ -10,7 +10,7 @@ check_that "the Dockerfile is for its Python" grep -qF "FROM lab:base" <<<"$answ
 check_that "no container is left behind" test -z "$(docker ps --all --quiet)"
 builds --base-image lab:base --os ubuntu22.04 --torch 2.8 --dry-run
 check_that "another --os: status 2" ended_with 2
-check_that "another --os: it names both" grep -qF "lab:base is $system, and ubuntu22.04 was asked for" <<<"$error"
+check_that "another --os: it names both" grep -qF "lab:base is $system, but --os is ubuntu22.04" <<<"$error"
 builds --base-image lab:none --torch 2.8 --dry-run
 check_that "an image that is not there: status 2" ended_with 2
 check_that "an image that is not there: what to type" grep -qF "docker pull lab:none" <<<"$error"

@@ -61,7 +61,7 @@ kill -KILL "$(cat /run/docker.pid)"
 finish
 check_that "the engine is killed: status 2" ended_with 2
 check_that "the engine is killed: within 5 s" within_ms 5000
-check_that "the engine is killed: it says so" grep -q "the engine went away during the build" <<<"$error"
+check_that "the engine is killed: it says so" grep -q "lost the connection to the Docker engine during the build" <<<"$error"
 # What the engine leaves when it is killed, which the next one would stumble over.
 # shellcheck disable=SC2086
 kill -KILL $sleeping "$(cat /run/docker/containerd/containerd.pid)" 2>/dev/null

@@ -3,11 +3,10 @@
 use crate::read::compose::Compose;
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "compose-unreadable",
     severity: Severity::Error,
-    summary: "the file is YAML, and has services",
+    summary: "the file is valid YAML with a `services` mapping",
     explain: include_str!("compose_unreadable.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -24,17 +23,17 @@ fn judge(file: &Compose) -> Vec<Found> {
         if file.template {
             return vec![Found::note(
                 place.clone(),
-                "a template: it was not looked at",
-                "lint what it renders",
+                "file is a template and was not checked",
+                "Lint the rendered file",
             )];
         }
         let why = why.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        return vec![Found::error(place.clone(), format!("this cannot be read as YAML: {why}"), "")];
+        return vec![Found::error(place.clone(), format!("not valid YAML: {why}"), "")];
     }
     match file.top("services") {
         Some(services) if !services.is_mapping() && !services.is_null() => {
-            let says = "`services` is no mapping of names to services";
-            vec![Found::error(file.line(&["services"]), says, "services: {NAME: {image: …}}")]
+            let says = "`services` is not a mapping; compose refuses the file";
+            vec![Found::error(file.line(&["services"]), says, "Write `services: {NAME: {image: …}}`")]
         }
         _ => Vec::new(),
     }

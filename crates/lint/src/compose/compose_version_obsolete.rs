@@ -3,11 +3,10 @@
 use crate::read::compose::{Compose, IsStack, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, stack};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "compose-version-obsolete",
     severity: Severity::Error,
-    summary: "no `version` at the top, where nothing reads it",
+    summary: "no obsolete top-level `version`",
     explain: include_str!("compose_version_obsolete.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -27,12 +26,12 @@ fn judge(file: &Compose) -> Vec<Found> {
         IsStack::No => {
             return vec![Found::note(
                 line,
-                "`version` is obsolete: compose ignores it with a warning",
-                "delete the line",
+                "`version` is obsolete; compose ignores it and prints a warning",
+                "Delete the line",
             )];
         }
         _ if version.starts_with('3') => return Vec::new(),
-        _ => format!("`docker stack deploy` takes version 3.x, not {version}"),
+        _ => format!("`docker stack deploy` supports version 3.x, not {version}, and refuses the file"),
     };
-    vec![Found::error(line, says, "delete the line").unless_certain(file.stack == IsStack::Yes)]
+    vec![Found::error(line, says, "Delete the line").unless_certain(file.stack == IsStack::Yes)]
 }

@@ -3,19 +3,20 @@
 use crate::read::compose::{Compose, Gpus, IsStack, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "external-network-unseen",
     severity: Severity::Note,
-    summary: "an external network that GPU services use is there on every node",
+    summary: "an external network used by GPU services exists on every node",
     explain: include_str!("external_network_unseen.md"),
     judge: Judge::Compose(judge),
     fires: &[compose(
-        "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\nnetworks:\n  n:\n    external: true\n",
+        "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\n\
+         networks:\n  n:\n    external: true\n",
     )],
     silent: &[
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\nnetworks:\n  n:\n    driver: bridge\n",
+            "services:\n  a:\n    image: b\n    gpus: all\n    networks: [n]\n\
+             networks:\n  n:\n    driver: bridge\n",
         ),
         compose("services:\n  a:\n    image: b\n    networks: [n]\nnetworks:\n  n:\n    external: true\n"),
     ],
@@ -34,10 +35,11 @@ fn judge(file: &Compose) -> Vec<Found> {
         };
         if external && file.services.iter().any(|service| used(service.gpus(), service.networks())) {
             let says = format!(
-                "the network {name} must be there already; of an overlay a worker sees nothing before a first container is attached"
+                "external network {name} must already exist; a worker does not see an overlay network until \
+                 a container on it is attached"
             );
             let fix =
-                format!("on a worker, before compose: docker run -d --network {name} busybox sleep infinity");
+                format!("On each worker, first run `docker run -d --network {name} busybox sleep infinity`");
             found.push(Found::note(file.line(&["networks", name, "external"]), says, fix));
         }
     }

@@ -5,11 +5,10 @@ use serde_yaml::Value;
 use crate::read::compose::{Compose, IsStack, below};
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "gpu-request-invalid",
     severity: Severity::Error,
-    summary: "a device request has capabilities, and count or device_ids but not both",
+    summary: "a device request has capabilities and either count or device_ids",
     explain: include_str!("gpu_request_invalid.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -17,22 +16,28 @@ pub const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n",
             &[(
                 "compose.override.yaml",
-                "services:\n  a:\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
+                "services:\n  a:\n    deploy:\n      resources:\n        reservations:\n          \
+                 devices:\n            - driver: nvidia\n              count: 1\n",
             )],
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              count: 1\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             devices:\n            - driver: nvidia\n              count: 1\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n              count: 1\n              device_ids: [\"0\"]\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             devices:\n            - capabilities: [gpu]\n              count: 1\n              device_ids: \
+             [\"0\"]\n",
         ),
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             devices:\n            - capabilities: [gpu]\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [[gpu, utility]]}\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [[gpu, utility]]}\n",
         ),
     ],
 };
@@ -48,15 +53,19 @@ fn judge(file: &Compose) -> Vec<Found> {
             let has = |key: &str| below(request, &[key]).is_some_and(|value| *value != Value::Null);
             if !has("capabilities") {
                 let says = format!(
-                    "the device request of service {} has no capabilities, which must be there",
+                    "device request of service {} has no `capabilities`, which is required; compose refuses \
+                     the file",
                     service.name
                 );
-                found.push(Found::error(line.clone(), says, "capabilities: [gpu]"));
+                found.push(Found::error(line.clone(), says, "Add `capabilities: [gpu]`"));
             }
             if has("count") && has("device_ids") {
-                let says =
-                    format!("the device request of service {} has both count and device_ids", service.name);
-                found.push(Found::error(line.clone(), says, "one of the two"));
+                let says = format!(
+                    "device request of service {} has both `count` and `device_ids`, which exclude \
+                     each other",
+                    service.name
+                );
+                found.push(Found::error(line.clone(), says, "Remove one of the two"));
             }
         }
     }

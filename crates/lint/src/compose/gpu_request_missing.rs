@@ -3,11 +3,10 @@
 use crate::read::compose::{Compose, IsStack, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes, stack};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "gpu-request-missing",
     severity: Severity::Warning,
-    summary: "a service that needs GPUs asks for them",
+    summary: "services that need GPUs request them",
     explain: include_str!("gpu_request_missing.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -22,17 +21,22 @@ pub const RULE: Rule = Rule {
         ),
         compose("services:\n  a:\n    image: vllm/vllm-openai:latest\n    gpus: all\n"),
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:latest\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: cdi\n              device_ids: [\"nvidia.com/gpu=all\"]\n              capabilities: [gpu]\n",
+            "services:\n  a:\n    image: vllm/vllm-openai:latest\n    deploy:\n      resources:\n        \
+             reservations:\n          devices:\n            - driver: cdi\n              device_ids: \
+             [\"nvidia.com/gpu=all\"]\n              capabilities: [gpu]\n",
         ),
         compose("services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    runtime: nvidia\n"),
         compose(
-            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    devices: [nvidia.com/gpu=all]\n",
+            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    devices: \
+             [nvidia.com/gpu=all]\n",
         ),
         stack(
-            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
+            "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    deploy: \
+             {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
         ),
         compose(
-            "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    extends: {file: gpu.yaml, service: gpu}\n",
+            "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    extends: \
+             {file: gpu.yaml, service: gpu}\n",
         ),
         compose("services:\n  web:\n    image: nginx\n    environment: {CUDA_VISIBLE_DEVICES: \"\"}\n"),
     ],
@@ -45,11 +49,14 @@ fn judge(file: &Compose) -> Vec<Found> {
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus()?;
-            let says = format!("service {} asks for no GPU, and {why}", service.name);
+            let says = format!("service {} requests no GPU, but {why}", service.name);
             let fix = match file.stack {
-                IsStack::No => "gpus: all, or deploy.resources.reservations.devices with capabilities: [gpu]",
+                IsStack::No => {
+                    "Add `gpus: all`, or `deploy.resources.reservations.devices` with \
+                     `capabilities: [gpu]`"
+                }
                 _ => {
-                    "deploy.resources.reservations.generic_resources, with the GPUs announced in daemon.json"
+                    "Add `deploy.resources.reservations.generic_resources`, and list the GPUs in daemon.json"
                 }
             };
             Some(Found::warning(service.line.clone(), says, fix))

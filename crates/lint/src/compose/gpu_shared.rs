@@ -3,25 +3,30 @@
 use crate::read::compose::{Compose, Gpus, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "gpu-shared",
     severity: Severity::Note,
-    summary: "no two services have the same GPU without meaning it",
+    summary: "no two services use the same GPU by accident",
     explain: include_str!("gpu_shared.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose("services:\n  a:\n    image: x\n    gpus: all\n  b:\n    image: y\n    gpus: all\n"),
         compose(
-            "services:\n  a:\n    image: x\n    runtime: nvidia\n    environment: [\"NVIDIA_VISIBLE_DEVICES=0,1\"]\n  b:\n    image: y\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"1\"]}]}}}\n",
+            "services:\n  a:\n    image: x\n    runtime: nvidia\n    environment: \
+             [\"NVIDIA_VISIBLE_DEVICES=0,1\"]\n  b:\n    image: y\n    deploy: \
+             {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"1\"]}]}}}\n",
         ),
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: x\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"0\"]}]}}}\n  b:\n    image: y\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"1\"]}]}}}\n",
+            "services:\n  a:\n    image: x\n    deploy: \
+             {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: [\"0\"]}]}}}\n  b:\n    \
+             image: y\n    deploy: {resources: {reservations: {devices: [{capabilities: [gpu], device_ids: \
+             [\"1\"]}]}}}\n",
         ),
         compose(
-            "services:\n  a:\n    image: x\n    gpus: all\n    profiles: [a]\n  b:\n    image: y\n    gpus: all\n    profiles: [b]\n",
+            "services:\n  a:\n    image: x\n    gpus: all\n    profiles: [a]\n  b:\n    image: y\n    gpus: \
+             all\n    profiles: [b]\n",
         ),
         compose("services:\n  a:\n    image: x\n    gpus: all\n  b:\n    image: y\n"),
     ],
@@ -38,13 +43,13 @@ fn judge(file: &Compose) -> Vec<Found> {
                 .iter()
                 .find(|(other, theirs)| together(service, other) && same(gpus, theirs))?;
             let says = format!(
-                "services {} and {} are given the same GPUs: a request reserves nothing",
+                "services {} and {} use the same GPUs; a device request does not reserve them",
                 other.name, service.name
             );
             Some(Found::note(
                 service.line.clone(),
                 says,
-                "device_ids for each, where they are not meant to share",
+                "Set different `device_ids`, unless sharing is intended",
             ))
         })
         .collect()

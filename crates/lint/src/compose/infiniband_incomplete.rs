@@ -3,11 +3,10 @@
 use crate::read::compose::{Compose, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "infiniband-incomplete",
     severity: Severity::Warning,
-    summary: "a service with InfiniBand has its devices, and may lock memory",
+    summary: "services with InfiniBand have its devices and can lock memory",
     explain: include_str!("infiniband_incomplete.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -19,7 +18,9 @@ pub const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    devices: [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    devices: [/dev/infiniband/uverbs0]\n    ulimits: {memlock: {soft: -1, hard: -1}}\n    cap_add: [IPC_LOCK]\n    environment: [NCCL_IB_HCA=mlx5_0]\n",
+            "services:\n  a:\n    image: b\n    devices: [/dev/infiniband/uverbs0]\n    ulimits: \
+             {memlock: {soft: -1, hard: -1}}\n    cap_add: [IPC_LOCK]\n    environment: \
+             [NCCL_IB_HCA=mlx5_0]\n",
         ),
         compose(
             "services:\n  a:\n    image: b\n    privileged: true\n    environment: [NCCL_IB_HCA=mlx5_0]\n",
@@ -54,12 +55,13 @@ fn finding(service: &Service) -> Option<Found> {
             return None;
         }
         let says = format!(
-            "service {name} has InfiniBand, and may lock no more memory than the engine's default (64 KiB or 8 MiB)"
+            "service {name} has InfiniBand but only the default memlock limit (64 KiB or 8 MiB); ibv_reg_mr \
+             fails"
         );
         return Some(Found::warning(
             service.line_of("devices"),
             says,
-            "ulimits: {memlock: -1}, cap_add: [IPC_LOCK]",
+            "Add `ulimits: {memlock: -1}` and `cap_add: [IPC_LOCK]`",
         ));
     }
     let environment = service.environment();
@@ -70,10 +72,10 @@ fn finding(service: &Service) -> Option<Found> {
         return None;
     }
     let says =
-        format!("service {name} sets {variable}, and has no /dev/infiniband: NCCL falls back to sockets");
+        format!("service {name} sets {variable} but has no /dev/infiniband; NCCL falls back to sockets");
     Some(Found::warning(
         service.line_of("environment"),
         says,
-        "devices: [/dev/infiniband], ulimits: {memlock: -1}, cap_add: [IPC_LOCK]",
+        "Add `devices: [/dev/infiniband]`, `ulimits: {memlock: -1}` and `cap_add: [IPC_LOCK]`",
     ))
 }

@@ -3,39 +3,46 @@
 use crate::read::compose::{Compose, Gpus, IsStack, Service, bare, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, stack};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "shared-memory-small",
     severity: Severity::Warning,
-    summary: "a service with several workers has shared memory for them",
+    summary: "services with several processes have enough shared memory",
     explain: include_str!("shared_memory_small.md"),
     judge: Judge::Compose(judge),
     fires: &[
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    command: torchrun --nproc_per_node=8 train.py\n",
+            "services:\n  a:\n    image: b\n    gpus: all\n    command: torchrun --nproc_per_node=8 \
+             train.py\n",
         ),
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    gpus: all\n    command: [\"--tensor-parallel-size\", \"4\"]\n",
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    gpus: all\n    command: \
+             [\"--tensor-parallel-size\", \"4\"]\n",
         ),
         stack(
-            "services:\n  a:\n    image: b\n    shm_size: 8g\n    command: torchrun --nproc_per_node=8 train.py\n",
+            "services:\n  a:\n    image: b\n    shm_size: 8g\n    command: torchrun --nproc_per_node=8 \
+             train.py\n",
         ),
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    shm_size: 8g\n    command: torchrun --nproc_per_node=8 train.py\n",
+            "services:\n  a:\n    image: b\n    gpus: all\n    shm_size: 8g\n    command: torchrun \
+             --nproc_per_node=8 train.py\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    ipc: host\n    command: deepspeed --num_gpus 4 train.py\n",
+            "services:\n  a:\n    image: b\n    gpus: all\n    ipc: host\n    command: deepspeed --num_gpus \
+             4 train.py\n",
         ),
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    gpus: all\n    command: [\"--tensor-parallel-size\", \"1\"]\n",
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n    gpus: all\n    command: \
+             [\"--tensor-parallel-size\", \"1\"]\n",
         ),
         stack(
-            "services:\n  a:\n    image: b\n    command: torchrun --nproc_per_node=8 train.py\n    volumes:\n      - type: tmpfs\n        target: /dev/shm\n        tmpfs: {size: 8589934592}\n",
+            "services:\n  a:\n    image: b\n    command: torchrun --nproc_per_node=8 train.py\n    \
+             volumes:\n      - type: tmpfs\n        target: /dev/shm\n        tmpfs: {size: 8589934592}\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    tmpfs: [\"/dev/shm:size=8g\"]\n    command: torchrun --nproc_per_node=8 train.py\n",
+            "services:\n  a:\n    image: b\n    gpus: all\n    tmpfs: [\"/dev/shm:size=8g\"]\n    command: \
+             torchrun --nproc_per_node=8 train.py\n",
         ),
     ],
 };
@@ -48,10 +55,14 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
     let (why, several) = workers(service)?;
-    let says = format!("service {} {why} with 64 MiB of shared memory", service.name);
+    let says = format!(
+        "service {} {why} with the default 64 MiB of shared memory; NCCL and data loaders run \
+         out of it",
+        service.name
+    );
     let fix = match file.stack {
-        IsStack::No => "shm_size: 8gb, or ipc: host",
-        _ => "a volume {type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}",
+        IsStack::No => "Add `shm_size: 8gb` or `ipc: host`",
+        _ => "Add the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}`",
     };
     Some(match several {
         true => Found::warning(service.line.clone(), says, fix),
@@ -96,7 +107,7 @@ fn workers(service: &Service) -> Option<(String, bool)> {
         "--pipeline-parallel-size",
     ]);
     if let Some(count) = parallel.filter(|count| *count > 1) {
-        return Some((format!("shares a model among {count} GPUs"), true));
+        return Some((format!("splits a model across {count} GPUs"), true));
     }
     let launches = words.iter().any(|word| {
         let word = word.rsplit('/').next().unwrap_or(word);

@@ -3,11 +3,10 @@
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "sshd-port-taken",
     severity: Severity::Warning,
-    summary: "an sshd in a container does not take port 22 of the host",
+    summary: "no container uses port 22 of the host",
     explain: include_str!("sshd_port_taken.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -34,10 +33,10 @@ fn finding(service: &Service) -> Option<Found> {
         || command.contains("service ssh start")
         || command.contains("init.d/ssh start");
     let port = command.contains("sshd") && (command.contains(" -p") || command.contains("Port"));
-    let fix = "sshd -D -p 2222, and the same port for who connects";
+    let fix = "Use `sshd -D -p 2222`, and the same port on the clients";
     if service.text("network_mode").as_deref() == Some("host") && starts && !port {
         let says = format!(
-            "service {} starts sshd on port 22 of the host, where the host's own listens",
+            "service {} starts sshd on host port 22, which the host's sshd already uses; sshd fails to bind",
             service.name
         );
         return Some(Found::warning(service.line_of("command"), says, fix));
@@ -50,7 +49,8 @@ fn finding(service: &Service) -> Option<Found> {
     });
     published.then(|| {
         let says = format!(
-            "service {} publishes port 22 of the host, where the host's own sshd listens",
+            "service {} publishes host port 22, which the host's sshd already uses; the container does not \
+             start",
             service.name
         );
         Found::warning(service.line_of("ports"), says, "2222:22")

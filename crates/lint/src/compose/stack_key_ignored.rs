@@ -5,19 +5,21 @@ use serde_yaml::Value;
 use crate::read::compose::{Compose, IsStack, Service};
 use crate::rule::{Found, Judge, Rule, Severity, stack};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "stack-key-ignored",
     severity: Severity::Warning,
     summary: "a stack file has no keys that `docker stack deploy` ignores",
     explain: include_str!("stack_key_ignored.md"),
     judge: Judge::Compose(judge),
     fires: &[stack(
-        "services:\n  a:\n    image: b\n    shm_size: 8g\n    privileged: true\n    devices:\n      - /dev/infiniband\n",
+        "services:\n  a:\n    image: b\n    shm_size: 8g\n    privileged: true\n    devices:\n      - \
+         /dev/infiniband\n",
     )],
     silent: &[
         stack(
-            "services:\n  a:\n    image: b\n    ulimits:\n      memlock: -1\n    cap_add: [IPC_LOCK]\n    privileged: false\n    volumes:\n      - type: tmpfs\n        target: /dev/shm\n        tmpfs: {size: 8589934592}\n",
+            "services:\n  a:\n    image: b\n    ulimits:\n      memlock: -1\n    cap_add: [IPC_LOCK]\n    \
+             privileged: false\n    volumes:\n      - type: tmpfs\n        target: /dev/shm\n        tmpfs: \
+             {size: 8589934592}\n",
         ),
         crate::rule::compose("services:\n  a:\n    image: b\n    shm_size: 8g\n"),
     ],
@@ -25,23 +27,23 @@ pub const RULE: Rule = Rule {
 
 /// What is dropped, and what does instead.
 const IGNORED: &[(&str, &str)] = &[
-    ("build", "build and push the image before, and name it under `image`"),
+    ("build", "Build and push the image first, and set `image`"),
     ("cgroup_parent", ""),
     ("cgroupns_mode", ""),
-    ("container_name", "reach it by the name of the service"),
-    ("devices", "swarm gives no devices: start one container a node with `docker compose`"),
+    ("container_name", "Use the service name to reach it"),
+    ("devices", "Start one container per node with `docker compose`; swarm cannot map devices"),
     ("domainname", ""),
-    ("expose", "delete it: services on one network reach every port"),
+    ("expose", "Delete it; services on one network reach every port"),
     ("external_links", ""),
-    ("ipc", "a tmpfs mount on /dev/shm gives shared memory inside the container"),
-    ("links", "delete it: services on one network know each other by name"),
+    ("ipc", "Mount a tmpfs on /dev/shm for shared memory in the container"),
+    ("links", "Delete it; services on one network resolve each other by name"),
     ("mac_address", ""),
-    ("network_mode", "an external network named host"),
+    ("network_mode", "Use an external network named `host`"),
     ("pid", ""),
-    ("privileged", "cap_add, which swarm keeps"),
-    ("restart", "deploy.restart_policy"),
+    ("privileged", "Use `cap_add`, which swarm supports"),
+    ("restart", "Use `deploy.restart_policy`"),
     ("security_opt", ""),
-    ("shm_size", "a volume {type: tmpfs, target: /dev/shm, tmpfs: {size: BYTES}}"),
+    ("shm_size", "Use the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: BYTES}}`"),
     ("userns_mode", ""),
 ];
 

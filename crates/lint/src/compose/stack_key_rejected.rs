@@ -5,8 +5,7 @@ use serde_yaml::Value;
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, stack};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "stack-key-rejected",
     severity: Severity::Error,
     summary: "a stack file has only keys that `docker stack deploy` accepts",
@@ -14,14 +13,16 @@ pub const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         stack(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - capabilities: [gpu]\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             devices:\n            - capabilities: [gpu]\n",
         ),
         stack("name: x\nservices:\n  a:\n    image: b\n    runtime: nvidia\n"),
         stack("services:\n  a:\n    image: b\n    depends_on:\n      c: {condition: service_started}\n"),
     ],
     silent: &[
         stack(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          generic_resources:\n            - discrete_resource_spec: {kind: NVIDIA-GPU, value: 1}\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+             generic_resources:\n            - discrete_resource_spec: {kind: NVIDIA-GPU, value: 1}\n",
         ),
         stack("x-a: &a\n  image: b\nservices:\n  a:\n    <<: *a\n    x-b: c\n    depends_on: [d]\n"),
     ],
@@ -95,8 +96,8 @@ fn judge(file: &Compose) -> Vec<Found> {
     let top = unknown(Some(&file.root), TOP).into_iter().map(|key| {
         Found::error(
             file.line(&[&key]),
-            format!("`docker stack deploy` refuses the key `{key}`"),
-            "delete it",
+            format!("`docker stack deploy` refuses the file because of key `{key}`"),
+            "Delete it",
         )
     });
     let services = file.services.iter().flat_map(|service| rejected(file, service));
@@ -110,13 +111,13 @@ fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
         .map(|key| {
             let fix = match key.as_str() {
                 "runtime" | "gpus" => {
-                    "make nvidia the default runtime of the daemon, and ask with generic_resources"
+                    "Set nvidia as the default runtime of dockerd, and request GPUs with `generic_resources`"
                 }
-                _ => "delete it",
+                _ => "Delete it",
             };
             Found::error(
                 service.line_of(&key),
-                format!("`docker stack deploy` refuses `{key}` in service {name}"),
+                format!("`docker stack deploy` refuses the file because of `{key}` in service {name}"),
                 fix,
             )
         })
@@ -125,20 +126,21 @@ fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
     for key in unknown(service.at(&reservations), RESERVATIONS) {
         let line = file.line(&["services", name, "deploy", "resources", "reservations", &key]);
         let says = format!(
-            "`docker stack deploy` refuses `reservations.{key}` in service {name}: swarm has no device requests"
+            "`docker stack deploy` refuses `reservations.{key}` in service {name}; swarm has no device \
+             requests"
         );
         found.push(Found::error(
             line,
             says,
-            "reservations.generic_resources, with the GPUs announced in daemon.json",
+            "Use `reservations.generic_resources`, and list the GPUs in daemon.json",
         ));
     }
     if service.at(&["depends_on"]).is_some_and(Value::is_mapping) {
-        let says = format!("`docker stack deploy` takes `depends_on` as a list only (service {name})");
+        let says = format!("`docker stack deploy` accepts `depends_on` only as a list (service {name})");
         found.push(Found::error(
             service.line_of("depends_on"),
             says,
-            "a list of names; swarm ignores it all the same",
+            "Use a list of service names; swarm ignores it anyway",
         ));
     }
     found

@@ -3,28 +3,30 @@
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-batch-mismatch",
     severity: Severity::Error,
-    summary: "train_batch_size is micro batch times accumulation times ranks",
+    summary: "train_batch_size equals micro batch size × accumulation steps × ranks",
     explain: include_str!("deepspeed_batch_mismatch.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 100,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"gradient_accumulation_steps\": 2\n}\n",
+            "{\n  \"train_batch_size\": 100,\n  \"train_micro_batch_size_per_gpu\": 8,\n  \
+             \"gradient_accumulation_steps\": 2\n}\n",
         ),
         named_with(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"gradient_accumulation_steps\": 1\n}\n",
+            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 1\n}\n",
             &[("hostfile", "node1 slots=4\nnode2 slots=4\n")],
         ),
     ],
     silent: &[
         named_with(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"gradient_accumulation_steps\": 2\n}\n",
+            "{\n  \"train_batch_size\": 64,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 2\n}\n",
             &[("hostfile", "node1 slots=4\nnode2 slots=4\n")],
         ),
         named(
@@ -47,7 +49,14 @@ fn judge(config: &Config) -> Vec<Found> {
     let zero =
         [TRAIN, MICRO, STEPS].into_iter().find(|key| json.number(key).is_some_and(|number| number < 1.0));
     if let Some(key) = zero {
-        return vec![Found::error(json.line(key), format!("{key} has to be at least 1"), "")];
+        return vec![Found::error(
+            json.line(key),
+            format!(
+                "{key} must be at least 1; DeepSpeed refuses \
+                 it"
+            ),
+            "",
+        )];
     }
     let (train, micro, steps) = (config.whole(TRAIN), config.whole(MICRO), config.whole(STEPS));
     let left = |key: &str| json.get(key).is_some() && json.number(key).is_none();
@@ -57,12 +66,12 @@ fn judge(config: &Config) -> Vec<Found> {
     }
     let each = micro.saturating_mul(steps.unwrap_or(1)).max(1);
     let parts = match steps {
-        Some(steps) => format!("{micro} a GPU times {steps} steps"),
-        None => format!("{micro} a GPU"),
+        Some(steps) => format!("{micro} per GPU × {steps} accumulation steps"),
+        None => format!("{micro} per GPU"),
     };
-    let fix = format!("leave {TRAIN} out");
+    let fix = format!("Remove {TRAIN}; DeepSpeed computes it");
     if train % each != 0 {
-        let says = format!("{TRAIN} {train} is no multiple of {parts}: no number of GPUs fits");
+        let says = format!("{TRAIN} {train} is not a multiple of {parts}; no number of GPUs fits");
         return vec![Found::error(json.line(TRAIN), says, fix)];
     }
     let Some(world) = &config.world else { return Vec::new() };
@@ -70,7 +79,7 @@ fn judge(config: &Config) -> Vec<Found> {
     let (fits, says) = match steps {
         Some(_) => (
             needed == world.size,
-            format!("{TRAIN} {train} is {parts} on {needed} GPUs, and {} has {}", world.from, world.size),
+            format!("{TRAIN} {train} is {parts} on {needed} GPUs, but {} has {}", world.from, world.size),
         ),
         None => (
             needed % world.size == 0,

@@ -3,27 +3,29 @@
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-buckets-too-large",
     severity: Severity::Warning,
-    summary: "the buckets of ZeRO leave the GPU its memory",
+    summary: "ZeRO buckets take less than a quarter of the GPU memory",
     explain: include_str!("deepspeed_buckets_too_large.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[named_with(
         "ds_config.json",
-        "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"overlap_comm\": true,\n    \"reduce_bucket_size\": 2e9,\n    \"allgather_bucket_size\": 2e9\n  }\n}\n",
+        "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"overlap_comm\": \
+         true,\n    \"reduce_bucket_size\": 2e9,\n    \"allgather_bucket_size\": 2e9\n  }\n}\n",
         &[("server.json", "healthy-rtx4090-x8.json")],
     )],
     silent: &[
         named_with(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8}\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": \
+             2e8}\n}\n",
             &[("server.json", "healthy-rtx4090-x8.json")],
         ),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e9}\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": \
+             2e9}\n}\n",
         ),
     ],
 };
@@ -49,7 +51,7 @@ fn judge(config: &Config) -> Vec<Found> {
     let memory = *memory as f64 * f64::from(1 << 20);
     let Some(key) = keys.iter().find(|key| config.json.number(key).is_some()) else { return Vec::new() };
     let gib = |bytes: f64| bytes / f64::from(1 << 30);
-    let says = format!("the buckets take some {:.0} GiB of the GPU's {:.0}", gib(bytes), gib(memory));
+    let says = format!("ZeRO buckets take about {:.0} GiB of {:.0} GiB GPU memory", gib(bytes), gib(memory));
     let large = bytes > memory / 4.0;
-    large.then(|| Found::warning(config.json.line(key), says, "2e8")).into_iter().collect()
+    large.then(|| Found::warning(config.json.line(key), says, "Set it to 2e8")).into_iter().collect()
 }

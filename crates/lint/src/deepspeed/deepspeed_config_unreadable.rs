@@ -3,23 +3,24 @@
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-config-unreadable",
     severity: Severity::Error,
-    summary: "ds_config.json can be read, and no key stands in it twice",
+    summary: "the DeepSpeed configuration is valid JSON without duplicate keys",
     explain: include_str!("deepspeed_config_unreadable.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true\n}\n"),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2},\n  \"train_batch_size\": 16\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2},\n  \
+             \"train_batch_size\": 16\n}\n",
         ),
     ],
     silent: &[named(
         "ds_config.json",
-        "{\n  // per GPU\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"zero_optimization\": {\"stage\": 2},\n}\n",
+        "{\n  // per GPU\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"zero_optimization\": \
+         {\"stage\": 2},\n}\n",
     )],
 };
 
@@ -31,13 +32,9 @@ fn judge(config: &Config) -> Vec<Found> {
         .json
         .broken
         .iter()
-        .map(|(line, why)| Found::error(*line, format!("the file cannot be read: {why}"), ""));
+        .map(|(line, why)| Found::error(*line, format!("not valid JSON: {why}"), ""));
     let twice = config.json.twice.iter().map(|(line, key)| {
-        Found::error(
-            *line,
-            format!("the key {key} stands twice: DeepSpeed refuses the file"),
-            "keep one of them",
-        )
+        Found::error(*line, format!("duplicate key {key}; DeepSpeed refuses the file"), "Keep one of them")
     });
     broken.chain(twice).collect()
 }

@@ -3,11 +3,10 @@
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-fp16-on-newer-cards",
     severity: Severity::Note,
-    summary: "cards that compute in bf16 are used with it",
+    summary: "GPUs that support bf16 train in bf16",
     explain: include_str!("deepspeed_fp16_on_newer_cards.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[named_with(
@@ -32,11 +31,18 @@ fn judge(config: &Config) -> Vec<Found> {
     let Some(gpus) = facts.gpu.list.known().filter(|gpus| !gpus.is_empty()) else { return Vec::new() };
     let newer = gpus.iter().all(|gpu| gpu.compute_capability.known().is_some_and(|(major, _)| *major >= 8));
     let says = format!(
-        "fp16 on {}: the card computes in bf16 at the same speed, without scaling the loss",
+        "fp16 is enabled on {}, which supports bf16 at the same speed without loss scaling",
         gpus[0].name
     );
     newer
-        .then(|| Found::note(config.json.line("fp16.enabled"), says, "\"bf16\": {\"enabled\": true}"))
+        .then(|| {
+            Found::note(
+                config.json.line("fp16.enabled"),
+                says,
+                "Set \"bf16\": {\"enabled\": true} \
+                 instead",
+            )
+        })
         .into_iter()
         .collect()
 }

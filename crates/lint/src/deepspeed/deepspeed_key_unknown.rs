@@ -4,17 +4,17 @@ use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::deepspeed_keys::{self, Section};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-key-unknown",
     severity: Severity::Error,
-    summary: "every key of ds_config.json is one that DeepSpeed knows",
+    summary: "DeepSpeed supports every key of its configuration",
     explain: include_str!("deepspeed_key_unknown.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"overlap_com\": true\n  }\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \
+             \"overlap_com\": true\n  }\n}\n",
         ),
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"comms_timeout\": 7200\n}\n"),
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"mpi\": {\"retry\": 3}\n}\n"),
@@ -22,7 +22,10 @@ pub const RULE: Rule = Rule {
     ],
     silent: &[named(
         "ds_config.json",
-        "{\n  \"_comment\": \"why\",\n  \"train_batch_size\": \"auto\",\n  \"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}, \"stage3_prefetch_bucket_size\": \"auto\"},\n  \"fp16\": {\"enabled\": \"auto\", \"loss_scale\": 0},\n  \"wall_clock_breakdown\": false\n}\n",
+        "{\n  \"_comment\": \"why\",\n  \"train_batch_size\": \"auto\",\n  \"zero_optimization\": \
+         {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}, \
+         \"stage3_prefetch_bucket_size\": \"auto\"},\n  \"fp16\": {\"enabled\": \"auto\", \"loss_scale\": \
+         0},\n  \"wall_clock_breakdown\": false\n}\n",
     )],
 };
 
@@ -47,19 +50,23 @@ fn unknown(config: &Config, section: &Section) -> Vec<Found> {
 fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
     let near = section.nearest(key);
     let meant = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-    let fix = near.map_or("take it out", |near| near);
+    let fix = near.map_or("Remove it", |near| near);
     if section.strict {
-        let says = format!("{path} knows no key {key}, and DeepSpeed ends with a ValidationError{meant}");
+        let says = format!("unknown key {key} in {path}; DeepSpeed fails with ValidationError{meant}");
         return Found::error(line, says, fix);
     }
     let made_up = MADE_UP.iter().any(|word| key.to_ascii_lowercase().split('_').any(|part| part == *word));
     if made_up && near.is_none() {
         let says = format!(
-            "DeepSpeed has no key {key}: it sets nothing, and no timeout or retry of communication stands in this file"
+            "unknown key {key} has no effect; this file cannot set communication timeouts or retries"
         );
-        return Found::warning(line, says, "init_distributed(timeout=…) or DEEPSPEED_TIMEOUT (minutes)");
+        return Found::warning(
+            line,
+            says,
+            "Use `init_distributed(timeout=…)` or DEEPSPEED_TIMEOUT (minutes)",
+        );
     }
     let place = if path.is_empty() { String::new() } else { format!(" in {path}") };
-    let says = format!("DeepSpeed knows no key {key}{place}, and ignores it{meant}");
+    let says = format!("unknown key {key}{place}; DeepSpeed ignores it{meant}");
     if near.is_some() { Found::warning(line, says, fix) } else { Found::note(line, says, "") }
 }

@@ -3,39 +3,47 @@
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-settings-contradict",
     severity: Severity::Error,
-    summary: "stage, offload and precision of DeepSpeed agree",
+    summary: "ZeRO stage, offload and precision settings do not contradict each other",
     explain: include_str!("deepspeed_settings_contradict.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true},\n  \"bf16\": {\"enabled\": true}\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": true},\n  \"bf16\": \
+             {\"enabled\": true}\n}\n",
         ),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"offload_param\": {\"device\": \"cpu\"}\n  }\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \
+             \"offload_param\": {\"device\": \"cpu\"}\n  }\n}\n",
         ),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_optimizer\": {\"device\": \"nvme\"}\n  }\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \
+             \"offload_optimizer\": {\"device\": \"nvme\"}\n  }\n}\n",
         ),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \"cpu_offload\": true,\n    \"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.5}\n  }\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\n    \"stage\": 2,\n    \
+             \"cpu_offload\": true,\n    \"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.5}\n  }\n\
+             }\n",
         ),
     ],
     silent: &[
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": \"auto\"},\n  \"bf16\": {\"enabled\": \"auto\"},\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_param\": {\"device\": \"nvme\", \"nvme_path\": \"/nvme\"},\n    \"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.3}\n  }\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"fp16\": {\"enabled\": \"auto\"},\n  \"bf16\": \
+             {\"enabled\": \"auto\"},\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_param\": \
+             {\"device\": \"nvme\", \"nvme_path\": \"/nvme\"},\n    \"offload_optimizer\": \
+             {\"device\": \"cpu\", \"ratio\": 0.3}\n  }\n}\n",
         ),
         named(
             "ds_config.json",
-            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"none\"}}\n}\n",
+            "{\n  \"train_batch_size\": 8,\n  \"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": \
+             {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"none\"}}\n}\n",
         ),
     ],
 };
@@ -47,11 +55,11 @@ fn judge(config: &Config) -> Vec<Found> {
     let json = &config.json;
     let mut found = Vec::new();
     if json.is_true("fp16.enabled") && (json.is_true("bf16.enabled") || json.is_true("bfloat16.enabled")) {
-        let says = "fp16 and bf16 are both enabled: DeepSpeed refuses that";
+        let says = "fp16 and bf16 are both enabled; DeepSpeed refuses this";
         found.push(Found::error(
             json.line("fp16.enabled"),
             says,
-            "bf16 on cards from Ampere on, fp16 on older ones",
+            "Use bf16 on Ampere and newer GPUs, fp16 on older ones",
         ));
     }
     let Some(stage) = config.stage() else { return found };
@@ -59,21 +67,21 @@ fn judge(config: &Config) -> Vec<Found> {
     if stage > 3 {
         found.push(Found::error(
             json.line(&zero("stage")),
-            format!("there is no stage {stage} of ZeRO"),
-            "0 to 3",
+            format!("ZeRO stage {stage} does not exist; DeepSpeed refuses it"),
+            "Use a stage from 0 to 3",
         ));
     }
     found.extend(offload(config, stage));
     if json.text("gradient_allreduce_op") == Some("sum") && stage == 3 {
-        let says = "gradient_allreduce_op: sum is refused at stage 3";
-        found.push(Found::error(json.line("gradient_allreduce_op"), says, "mean"));
+        let says = "DeepSpeed refuses `gradient_allreduce_op: sum` at ZeRO stage 3";
+        found.push(Found::error(json.line("gradient_allreduce_op"), says, "Use `mean`"));
     }
     for key in ["fp16.fp16_master_weights_and_grads", "bf16.bf16_master_weights_and_grads"] {
         if json.is_true(key) && stage == 0 {
             found.push(Found::error(
                 json.line(key),
-                format!("{key} is refused without ZeRO"),
-                "a stage from 1 to 3",
+                format!("DeepSpeed refuses {key} without ZeRO"),
+                "Use a stage from 1 to 3",
             ));
         }
     }
@@ -82,8 +90,8 @@ fn judge(config: &Config) -> Vec<Found> {
     if let Some((key, line)) = stage3.filter(|_| stage < 3) {
         found.push(Found::note(
             line,
-            format!("{key} has no effect at stage {stage}"),
-            "take it out, or stage 3",
+            format!("{key} has no effect at ZeRO stage {stage}"),
+            "Remove it, or use stage 3",
         ));
     }
     found
@@ -99,21 +107,21 @@ fn offload(config: &Config, stage: u64) -> Vec<Found> {
     let line = |section: &str| json.line(&format!("zero_optimization.{section}"));
     if let Some(device) = device("offload_param").filter(|_| stage < 3) {
         let says = format!(
-            "offload_param to {device} has no effect at stage {stage}: parameters are offloaded at stage 3 only"
+            "offload_param to {device} has no effect at ZeRO stage {stage}; only stage 3 offloads parameters"
         );
-        found.push(Found::warning(line("offload_param"), says, "\"stage\": 3"));
+        found.push(Found::warning(line("offload_param"), says, "Set \"stage\": 3"));
     }
     if let Some(device) = device("offload_optimizer").filter(|_| stage == 0) {
-        let says = format!("offload_optimizer to {device} has no effect without ZeRO");
-        found.push(Found::warning(line("offload_optimizer"), says, "a stage from 1 to 3"));
+        let says = format!("offload_optimizer to {device} has no effect without ZeRO; it saves no memory");
+        found.push(Found::warning(line("offload_optimizer"), says, "Use a stage from 1 to 3"));
     }
     let ratio = json.number("zero_optimization.offload_optimizer.ratio");
     if ratio.is_some_and(|ratio| ratio < 1.0) && stage != 3 {
-        let says = "a ratio below 1 (partial offload) is refused below stage 3";
+        let says = "DeepSpeed refuses a ratio below 1 (partial offload) below ZeRO stage 3";
         found.push(Found::error(
             json.line("zero_optimization.offload_optimizer.ratio"),
             says,
-            "\"stage\": 3, or no ratio",
+            "Set \"stage\": 3, or remove the ratio",
         ));
     }
     for section in ["offload_param", "offload_optimizer"] {
@@ -121,16 +129,16 @@ fn offload(config: &Config, stage: u64) -> Vec<Found> {
         if device(section) == Some("nvme") && stage == 3 && path.is_none() {
             found.push(Found::error(
                 line(section),
-                format!("{section} to nvme has no nvme_path"),
-                "\"nvme_path\": \"/local/nvme\"",
+                format!("{section} to nvme has no nvme_path, which is required"),
+                "Add \"nvme_path\": \"/local/nvme\"",
             ));
         }
     }
     for (old, new) in [("cpu_offload", "offload_optimizer"), ("cpu_offload_param", "offload_param")] {
         let path = format!("zero_optimization.{old}");
         if json.get(&path).is_some() && json.get(&format!("zero_optimization.{new}")).is_some() {
-            let says = format!("{old} is the old form of {new}, and DeepSpeed refuses both together");
-            found.push(Found::error(json.line(&path), says, "take the old one out"));
+            let says = format!("{old} is the old form of {new}; DeepSpeed refuses both together");
+            found.push(Found::error(json.line(&path), says, "Remove the old one"));
         }
     }
     found

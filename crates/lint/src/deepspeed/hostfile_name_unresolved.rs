@@ -4,11 +4,10 @@ use crate::read::hostfile::Hostfile;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 use facts::Facts;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "hostfile-name-unresolved",
     severity: Severity::Warning,
-    summary: "this machine resolves every name of the hostfile",
+    summary: "this machine can resolve every name in the hostfile",
     explain: include_str!("hostfile_name_unresolved.md"),
     judge: Judge::Hostfile(judge),
     fires: &[named_with("hostfile", "node1 slots=8\nnode2 slots=8\n", &[("names", "node1 yes\nnode2 no\n")])],
@@ -22,8 +21,11 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     file.hosts()
         .filter(|(_, name)| file.names.get(*name) == Some(&false))
         .map(|(line, name)| {
-            let says = format!("this machine knows no address of {name} (getent ahosts finds none)");
-            Found::warning(line, says, "its address instead of the name, or a line for it in /etc/hosts")
+            let says = format!(
+                "this machine cannot resolve {name} (`getent ahosts` finds no address); the \
+                 launcher fails"
+            );
+            Found::warning(line, says, "Use its address, or add it to /etc/hosts or DNS")
         })
         .collect()
 }

@@ -4,11 +4,10 @@ use crate::read::hostfile::Hostfile;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 use facts::Facts;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "hostfile-slots-differ",
     severity: Severity::Warning,
-    summary: "the slots of a host are its GPUs",
+    summary: "the slots of a host equal its GPUs",
     explain: include_str!("hostfile_slots_differ.md"),
     judge: Judge::Hostfile(judge),
     fires: &[
@@ -37,14 +36,16 @@ fn judge((file, facts): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             if *slots == 0 {
                 return Some(Found::warning(
                     line,
-                    format!("{host} has no slots: nothing is started on it"),
-                    "take the line out",
+                    format!("{host} has slots=0; no process is started on it"),
+                    "Remove the line",
                 ));
             }
             let gpus = gpus.filter(|gpus| *gpus > 0 && slots > gpus)?;
-            let says =
-                format!("{host} has {slots} slots, and the machine whose facts these are has {gpus} GPUs");
-            Some(Found::warning(line, says, format!("{host} slots={gpus}")))
+            let says = format!(
+                "{host} has slots={slots}, but the machine has {gpus} GPUs; the extra ranks fail \
+                 with invalid device ordinal"
+            );
+            Some(Found::warning(line, says, format!("Write `{host} slots={gpus}`")))
         })
         .collect()
 }

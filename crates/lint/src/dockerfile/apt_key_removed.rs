@@ -3,11 +3,10 @@
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "apt-key-removed",
     severity: Severity::Error,
-    summary: "keys of archives go into files, not through apt-key",
+    summary: "APT repository keys are files in /etc/apt/keyrings, not added with apt-key",
     explain: include_str!("apt_key_removed.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -24,13 +23,18 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     calls
         .map(|(_, run)| {
             let gone = run.state.system.is_some_and(|system| system.id == "debian13");
-            let fix = "gpg --dearmor -o /etc/apt/keyrings/NAME.gpg, and signed-by= in the archive's line";
+            let fix = "Write the key with `gpg --dearmor -o /etc/apt/keyrings/NAME.gpg` and add `signed-by=` \
+                to the source line";
             let line = run.command.line;
             match gone {
-                true => {
-                    Found::error(line, "Debian 13 has no apt-key", fix).unless_certain(run.command.certain)
-                }
-                false => Found::note(line, "apt-key is deprecated, and gone from Debian 13", fix),
+                true => Found::error(
+                    line,
+                    "Debian 13 has no apt-key; the command fails with \"command not \
+                     found\"",
+                    fix,
+                )
+                .unless_certain(run.command.certain),
+                false => Found::note(line, "apt-key is deprecated and was removed in Debian 13", fix),
             }
         })
         .collect()

@@ -3,17 +3,17 @@
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "apt-without-update",
     severity: Severity::Warning,
-    summary: "`apt-get update` runs before packages are installed, in the same RUN",
+    summary: "`apt-get update` runs in the same RUN as `apt-get install`, before it",
     explain: include_str!("apt_without_update.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get install -y git\n"),
         dockerfile(
-            "FROM debian:12\nRUN apt-get update && apt-get install -y git && rm -rf /var/lib/apt/lists/*\nRUN apt-get install -y vim\n",
+            "FROM debian:12\nRUN apt-get update && apt-get install -y git && rm -rf /var/lib/apt/lists/*\n\
+             RUN apt-get install -y vim\n",
         ),
         dockerfile("FROM debian:12\nRUN apt-get update\nRUN apt-get install -y git\n"),
     ],
@@ -61,16 +61,17 @@ fn stage(stage: &Stage) -> Option<Found> {
         if !named || !command.certain {
             continue;
         }
-        let fix = "apt-get update && apt-get install … in one RUN";
+        let fix = "Run `apt-get update && apt-get install …` in one RUN";
         if !updated {
             return Some(Found::warning(
                 command.line,
-                "apt has no lists of packages here: `apt-get update` comes first",
+                "no package lists at this point; `apt-get install` fails without `apt-get update`",
                 fix,
             ));
         }
         if in_run != Some(run.instruction) {
-            let says = "the lists of packages come from an earlier layer, which the cache keeps while the archive moves on";
+            let says = "package lists come from an earlier cached layer; a stale list makes the download \
+                fail with 404";
             return Some(Found::note(command.line, says, fix));
         }
     }

@@ -4,22 +4,26 @@ use crate::compiles;
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "architecture-list-missing",
     severity: Severity::Warning,
-    summary: "what is built ahead is told for which GPUs",
+    summary: "TORCH_CUDA_ARCH_LIST is set where CUDA code is compiled during the build",
     explain: include_str!("architecture_list_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
-        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+         RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
     )],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=0 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_OPS=0 pip3 install deepspeed\n",
         ),
         dockerfile("FROM nvcr.io/nvidia/pytorch:24.05-py3\nRUN DS_BUILD_OPS=1 pip install deepspeed\n"),
         dockerfile("FROM example/base:1\nRUN DS_BUILD_OPS=1 pip install deepspeed\n"),
@@ -36,12 +40,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             (ahead, known && !run.state.opaque, run.variable("TORCH_CUDA_ARCH_LIST"))
         {
             let says = format!(
-                "{variable}=1 builds DeepSpeed's operators without TORCH_CUDA_ARCH_LIST: a build sees no GPU"
+                "{variable}=1 compiles DeepSpeed operators without TORCH_CUDA_ARCH_LIST; a build sees no GPU \
+                 and falls back to default architectures"
             );
             found.push(Found::warning(
                 install.line,
                 says,
-                "ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\", the GPUs that it is for",
+                "Set `ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"` to the compute capabilities of the target GPUs",
             ));
         }
     }

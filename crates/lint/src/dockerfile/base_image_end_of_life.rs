@@ -5,11 +5,10 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use catalog::images::{self, Existence};
 use catalog::systems;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "base-image-end-of-life",
     severity: Severity::Note,
-    summary: "the base image's system, and the Python of a Python image, still get updates",
+    summary: "the OS of the base image, and the Python of a Python image, are still supported",
     explain: include_str!("base_image_end_of_life.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -39,5 +38,10 @@ fn stage(stage: &Stage) -> Option<Found> {
         python.and_then(|row| Some((name.as_ref()?, over(row.end_of_life.as_deref(), &row.checked)?)));
     let (name, end) = of_system.or(of_python).filter(|_| reference.known)?;
     let says = format!("{}: standard support of {name} ended on {end}", image.reference());
-    Some(Found::note(stage.line, says, "the same image on a newer system; `envdoc resolve` names one"))
+    Some(Found::note(
+        stage.line,
+        says,
+        "Use the same image on a newer OS release; `envdoc resolve` names \
+         one",
+    ))
 }

@@ -4,8 +4,7 @@ use crate::read::dockerfile::{Dockerfile, From};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use catalog::images::{self, Existence};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "base-image-missing",
     severity: Severity::Error,
     summary: "every image in FROM and COPY --from exists",
@@ -53,12 +52,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// What is wrong with an image that is named somewhere.
-pub fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
+pub(crate) fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
     let Existence::No { why, .. } = images::exists(reference) else { return None };
     let near: Vec<String> = images::nearest(reference).iter().map(|image| image.reference()).collect();
     let fix = match near.is_empty() {
         true => String::new(),
-        false => format!("the nearest that exist: {}", near.join(", ")),
+        false => format!("Use an existing image: {}", near.join(", ")),
     };
-    Some(Found::error(line, format!("there is no image {reference}: {why}"), fix).unless_certain(certain))
+    Some(Found::error(line, format!("image {reference} does not exist: {why}"), fix).unless_certain(certain))
 }

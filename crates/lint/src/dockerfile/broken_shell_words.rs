@@ -4,11 +4,10 @@ use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::shell::Command;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "broken-shell-words",
     severity: Severity::Error,
-    summary: "commands hold together: no spaces around hyphens in names and options",
+    summary: "no spaces around hyphens in command names and options",
     explain: include_str!("broken_shell_words.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -17,7 +16,8 @@ pub const RULE: Rule = Rule {
     ],
     silent: &[
         dockerfile(
-            "FROM python:3.12\nRUN apt-get update && apt-get install -y build-essential && curl -s x | tar -xz -f - -C /y\n",
+            "FROM python:3.12\nRUN apt-get update && apt-get install -y build-essential && curl -s x | tar \
+             -xz -f - -C /y\n",
         ),
         dockerfile("FROM python:3.12-bookworm\nRUN cat r.txt | pip install -r - && curl x | apt-key add -\n"),
         dockerfile("FROM python:3.12\nRUN pip install \"a - b\" && echo a - b\n"),
@@ -28,8 +28,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (_, run) in file.runs() {
         if broken(&run.command) {
-            let says = format!("words are broken apart: `{}`", shortened(&run.command.text()));
-            let fix = format!("write: {}", mended(&run.command));
+            let says = format!(
+                "spaces around hyphens split the command into wrong arguments: \
+                 `{}`",
+                shortened(&run.command.text())
+            );
+            let fix = format!("Write `{}`", mended(&run.command));
             found.push(Found::error(run.command.line, says, fix).unless_certain(run.command.certain));
         }
     }

@@ -3,11 +3,10 @@
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "cache-left-in-layer",
     severity: Severity::Note,
-    summary: "no layer of the image keeps what apt, pip or conda downloaded",
+    summary: "no image layer contains package caches of apt, pip or conda",
     explain: include_str!("cache_left_in_layer.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -24,7 +23,8 @@ pub const RULE: Rule = Rule {
             "FROM debian:12\nRUN apt-get update && apt-get install -y git && rm -rf /var/lib/apt/lists/*\n",
         ),
         dockerfile(
-            "FROM python:3.12-slim AS build\nRUN pip install torch\nFROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
+            "FROM python:3.12-slim AS build\nRUN pip install torch\nFROM python:3.12-slim\n\
+             COPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch && pip cache purge\n"),
     ],
@@ -50,8 +50,8 @@ fn pip_cache(stage: &Stage) -> Option<Found> {
             off || run.command.text().contains("--no-cache-dir") || run.state.indexes || run.state.opaque;
         (!off && !cleaned(stage, run.instruction, "cache")).then_some(install.line)
     })?;
-    let fix = "--no-cache-dir, or RUN --mount=type=cache,target=/root/.cache/pip";
-    Some(Found::note(left, "pip leaves what it downloads in the layer", fix))
+    let fix = "Add `--no-cache-dir` or `RUN --mount=type=cache,target=/root/.cache/pip`";
+    Some(Found::note(left, "pip leaves its download cache in the layer", fix))
 }
 
 fn apt_lists(stage: &Stage) -> Option<Found> {
@@ -64,8 +64,8 @@ fn apt_lists(stage: &Stage) -> Option<Found> {
     }
     Some(Found::note(
         left.command.line,
-        "apt's lists of packages stay in the layer",
-        "rm -rf /var/lib/apt/lists/* in the same RUN",
+        "apt package lists stay in the layer",
+        "Add `rm -rf /var/lib/apt/lists/*` to the same RUN",
     ))
 }
 

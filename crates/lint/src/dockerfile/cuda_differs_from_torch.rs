@@ -8,33 +8,49 @@ use crate::torch::{self, Known};
 use catalog::version::minor;
 use catalog::{deepspeed, torch as releases};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "cuda-differs-from-torch",
     severity: Severity::Error,
-    summary: "the nvcc that compiles for torch is of torch's CUDA",
+    summary: "nvcc has the same CUDA version as the torch build",
     explain: include_str!("cuda_differs_from_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n\
+             RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\nRUN pip3 install deepspeed\n",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n\
+             RUN pip3 install deepspeed\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.1.0 --index-url https://download.pytorch.org/whl/cu118\nRUN pip3 install torch==2.1.0 deepspeed==0.11.2\n",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.1.0 --index-url https://download.pytorch.org/whl/cu118\n\
+             RUN pip3 install torch==2.1.0 deepspeed==0.11.2\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed==0.16.4\n",
+            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n\
+             RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed==0.16.4\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\nRUN pip3 install transformers\n",
+            "FROM nvidia/cuda:13.0.1-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n\
+             RUN pip3 install transformers\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\nRUN pip3 install deepspeed\n",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n\
+             RUN pip3 install deepspeed\n",
         ),
     ],
 };
@@ -111,22 +127,27 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     let deepspeed = install.requirement("deepspeed");
     let flash = install.requirement("flash-attn").filter(|_| install.option("--no-build-isolation"));
     let one = deepspeed.or(flash)?;
-    let what = if deepspeed.is_some() { "DeepSpeed's operators are" } else { "flash-attn is" };
+    let what = if deepspeed.is_some() { "DeepSpeed operators are" } else { "flash-attn is" };
     let major = image.0 != own.0;
     let minor_refused = deepspeed.is_some() && image != own && !allowed(deepspeed, image, own) && !skips(run);
     if !major && !minor_refused {
         return None;
     }
     let says = format!(
-        "{what} compiled with CUDA {}.{} of the image, and {} is of CUDA {}",
+        "{what} compiled with the image's CUDA {}.{}, but {} is built for CUDA {}; the versions must match",
         image.0, image.1, torch.name, torch.cuda
     );
-    let fix = format!("the image with CUDA {}, or a torch build of CUDA {}.{}", torch.cuda, image.0, image.1);
+    let fix = format!(
+        "Use an image with CUDA {} or a torch build for CUDA \
+         {}.{}",
+        torch.cuda, image.0, image.1
+    );
     let certain = ahead.is_some() && torch.certain && install.certain;
     Some(Found::error(one, says, fix).unless_certain(certain))
 }
 
-/// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it is.
+/// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it
+/// is.
 fn allowed(requirement: Option<&Requirement>, image: (u32, u32), own: (u32, u32)) -> bool {
     let pinned = requirement.filter(|one| one.pin.is_some()).map(|one| one.pin_text.as_str());
     let list = match pinned {

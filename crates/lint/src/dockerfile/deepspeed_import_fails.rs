@@ -11,11 +11,10 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use catalog::deepspeed::{self, Incompatibility, Severity as Effect};
 use catalog::packages;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-import-fails",
     severity: Severity::Error,
-    summary: "the pinned DeepSpeed can be imported with the torch, numpy and Python beside it",
+    summary: "the pinned DeepSpeed can be imported with the installed torch, numpy and Python",
     explain: include_str!("deepspeed_import_fails.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -68,7 +67,12 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if row.python.is_some() || with == "python" {
         return None;
     }
-    let text = format!("deepspeed {} does not work with {}: {}", own.pin_text, row.with, cut(&row.effect));
+    let text = format!(
+        "deepspeed {} is incompatible with {}: {}",
+        own.pin_text,
+        row.with,
+        row.effect.trim_end_matches('.')
+    );
     let default = own.default;
     match state.packages.get(with) {
         Some(other) if certainly(other, &versions) => {
@@ -93,7 +97,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
         return None;
     }
     let says = format!(
-        "deepspeed {} does not work with {}, and nothing holds numpy below it",
+        "deepspeed {} is incompatible with {}, and nothing limits the numpy version",
         own.pin_text, row.with
     );
     Some(Found::warning(own, says, row.fix.clone()))
@@ -117,9 +121,4 @@ fn held_back(state: &State, name: &str) -> bool {
         let limits = rows.filter_map(|row| row.requires.get(name)?.parse::<VersionSpecifiers>().ok());
         limits.into_iter().any(|limit| !limit.contains(&second))
     })
-}
-
-/// The first clause of an effect.
-fn cut(effect: &str) -> &str {
-    effect.split(" (").next().unwrap_or(effect).trim_end_matches('.')
 }

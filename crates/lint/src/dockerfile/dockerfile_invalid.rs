@@ -3,11 +3,10 @@
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "dockerfile-invalid",
     severity: Severity::Error,
-    summary: "the file is a Dockerfile: known instructions, after a FROM",
+    summary: "the file is a valid Dockerfile: known instructions, after a FROM",
     explain: include_str!("dockerfile_invalid.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -53,7 +52,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         return Vec::new();
     }
     if !file.instructions.iter().any(|one| one.keyword == "FROM") {
-        return vec![Found::note(1, "the file has no FROM: a fragment, or no Dockerfile", "")];
+        return vec![Found::note(1, "no FROM instruction; the file is a fragment or not a Dockerfile", "")];
     }
     let known = |keyword: &str| INSTRUCTIONS.contains(&keyword);
     let template = file.instructions.iter().find(|one| {
@@ -65,16 +64,20 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     if let Some(one) = template {
         return vec![Found::note(
             one.line,
-            "a template: it was not looked at in full",
-            "lint what it renders",
+            "file is a template and was only partly checked",
+            "Lint the rendered file",
         )];
     }
     if let Some(one) = file.instructions.iter().find(|one| !known(&one.keyword)) {
-        let says = format!("there is no instruction {}", one.keyword.chars().take(40).collect::<String>());
+        let says = format!(
+            "unknown instruction {}; the build \
+             fails",
+            one.keyword.chars().take(40).collect::<String>()
+        );
         return vec![Found::error(
             one.line,
             says,
-            "where it goes on from the line before, end that line with && \\",
+            "If it continues the previous line, end that line with `&& \\`",
         )];
     }
     let first = file.instructions.iter().find(|one| one.keyword != "ARG");
@@ -82,8 +85,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         Some(one) if one.keyword != "FROM" => {
             vec![Found::error(
                 one.line,
-                format!("{} stands before the first FROM", one.keyword),
-                "FROM comes first; only ARG may stand before it",
+                format!("{} appears before the first FROM; the build fails", one.keyword),
+                "Move it below FROM; only ARG may precede FROM",
             )]
         }
         _ => Vec::new(),

@@ -3,23 +3,24 @@
 use crate::read::dockerfile::{Dockerfile, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "driver-in-image",
     severity: Severity::Warning,
-    summary: "the image has no driver of its own: the host's comes in at run time",
+    summary: "the image contains no NVIDIA driver; the host's driver is mounted at run time",
     explain: include_str!("driver_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y nvidia-driver-535 nvidia-utils-535\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y nvidia-driver-535 nvidia-utils-535\n\
+             ",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN ./repo.sh && apt-get update && apt-get -y install cuda\n"),
         dockerfile("FROM ubuntu:22.04\nRUN sh ./NVIDIA-Linux-x86_64-535.104.05.run -s --no-kernel-module\n"),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN ./repo.sh && apt-get update && apt-get -y install cuda-toolkit-12-1 cuda-nvcc-12-1 libnccl2\n",
+            "FROM ubuntu:22.04\nRUN ./repo.sh && apt-get update && apt-get -y install cuda-toolkit-12-1 \
+             cuda-nvcc-12-1 libnccl2\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN apt-get purge -y nvidia-driver-535\n"),
     ],
@@ -31,17 +32,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let packages = apt::packages(&run.command).into_iter().filter(|word| word.known);
         let names: Vec<(&str, usize)> = packages.map(|word| (apt::name(word), word.line)).collect();
         if let Some((name, line)) = names.iter().find(|(name, _)| is_driver(name)) {
-            let says =
-                format!("{name} brings an NVIDIA driver into the image; the host's is mounted at run time");
+            let says = format!(
+                "{name} installs an NVIDIA driver into the image; it conflicts with the host driver \
+                 mounted at run time"
+            );
             found.push(Found::warning(
                 *line,
                 says,
-                "leave it out; cuda-toolkit-X-Y has nvcc and the libraries without a driver",
+                "Remove it; `cuda-toolkit-X-Y` provides nvcc and the libraries without a driver",
             ));
         }
         if let Some((name, line)) = names.iter().find(|(name, _)| is_toolkit(name)) {
-            let says = format!("{name} belongs on the host, not into an image");
-            found.push(Found::warning(*line, says, "leave it out"));
+            let says = format!("{name} has no effect in an image; it belongs on the host");
+            found.push(Found::warning(*line, says, "Remove it"));
         }
         let installer = run
             .command
@@ -52,8 +55,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if let (Some(word), true) = (installer, runs) {
             found.push(Found::warning(
                 word.line,
-                "the driver's installer runs inside of the image",
-                "leave it out: the host's driver is mounted at run time",
+                "the NVIDIA driver installer runs during the image build; its libraries conflict with the \
+                 host driver",
+                "Remove it; the host driver is mounted at run time",
             ));
         }
     }

@@ -5,11 +5,10 @@ use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "externally-managed-python",
     severity: Severity::Error,
-    summary: "pip installs into a Python that lets it",
+    summary: "pip does not install into an externally managed Python",
     explain: include_str!("externally_managed_python.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -23,20 +22,25 @@ pub const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install --break-system-packages numpy\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install \
+             --break-system-packages numpy\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nENV PIP_BREAK_SYSTEM_PACKAGES=1\nRUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
+            "FROM ubuntu:24.04\nENV PIP_BREAK_SYSTEM_PACKAGES=1\n\
+             RUN apt-get update && apt-get install -y python3-pip && pip3 install numpy\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v\nENV PATH=\"/v/bin:$PATH\"\nRUN pip install numpy\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v\n\
+             ENV PATH=\"/v/bin:$PATH\"\nRUN pip install numpy\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && rm /usr/lib/python3*/EXTERNALLY-MANAGED\nRUN pip3 install numpy\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip && rm \
+             /usr/lib/python3*/EXTERNALLY-MANAGED\nRUN pip3 install numpy\n",
         ),
         dockerfile("FROM python:3.12-slim-bookworm\nRUN pip install numpy\n"),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v && . /v/bin/activate && pip install numpy\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-venv && python3 -m venv /v \
+             && . /v/bin/activate && pip install numpy\n",
         ),
     ],
 };
@@ -53,11 +57,16 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         })
         .map(|(_, _, install)| {
             let says = format!(
-                "pip refuses to install into {}: externally-managed-environment",
+                "pip refuses to install into {} (error: externally-managed-environment)",
                 install.python.says()
             );
-            Found::error(install.line, says, "a virtual environment, or ENV PIP_BREAK_SYSTEM_PACKAGES=1")
-                .unless_certain(install.certain)
+            Found::error(
+                install.line,
+                says,
+                "Create a virtual environment, or set `ENV \
+                 PIP_BREAK_SYSTEM_PACKAGES=1`",
+            )
+            .unless_certain(install.certain)
         })
         .collect()
 }

@@ -8,39 +8,48 @@ use catalog::images::Flavour;
 use catalog::systems;
 use catalog::version::Version;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "gcc-too-new-for-nvcc",
     severity: Severity::Error,
-    summary: "the gcc that nvcc compiles with is one that it accepts",
+    summary: "nvcc supports the installed gcc version",
     explain: include_str!("gcc_too_new_for_nvcc.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0 CC=gcc-13 CXX=g++-13\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0 CC=gcc-13 CXX=g++-13\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-1\nRUN nvcc -o a a.cu\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-1\n\
+             RUN nvcc -o a a.cu\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN update-alternatives --install /usr/bin/gcc gcc /usr/bin/gcc-13 90\nRUN nvcc -o a a.cu\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\n\
+             RUN update-alternatives --install /usr/bin/gcc gcc /usr/bin/gcc-13 90\nRUN nvcc -o a a.cu\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0 CC=gcc-13 CXX=g++-13\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0 CC=gcc-13 CXX=g++-13\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_FUSED_ADAM=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential gcc-12 cuda-toolkit-12-1\nRUN nvcc -ccbin gcc-12 -o a a.cu && nvcc --version\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential gcc-12 \
+             cuda-toolkit-12-1\nRUN nvcc -ccbin gcc-12 -o a a.cu && nvcc --version\n",
         ),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-8\nRUN nvcc -o a a.cu\n",
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y build-essential cuda-toolkit-12-8\n\
+             RUN nvcc -o a a.cu\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV NVCC_APPEND_FLAGS=-allow-unsupported-compiler CC=gcc-13\nRUN nvcc -o a a.cu\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\n\
+             ENV NVCC_APPEND_FLAGS=-allow-unsupported-compiler CC=gcc-13\nRUN nvcc -o a a.cu\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y gcc-13\nRUN nvcc -o a a.cu\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y gcc-13\n\
+             RUN nvcc -o a a.cu\n",
         ),
     ],
 };
@@ -123,10 +132,10 @@ fn finding(run: &Run, there: &Compilers) -> Option<Found> {
     if !newer(&version, max)? {
         return None;
     }
-    let says = format!("{what} with CUDA {cuda}, which accepts gcc up to {max}, and {how} {version}");
+    let says = format!("{what} with CUDA {cuda}, which supports gcc up to {max}, but {how} {version}");
     let major = max.split('.').next().unwrap_or(max);
     let fix = format!(
-        "install gcc-{major} and g++-{major}, and set CC, CXX and NVCC_CCBIN to them; or a newer CUDA"
+        "Install gcc-{major} and g++-{major} and set CC, CXX and NVCC_CCBIN to them, or use a newer CUDA"
     );
     Some(Found::error(place, says, fix).unless_certain(certain))
 }
@@ -147,11 +156,7 @@ fn compiled(run: &Run) -> Option<(Place, String, bool)> {
         Some(what) => Some((install.line.into(), format!("{what} is compiled"), install.certain)),
         None => {
             let one = install.requirement("deepspeed")?;
-            Some((
-                Place::from(one),
-                "DeepSpeed compiles its operators when they are first used,".to_owned(),
-                false,
-            ))
+            Some((Place::from(one), "DeepSpeed compiles its operators on first use".to_owned(), false))
         }
     }
 }
@@ -171,15 +176,15 @@ fn used(run: &Run, there: &Compilers, devel: bool) -> Option<(String, &'static s
     }
     if let Some(last) = there.redirected.last() {
         let same = there.redirected.iter().all(|one| one == last);
-        return (same && !last.is_empty()).then(|| (last.clone(), "gcc was made gcc"));
+        return (same && !last.is_empty()).then(|| (last.clone(), "update-alternatives selects gcc"));
     }
     let own =
         run.state.system.and_then(|system| system.gcc.as_deref()).filter(|_| there.installed && !devel)?;
-    Some((own.to_owned(), "the system's own is gcc"))
+    Some((own.to_owned(), "the distribution has gcc"))
 }
 
-/// Whether a version is newer than the newest that is accepted; `13` and `12`, `11.4.0` and `11.1`. A number that is not named does
-/// not decide.
+/// Whether a version is newer than the newest that is accepted; `13` and `12`, `11.4.0` and `11.1`. A number
+/// that is not named does not decide.
 fn newer(version: &str, max: &str) -> Option<bool> {
     let (version, max) = (Version::parse(version)?, Version::parse(max)?);
     let both = version.numbers().iter().zip(max.numbers());

@@ -5,22 +5,24 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
 use catalog::version::at_least;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "glibc-too-old-for-torch",
     severity: Severity::Error,
-    summary: "the system's C library is new enough for torch's wheels",
+    summary: "glibc of the base image is new enough for the torch wheels",
     explain: include_str!("glibc_too_old_for_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
-        "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.7.1\n",
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+         RUN pip3 install torch==2.7.1\n",
     )],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.3.1\n",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu20.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.3.1\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
+            "FROM nvidia/cuda:11.8.0-devel-ubuntu18.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch\n",
         ),
     ],
 };
@@ -39,10 +41,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if at_least(has, wanted) != Some(false) {
                 return None;
             }
-            let says =
-                format!("torch {} asks for glibc {wanted}, and {} has {has}", release.version, system.name);
+            let says = format!(
+                "torch {} wheels require glibc {wanted}, but {} has {has}; pip finds no matching \
+                 distribution",
+                release.version, system.name
+            );
             Some(
-                Found::error(one, says, "a newer base image").unless_certain(install.certain && !one.default),
+                Found::error(
+                    one,
+                    says,
+                    "Use a newer base \
+                     image",
+                )
+                .unless_certain(install.certain && !one.default),
             )
         })
         .collect()

@@ -5,11 +5,10 @@ use pep440_rs::Version;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "numpy-too-new-for-torch",
     severity: Severity::Error,
-    summary: "torch 2.2 and older has a numpy below 2 beside it",
+    summary: "torch 2.2 and older is installed with numpy < 2",
     explain: include_str!("numpy_too_new_for_torch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -36,8 +35,12 @@ fn stage(stage: &Stage) -> Option<Found> {
         return None;
     }
     let second: Version = "2.0.0".parse().ok()?;
-    let fix = "add 'numpy<2'";
-    let says = format!("torch {} was built with numpy 1, and numpy 2 does not work with it", torch.pin_text);
+    let fix = "Add `'numpy<2'`";
+    let says = format!(
+        "torch {} was built against numpy 1 and fails with numpy 2 (\"Numpy is not \
+         available\")",
+        torch.pin_text
+    );
     match state.packages.get("numpy") {
         Some(numpy) if numpy.pin.as_ref().is_some_and(|numpy| *numpy >= second) => {
             return Some(Found::error(numpy, says, fix).unless_certain(!torch.default && !numpy.default));
@@ -64,6 +67,6 @@ fn stage(stage: &Stage) -> Option<Found> {
     if limited || pinned.into_iter().any(|one| one.pin.is_some()) {
         return None;
     }
-    let says = format!("{says}; {brought} brings the newest");
+    let says = format!("{says}; {brought} installs the newest numpy");
     Some(Found::warning(torch, says, fix))
 }

@@ -5,37 +5,45 @@ use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "nvcc-missing",
     severity: Severity::Error,
-    summary: "where CUDA code is compiled the image has nvcc",
+    summary: "the image has nvcc where CUDA code is compiled",
     explain: include_str!("nvcc_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
         ),
         dockerfile("FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN nvcc --version\n"),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch\nRUN pip install deepspeed\n"),
         dockerfile(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nRUN pip install flash-attn --no-build-isolation\n",
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n\
+             RUN pip install flash-attn --no-build-isolation\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\nRUN apt-get update && apt-get install -y python3-pip\nRUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST=9.0\n\
+             RUN apt-get update && apt-get install -y python3-pip\n\
+             RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y cuda-nvcc-12-1 python3-pip && nvcc --version && pip3 install deepspeed\n",
+            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y cuda-nvcc-12-1 python3-pip && nvcc --version && pip3 \
+             install deepspeed\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch transformers\n"),
         dockerfile("FROM example/base:1\nRUN pip install deepspeed\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN pip wheel deepspeed\nFROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
+            "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN pip wheel deepspeed\n\
+             FROM python:3.12-slim\nCOPY --from=build /opt/venv /opt/venv\n",
         ),
         dockerfile(
-            "FROM python:3.12-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\nRUN pip install deepspeed\n",
+            "FROM python:3.12-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n\
+             RUN pip install deepspeed\n",
         ),
     ],
 };
@@ -58,14 +66,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn finding(stage: &Stage, run: &Run) -> Option<Found> {
     let image = run.state.image?.reference();
-    let fix = "a devel image, here or as the stage that builds";
+    let fix = "Use a devel image, here or in a build stage";
     if run.command.program() == "nvcc" && run.command.certain {
         return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
     }
     let install = run.install.as_ref()?;
     let (place, what) = match compiles::ahead(run, install) {
         Some(what) => {
-            let says = format!("{what} is compiled here, and {image} has no nvcc");
+            let says = format!("{what} is compiled here, but {image} has no nvcc");
             return Some(Found::error(install.line, says, fix).unless_certain(install.certain));
         }
         None => later(install)?,
@@ -73,16 +81,16 @@ fn finding(stage: &Stage, run: &Run) -> Option<Found> {
     if processor_only(stage) {
         return None;
     }
-    Some(Found::warning(place, format!("{what}, and {image} has no nvcc"), fix))
+    Some(Found::warning(place, format!("{what}, but {image} has no nvcc"), fix))
 }
 
 /// What may have to be compiled: the place, and what it does.
 fn later(install: &Install) -> Option<(Place, &'static str)> {
     if let Some(one) = install.requirement("deepspeed") {
-        return Some((Place::from(one), "DeepSpeed compiles its operators when they are first used"));
+        return Some((Place::from(one), "DeepSpeed compiles its operators on first use"));
     }
     let one = install.requirement("flash-attn")?;
-    Some((Place::from(one), "flash-attn is compiled where no wheel of its releases fits"))
+    Some((Place::from(one), "flash-attn is compiled unless a prebuilt wheel matches"))
 }
 
 /// Whether torch is the one without CUDA.

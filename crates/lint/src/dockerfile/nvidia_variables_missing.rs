@@ -5,11 +5,10 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch;
 use catalog::images::Flavour;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "nvidia-variables-missing",
     severity: Severity::Note,
-    summary: "an image for GPUs says so: NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES",
+    summary: "GPU images set NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES",
     explain: include_str!("nvidia_variables_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
@@ -17,10 +16,12 @@ pub const RULE: Rule = Rule {
     )],
     silent: &[
         dockerfile(
-            "FROM python:3.12-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu124\n",
+            "FROM python:3.12-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n\
+             RUN pip install torch --index-url https://download.pytorch.org/whl/cu124\n",
         ),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip && pip3 install torch\n",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3-pip && pip3 install torch\n",
         ),
         dockerfile(
             "FROM python:3.12-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cpu\n",
@@ -49,10 +50,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     if set || !gpu {
         return Vec::new();
     }
-    let says = "nothing sets NVIDIA_VISIBLE_DEVICES: with --gpus, CDI and compose that is well, with the runtime alone no GPU comes in";
+    let says = "NVIDIA_VISIBLE_DEVICES is not set; containers started without --gpus, CDI or a compose \
+        device request get no GPU";
     vec![Found::note(
         base.line,
         says,
-        "ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        "Add `ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility`",
     )]
 }

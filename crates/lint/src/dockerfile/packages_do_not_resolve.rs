@@ -9,11 +9,10 @@ use crate::torch;
 use catalog::packages::{self, Row};
 use catalog::torch as releases;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "packages-do-not-resolve",
     severity: Severity::Error,
-    summary: "pinned packages of one command accept each other's versions, and the Python",
+    summary: "packages pinned in one command are compatible with each other and with the Python",
     explain: include_str!("packages_do_not_resolve.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -33,7 +32,8 @@ pub const RULE: Rule = Rule {
         ),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 xformers==0.0.29.post3\n"),
         dockerfile(
-            "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps xformers==0.0.29.post3\n",
+            "FROM python:3.11\nRUN pip install torch==2.5.1\n\
+             RUN pip install --no-deps xformers==0.0.29.post3\n",
         ),
         dockerfile("FROM python:3.11\nRUN pip install transformers==5.23.0 numpy==2.1.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.21.5\n"),
@@ -72,13 +72,13 @@ fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found>
         return None;
     }
     let says = format!(
-        "{} {} requires Python {wanted}, and this is {}",
+        "{} {} requires Python {wanted}, but this is {}; pip fails",
         one.name,
         one.pin_text,
         install.python.says()
     );
     Some(
-        Found::error(one, says, "another Python, or an older release")
+        Found::error(one, says, "Use another Python or an older release")
             .unless_certain(install.certain && !one.default),
     )
 }
@@ -93,7 +93,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
                 return None;
             }
             let says = format!(
-                "{} {} requires {} {wanted}, and {} is pinned beside it",
+                "{} {} requires {} {wanted}, but {} is pinned in the same command; pip fails",
                 one.name, one.pin_text, other.name, other.pin_text
             );
             let certain = install.certain && !one.default && !other.default;
@@ -101,7 +101,11 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
                 Found::error(
                     one,
                     says,
-                    format!("`envdoc resolve --with {}=={}` names what goes", one.name, one.pin_text),
+                    format!(
+                        "Run `envdoc resolve --with {}=={}` to find compatible \
+                         versions",
+                        one.name, one.pin_text
+                    ),
                 )
                 .unless_certain(certain),
             )
@@ -122,9 +126,9 @@ fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
         return None;
     }
     let says = format!(
-        "torch {}+{name} requires {} {nccl}, and {} is pinned beside it",
+        "torch {}+{name} requires {} {nccl}, but {} is pinned in the same command; pip fails",
         release.version, one.name, one.pin_text
     );
-    let fix = "leave the pin away, or install another NCCL afterwards with --no-deps";
+    let fix = "Remove the pin, or install another NCCL afterwards with `--no-deps`";
     Some(Found::error(one, says, fix).unless_certain(install.certain && !one.default && !torch.default))
 }

@@ -3,30 +3,33 @@
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "private-key-in-image",
     severity: Severity::Error,
-    summary: "no private key is copied into or made in a layer",
+    summary: "no private key is copied into or generated in a layer",
     explain: include_str!("private_key_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nCOPY id_rsa /root/.ssh/id_rsa\n"),
         dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u .ssh/ /home/u/.ssh/\n"),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN ssh-keygen -t rsa -f /root/.ssh/id_rsa -N '' && cat /root/.ssh/id_rsa.pub >> /root/.ssh/authorized_keys\n",
+            "FROM ubuntu:22.04\nRUN ssh-keygen -t rsa -f /root/.ssh/id_rsa -N '' && cat \
+             /root/.ssh/id_rsa.pub >> /root/.ssh/authorized_keys\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN <<EOF\necho '-----BEGIN OPENSSH PRIVATE KEY-----' > /k\nEOF\n"),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nCOPY id_rsa.pub /root/.ssh/authorized_keys\nRUN --mount=type=ssh git clone git@h:x\n",
+            "FROM ubuntu:22.04\nCOPY id_rsa.pub /root/.ssh/authorized_keys\n\
+             RUN --mount=type=ssh git clone git@h:x\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN ssh-keygen -A && rm -f /etc/ssh/ssh_host_* && ssh-keyscan github.com >> /k && ssh-keygen -R host\n",
+            "FROM ubuntu:22.04\nRUN ssh-keygen -A && rm -f /etc/ssh/ssh_host_* && ssh-keyscan github.com >> \
+             /k && ssh-keygen -R host\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04 AS fetch\nCOPY id_rsa /root/.ssh/id_rsa\nFROM ubuntu:22.04\nCOPY --from=fetch /src /src\n",
+            "FROM ubuntu:22.04 AS fetch\nCOPY id_rsa /root/.ssh/id_rsa\nFROM ubuntu:22.04\n\
+             COPY --from=fetch /src /src\n",
         ),
     ],
 };
@@ -46,15 +49,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 path.trim_end_matches(['/', '*']).rsplit('/').next().unwrap_or_default().to_owned()
             };
             if let Some(source) = sources.iter().find(|path| KEYS.contains(&base(path).as_str())) {
-                let says = format!("{source} is a private key, and whoever has the image has it");
+                let says = format!("{source} is a private key; everyone who can pull the image can read it");
                 found.push(Found::error(
                     copy.line,
                     says,
-                    "RUN --mount=type=ssh for the build, a mounted secret at run time",
+                    "Use `RUN --mount=type=ssh` for the build and a mounted secret at run time",
                 ));
             } else if let Some(source) = sources.iter().find(|path| base(path) == ".ssh") {
-                let says = format!("{source} goes into the image with every private key in it");
-                found.push(Found::warning(copy.line, says, "copy public keys only"));
+                let says = format!("{source} is copied into the image with every private key in it");
+                found.push(Found::warning(copy.line, says, "Copy only public keys"));
             }
         }
         for instruction in &stage.instructions {
@@ -67,8 +70,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 if let Some((place, _)) = mark {
                     found.push(Found::error(
                         text.line_at(place),
-                        "a private key stands in the file",
-                        "a mounted secret; take a new key, this one is known",
+                        "the file contains a private key; everyone who can read it has the key",
+                        "Replace the key, and mount it as a secret",
                     ));
                 }
             }
@@ -78,11 +81,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 ["-A", "-R", "-F", "-l", "-y", "-H", "-r"].iter().any(|option| run.command.has(option));
             let host = run.command.text().contains("ssh_host");
             if !other && !host {
-                let says = "the key is made while the image is built: every container of it has the same one";
+                let says = "the key is generated during the build; every container of the image has the same \
+                    key";
                 found.push(Found::warning(
                     run.command.line,
                     says,
-                    "make it when the container starts, or mount one",
+                    "Generate the key at container start, or mount one",
                 ));
             }
         }

@@ -3,15 +3,15 @@
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "python-built-from-source",
     severity: Severity::Note,
-    summary: "Python comes from packages, not from its source",
+    summary: "Python is installed from packages, not built from source",
     explain: include_str!("python_built_from_source.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
-        "FROM ubuntu:22.04\nRUN wget https://www.python.org/ftp/python/3.10.6/Python-3.10.6.tgz && tar -xf Python-3.10.6.tgz && cd Python-3.10.6 && ./configure && make -j4 && make install\n",
+        "FROM ubuntu:22.04\nRUN wget https://www.python.org/ftp/python/3.10.6/Python-3.10.6.tgz && tar -xf \
+         Python-3.10.6.tgz && cd Python-3.10.6 && ./configure && make -j4 && make install\n",
     )],
     silent: &[
         dockerfile("FROM ubuntu:22.04\nRUN curl -LO https://example.org/tool-1.0.tgz && make install\n"),
@@ -41,13 +41,19 @@ fn finding(run: &Run, version: &str) -> Found {
     let own = run.state.system.filter(|system| system.python.as_deref() == Some(series));
     match own {
         Some(system) => {
-            let says =
-                format!("Python {version} is built from source, and {} has Python {series}", system.name);
-            Found::note(run.command.line, says, "apt-get install python3 python3-dev python3-venv")
+            let says = format!(
+                "Python {version} is built from source, but {} packages Python \
+                 {series}",
+                system.name
+            );
+            Found::note(run.command.line, says, "Run `apt-get install python3 python3-dev python3-venv`")
         }
         None => {
-            let says = format!("Python {version} is built from source");
-            Found::note(run.command.line, says, format!("uv python install {series}"))
+            let says = format!(
+                "Python {version} is built from source; the build is slow and gets no \
+                 security updates"
+            );
+            Found::note(run.command.line, says, format!("Run `uv python install {series}`"))
         }
     }
 }

@@ -6,20 +6,21 @@ use crate::read::dockerfile::{Dockerfile, Run, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use catalog::systems;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "python-not-in-archive",
     severity: Severity::Error,
-    summary: "the Pythons that apt installs are in the archives of the base",
+    summary: "the APT repositories of the base image have the requested Python",
     explain: include_str!("python_not_in_archive.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.12 python3.12-dev\n",
+            "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\n\
+             RUN apt-get update && apt-get install -y python3.12 python3.12-dev\n",
         ),
         dockerfile("FROM debian:12\nRUN apt-get update && apt-get install -y python3.10-venv\n"),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.13-distutils\n",
+            "FROM ubuntu:24.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y \
+             python3.13-distutils\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.11\n"),
     ],
@@ -33,7 +34,8 @@ pub const RULE: Rule = Rule {
         dockerfile("FROM example/unknown:1\nRUN apt-get update && apt-get install -y python3.12\n"),
         dockerfile("FROM ubuntu:22.04\nRUN ./archives.sh && apt-get install -y python3.12\n"),
         dockerfile(
-            "FROM ubuntu:22.04\nCOPY sources.list /etc/apt/sources.list\nRUN apt-get update && apt-get install -y python3.12\n",
+            "FROM ubuntu:22.04\nCOPY sources.list /etc/apt/sources.list\n\
+             RUN apt-get update && apt-get install -y python3.12\n",
         ),
     ],
 };
@@ -68,10 +70,9 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
     let certain = run.command.certain && !word.default;
     let minor: u32 = series.strip_prefix("3.")?.parse().ok()?;
     if part == "-distutils" && minor >= 12 {
-        let says =
-            format!("there is no package python{series}-distutils anywhere: distutils left Python with 3.12");
+        let says = format!("package python{series}-distutils does not exist; Python 3.12 removed distutils");
         return Some(
-            Found::error(word.line, says, "install setuptools with pip where distutils is needed")
+            Found::error(word.line, says, "Install setuptools with pip if distutils is needed")
                 .unless_certain(certain),
         );
     }
@@ -84,24 +85,28 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
         if source.deadsnakes != Some(false) {
             return None;
         }
-        let says = format!("deadsnakes has no Python {series} for {}", system.name);
+        let says = format!("the deadsnakes PPA has no Python {series} for {}; apt-get fails", system.name);
         return Some(
             Found::error(word.line, says, fix(series, source.deadsnakes, &system.name))
                 .unless_certain(certain),
         );
     }
     if let Some(note) = source.note.as_deref().filter(|note| note.contains(&format!("python{series}"))) {
-        let says = format!("{} has no final release of Python {series}: {note}", system.name);
+        let says = format!("{} has only a pre-release of Python {series}: {note}", system.name);
         return Some(Found::warning(word.line, says, fix(series, source.deadsnakes, &system.name)));
     }
-    let says = format!("{} has no package python{series}{part}: its Python is {own}", system.name);
+    let says = format!(
+        "{} has no package python{series}{part}; its Python is {own}, so apt-get \
+         fails",
+        system.name
+    );
     Some(Found::error(word.line, says, fix(series, source.deadsnakes, &system.name)).unless_certain(certain))
 }
 
 fn fix(series: &str, deadsnakes: Option<bool>, system: &str) -> String {
-    let uv = format!("uv python install {series}, or FROM python:{series}");
+    let uv = format!("Use `uv python install {series}` or `FROM python:{series}`");
     match deadsnakes {
-        Some(true) => format!("{uv}, or the deadsnakes archive, which has it for {system}"),
+        Some(true) => format!("{uv}, or add the deadsnakes PPA, which has it for {system}"),
         _ => uv,
     }
 }

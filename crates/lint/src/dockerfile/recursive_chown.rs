@@ -4,11 +4,10 @@ use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "recursive-chown",
     severity: Severity::Warning,
-    summary: "files get their owner and mode when they are copied, not in a later layer",
+    summary: "COPY sets file owner and mode; no later layer changes them recursively",
     explain: include_str!("recursive_chown.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -18,10 +17,12 @@ pub const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u . /app\nRUN mkdir /data && chown -R u:u /data\n"),
         dockerfile(
-            "FROM ubuntu:22.04\nCOPY run.sh /usr/bin/run.sh\nRUN chmod +x /usr/bin/run.sh && chown u /usr/bin/run.sh\n",
+            "FROM ubuntu:22.04\nCOPY run.sh /usr/bin/run.sh\n\
+             RUN chmod +x /usr/bin/run.sh && chown u /usr/bin/run.sh\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04 AS build\nCOPY . /app\nRUN chown -R u /app\nFROM ubuntu:22.04\nCOPY --from=build /app /app\n",
+            "FROM ubuntu:22.04 AS build\nCOPY . /app\nRUN chown -R u /app\nFROM ubuntu:22.04\n\
+             COPY --from=build /app /app\n",
         ),
     ],
 };
@@ -80,9 +81,9 @@ fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)
                 target == &path || target.starts_with(&format!("{}/", path.trim_end_matches('/')))
             });
             let why = match copied {
-                Some((_, line)) => format!("what line {line} copied"),
+                Some((_, line)) => format!("the files copied in line {line}"),
                 None if LARGE.contains(&path.as_str()) || path.contains("site-packages") => {
-                    "a large tree".to_owned()
+                    "a large directory tree".to_owned()
                 }
                 None => return None,
             };
@@ -90,7 +91,7 @@ fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)
             Some(Found::warning(
                 command.line,
                 says,
-                "COPY --chown=… --chmod=…, or change it in the RUN that makes the files",
+                "Use `COPY --chown=… --chmod=…`, or change it in the RUN that creates the files",
             ))
         })
     })

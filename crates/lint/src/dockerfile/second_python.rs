@@ -4,16 +4,16 @@ use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "second-python",
     severity: Severity::Warning,
-    summary: "an image that has a Python of its own gets no second one from apt for its pip",
+    summary: "apt does not install a second Python next to the one of the base image",
     explain: include_str!("second_python.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN apt-get update && apt-get install -y git python3-pip\nRUN pip install deepspeed\n",
+            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\n\
+             RUN apt-get update && apt-get install -y git python3-pip\nRUN pip install deepspeed\n",
         ),
         dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y python3-pip python3-dev\n"),
         dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y python3-dev\n"),
@@ -21,10 +21,12 @@ pub const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3-pip\n"),
         dockerfile(
-            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN apt-get update && apt-get install -y python3-pip\nRUN /usr/bin/python3 -m pip install x\n",
+            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\n\
+             RUN apt-get update && apt-get install -y python3-pip\nRUN /usr/bin/python3 -m pip install x\n",
         ),
         dockerfile(
-            "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-runtime\nRUN apt-get update && apt-get install -y python3-venv\n",
+            "FROM pytorch/pytorch:2.12.0-cuda13.0-cudnn9-runtime\n\
+             RUN apt-get update && apt-get install -y python3-venv\n",
         ),
         dockerfile("FROM python:3.12\nRUN apt-get update && apt-get install -y git\n"),
         dockerfile("FROM example/conda:1\nRUN apt-get update && apt-get install -y python3-pip\n"),
@@ -58,8 +60,12 @@ fn stage(stage: &Stage) -> Option<Found> {
             Some(series) => format!("the distribution's Python {series}"),
             None => "the distribution's Python".to_owned(),
         };
-        let says = format!("{name} brings {other} as a second one; `pip` and `python` stay {}", own.says());
-        let fix = format!("leave {name} out");
+        let says = format!(
+            "{name} installs {other} as a second Python; `pip` and `python` still run \
+             {}",
+            own.says()
+        );
+        let fix = format!("Remove {name}");
         matches!(own.kind, Kind::Conda | Kind::Image).then(|| match name {
             "python3-pip" => Found::warning(word.line, says, fix),
             _ => Found::note(word.line, says, fix),

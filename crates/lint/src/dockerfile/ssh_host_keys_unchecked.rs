@@ -3,11 +3,10 @@
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "ssh-host-keys-unchecked",
     severity: Severity::Note,
-    summary: "ssh checks the keys of the hosts that it talks to",
+    summary: "ssh verifies host keys",
     explain: include_str!("ssh_host_keys_unchecked.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
@@ -31,8 +30,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     };
     let runs = file.runs().filter(|(_, run)| off(&run.command.text()));
     runs.map(|(_, run)| {
-        let says = "ssh does not check the keys of hosts (StrictHostKeyChecking no)";
-        Found::note(run.command.line, says, "StrictHostKeyChecking accept-new")
+        let says = "ssh does not verify host keys (StrictHostKeyChecking no); it accepts changed keys";
+        Found::note(run.command.line, says, "Set `StrictHostKeyChecking accept-new`")
     })
     .collect()
 }

@@ -3,16 +3,16 @@
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "ssh-root-login",
     severity: Severity::Warning,
-    summary: "sshd lets root in with a key at most, and nobody with an empty password",
+    summary: "sshd allows root login by key only, and no empty passwords",
     explain: include_str!("ssh_root_login.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN sed -i 's/#PermitRootLogin prohibit-password/PermitRootLogin yes/' /etc/ssh/sshd_config\n",
+            "FROM ubuntu:22.04\nRUN sed -i 's/#PermitRootLogin prohibit-password/PermitRootLogin yes/' \
+             /etc/ssh/sshd_config\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN echo 'root:root' | chpasswd\n"),
         dockerfile("FROM ubuntu:22.04\nRUN passwd -d root\n"),
@@ -23,7 +23,8 @@ pub const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nRUN echo 'PermitRootLogin prohibit-password' >> /etc/ssh/sshd_config\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN sed -i 's/PermitRootLogin yes/PermitRootLogin no/' /etc/ssh/sshd_config\n",
+            "FROM ubuntu:22.04\nRUN sed -i 's/PermitRootLogin yes/PermitRootLogin no/' /etc/ssh/sshd_config\n\
+             ",
         ),
         dockerfile("FROM ubuntu:22.04\nARG PASSWORD\nRUN echo \"root:$PASSWORD\" | chpasswd\n"),
     ],
@@ -38,15 +39,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if text.contains("PermitRootLogin yes") {
                 found.push(Found::warning(
                     line,
-                    "sshd lets root in with a password (PermitRootLogin yes)",
-                    "PermitRootLogin prohibit-password",
+                    "sshd allows root login with a password (PermitRootLogin yes)",
+                    "Set `PermitRootLogin prohibit-password`",
                 ));
             }
             if text.contains("PermitEmptyPasswords yes") {
                 found.push(Found::warning(
                     line,
-                    "sshd lets users without a password in (PermitEmptyPasswords yes)",
-                    "leave it out: the default is no",
+                    "sshd allows login with an empty password (PermitEmptyPasswords yes)",
+                    "Remove the setting; the default is no",
                 ));
             }
             let before = place.checked_sub(1).and_then(|place| stage.runs.get(place)).map(|run| &run.command);
@@ -57,15 +58,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if piped && literal.is_some() {
                 found.push(Found::warning(
                     line,
-                    "a password stands in the file, and in every image that is built from it",
-                    "no password: public keys, mounted at run time",
+                    "the file contains a password; everyone who can pull the image can read it",
+                    "Use public keys mounted at run time instead of a password",
                 ));
             }
             if command.program() == "passwd" && (command.has("-d") || command.has("--delete")) {
                 found.push(Found::warning(
                     line,
-                    "an account gets an empty password",
-                    "passwd -l locks it for passwords; keys still work",
+                    "an account gets an empty password; anyone can log in to it",
+                    "Use `passwd -l` to disable the password; keys still work",
                 ));
             }
         }

@@ -5,26 +5,28 @@ use crate::read::dockerfile::stage::{pairs, settings, unquoted};
 use crate::read::dockerfile::text::Text;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "token-in-image",
     severity: Severity::Error,
-    summary: "no token stands in the file",
+    summary: "the file contains no token",
     explain: include_str!("token_in_image.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nENV HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh\n"),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN git clone https://ghp_0123456789abcdefghijABCDEFGHIJ012345@github.com/x/y\n",
+            "FROM ubuntu:22.04\nRUN git clone \
+             https://ghp_0123456789abcdefghijABCDEFGHIJ012345@github.com/x/y\n",
         ),
         dockerfile("FROM ubuntu:22.04\nENV WANDB_API_KEY=\"0123456789abcdef0123456789abcdef01234567\"\n"),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nARG HF_TOKEN\nENV HF_TOKEN=$HF_TOKEN\nENV OPENAI_API_KEY=\"\"\nENV DB_PASSWORD=changeme TOKENIZERS_PARALLELISM=false\n",
+            "FROM ubuntu:22.04\nARG HF_TOKEN\nENV HF_TOKEN=$HF_TOKEN\nENV OPENAI_API_KEY=\"\"\n\
+             ENV DB_PASSWORD=changeme TOKENIZERS_PARALLELISM=false\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nENV API_KEY=<your-key> X_TOKEN=your_token_here\nRUN echo hf_transfer sk-learn\n",
+            "FROM ubuntu:22.04\nENV API_KEY=<your-key> X_TOKEN=your_token_here\n\
+             RUN echo hf_transfer sk-learn\n",
         ),
     ],
 };
@@ -60,11 +62,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for (name, value) in values {
             let value = unquoted(&value.unwrap_or_default());
             if secret_name(&name) && looks_random(&value) {
-                let says = format!("{name} is set in the image: whoever has the image has it");
+                let says = format!(
+                    "{name} is stored in the image; everyone who can pull the image can read \
+                     it"
+                );
                 found.push(Found::warning(
                     instruction.line,
                     says,
-                    "set it at run time, or RUN --mount=type=secret for the build",
+                    "Set it at run time, or use `RUN --mount=type=secret` for the build",
                 ));
             }
         }
@@ -84,11 +89,15 @@ fn shaped(text: &Text) -> Option<Found> {
                 && !before.is_some_and(|c| c.is_ascii_alphanumeric())
                 && !placeholder(&body);
             fits.then(|| {
-                let says = format!("a token ({start}…) stands in the file, and in the image's history");
+                let says = format!(
+                    "the file contains a token ({start}…), which also ends up in the image \
+                     history"
+                );
                 Found::error(
                     text.line_at(place),
                     says,
-                    "withdraw it, and use RUN --mount=type=secret or the environment at run time",
+                    "Revoke the token, and use `RUN --mount=type=secret` or an environment variable at run \
+                     time",
                 )
             })
         })

@@ -5,17 +5,17 @@ use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "torch-index-missing",
     severity: Severity::Error,
-    summary: "a torch with a CUDA build in its version is installed from an index that has it",
+    summary: "a torch version with a CUDA suffix is installed from an index that has it",
     explain: include_str!("torch_index_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1+cu121\n"),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu118\n",
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url \
+             https://download.pytorch.org/whl/cu118\n",
         ),
     ],
     silent: &[
@@ -27,13 +27,16 @@ pub const RULE: Rule = Rule {
             )],
         ),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url \
+             https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 -f https://download.pytorch.org/whl/torch_stable.html\n",
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 -f \
+             https://download.pytorch.org/whl/torch_stable.html\n",
         ),
         dockerfile(
-            "FROM python:3.12\nENV PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu121\nRUN pip install torch==2.5.1+cu121\n",
+            "FROM python:3.12\nENV PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu121\n\
+             RUN pip install torch==2.5.1+cu121\n",
         ),
         dockerfile("FROM python:3.12\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.5.1+cu121\n"),
         dockerfile("FROM python:3.12\nRUN pip install torch==2.5.1+cu121 -i https://mirror.example/simple\n"),
@@ -64,13 +67,17 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let says = match others?[..] {
         [] if torch::only_pypi(run, install) => {
             format!(
-                "PyPI has no {}=={}+{build}: it takes no versions with a + in them",
+                "PyPI has no {}=={}+{build} (it hosts no local versions); pip finds no matching distribution",
                 one.name, one.pin_text
             )
         }
         [] => return None,
-        [ref first, ..] => format!("the index for {first} has no {}=={}+{build}", one.name, one.pin_text),
+        [ref first, ..] => format!(
+            "the {first} index has no {}=={}+{build}; pip finds no matching \
+             distribution",
+            one.name, one.pin_text
+        ),
     };
-    let fix = format!("--extra-index-url https://download.pytorch.org/whl/{build}");
+    let fix = format!("Add `--extra-index-url https://download.pytorch.org/whl/{build}`");
     Some(Found::error(one, says, fix).unless_certain(certain))
 }

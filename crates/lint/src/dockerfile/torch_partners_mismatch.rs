@@ -6,11 +6,10 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
 use catalog::torch::Release;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "torch-partners-mismatch",
     severity: Severity::Error,
-    summary: "torchvision and torchaudio are those of the torch that is installed with them",
+    summary: "torchvision and torchaudio match the torch installed with them",
     explain: include_str!("torch_partners_mismatch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -41,14 +40,14 @@ fn mismatches(install: &Install) -> Vec<Found> {
                 return None;
             }
             let says = format!(
-                "{} {} requires torch {}, not {}",
+                "{} {} requires torch {}, not {}; pip reports a conflict",
                 partner.name, partner.pin_text, own.version, release.version
             );
             let fix = match torch::version(release, &partner.name) {
                 Some(version) => {
-                    format!("{}=={version} is the one of torch {}", partner.name, release.version)
+                    format!("Use {}=={version} with torch {}", partner.name, release.version)
                 }
-                None => format!("torch {} has no {} of its own", release.version, partner.name),
+                None => format!("Remove it; torch {} has no matching {}", release.version, partner.name),
             };
             let certain = install.certain && !torch.default && !partner.default;
             Some(Found::error(partner, says, fix).unless_certain(certain))

@@ -6,27 +6,29 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
 use catalog::torch::Release;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "torch-python-mismatch",
     severity: Severity::Error,
-    summary: "torch has wheels for the Python that it is installed into",
+    summary: "torch has wheels for the Python it is installed into",
     explain: include_str!("torch_python_mismatch.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM python:3.12-slim\nRUN pip install torch==2.1.2\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nRUN pip3 install torch==2.15.0\n",
+            "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+             RUN pip3 install torch==2.15.0\n",
         ),
         dockerfile(
-            "FROM python:3.12\nRUN uv venv --python 3.14 /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install torch==2.8.0\n",
+            "FROM python:3.12\nRUN uv venv --python 3.14 /v\nENV VIRTUAL_ENV=/v\n\
+             RUN uv pip install torch==2.8.0\n",
         ),
     ],
     silent: &[
         dockerfile("FROM python:3.12-slim\nRUN pip install torch==2.2.0\n"),
         dockerfile("FROM python:3.12-slim\nRUN ./python.sh\nRUN pip install torch==2.1.2\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nENV PATH=/opt/conda/bin:$PATH\nRUN pip3 install torch==2.15.0\n",
+            "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+             ENV PATH=/opt/conda/bin:$PATH\nRUN pip3 install torch==2.15.0\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch==2.1.2 --target /x --python-version 3.11\n"),
     ],
@@ -48,7 +50,7 @@ fn mismatch(install: &Install, one: &Requirement) -> Option<Found> {
     }
     let pythons = release.pythons.as_deref().unwrap_or_default();
     let says = format!(
-        "torch {} has no wheel for {}, only for Python {}",
+        "torch {} has no wheel for {}, only for Python {}; pip finds no matching distribution",
         release.version,
         install.python.says(),
         pythons.join(", ")
@@ -68,7 +70,7 @@ fn fix(release: &Release, series: &str) -> String {
     let later = all[own..].iter().find(fits);
     let earlier = all[..own].iter().rev().find(fits);
     match later.or(earlier) {
-        Some(near) => format!("torch=={} has one for Python {series}", near.version),
-        None => format!("no torch in the catalog has one for Python {series}"),
+        Some(near) => format!("Use torch=={}, which has a wheel for Python {series}", near.version),
+        None => format!("Use another Python; no torch in the catalog has a wheel for Python {series}"),
     }
 }

@@ -5,11 +5,11 @@ use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "torch-release-missing",
     severity: Severity::Error,
-    summary: "the named torch, torchvision and torchaudio exist, with the named CUDA build",
+    summary: "the requested versions of torch, torchvision and torchaudio exist, with the requested CUDA \
+        build",
     explain: include_str!("torch_release_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -18,23 +18,28 @@ pub const RULE: Rule = Rule {
             &[("requirements.txt", "# all\ntransformers\ntorch==2.6.1\n")],
         ),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.6.0+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+            "FROM python:3.12\nRUN pip install torch==2.6.0+cu121 --extra-index-url \
+             https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile("FROM python:3.12\nRUN pip install torch==2.6.1\n"),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu121\n",
+            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url \
+             https://download.pytorch.org/whl/cu121\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url https://download.pytorch.org/whl/cu121\n",
+            "FROM python:3.12\nRUN pip install torch==2.5.1+cu121 --extra-index-url \
+             https://download.pytorch.org/whl/cu121\n",
         ),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n",
+            "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url \
+             https://download.pytorch.org/whl/cu124\n",
         ),
         dockerfile("FROM python:3.12\nARG V\nRUN pip install torch==$V torch==2.6.* 'torch>=2.6.1'\n"),
         dockerfile(
-            "FROM python:3.12\nRUN pip install torch==2.6.0+cpu --index-url https://download.pytorch.org/whl/cpu\n",
+            "FROM python:3.12\nRUN pip install torch==2.6.0+cpu --index-url \
+             https://download.pytorch.org/whl/cpu\n",
         ),
         dockerfile("FROM python:3.12\nRUN uv pip install --system --torch-backend=auto torch==2.6.0\n"),
         dockerfile("FROM python:3.12\nRUN pip install torch==99.0.0\n"),
@@ -50,9 +55,13 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let release = match torch::known(one) {
         Known::Release(release) => release,
         Known::Never(near) => {
-            let says = format!("there is no {} {}", one.name, one.pin_text);
+            let says = format!(
+                "{} {} does not exist; pip finds no matching \
+                 distribution",
+                one.name, one.pin_text
+            );
             return Some(
-                Found::error(one, says, format!("take {}", near.join(" or "))).unless_certain(certain),
+                Found::error(one, says, format!("Use {}", near.join(" or "))).unless_certain(certain),
             );
         }
         Known::Unknown => return None,
@@ -71,12 +80,12 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     }
     let index = if one.local.is_none() { format!(" (the index has {build} only)") } else { String::new() };
     let says = format!(
-        "there is no {} {}+{build}{index}: {} was made for {}",
+        "{} {}+{build} does not exist{index}; {} has builds for {}",
         one.name,
         one.pin_text,
         match one.name.as_str() {
             "torch" => "it".to_owned(),
-            _ => format!("torch {}, to which it belongs,", release.version),
+            _ => format!("its torch {}", release.version),
         },
         torch::builds(release)
     );
@@ -84,7 +93,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let newest = newest.and_then(|newest| torch::version(newest, &one.name));
     // Of two that are as near the newer one.
     let near = release.builds.iter().rev().min_by_key(|other| distance(&other.build, build))?;
-    let mut fix = format!("{}=={}+{}", one.name, one.pin_text, near.build);
+    let mut fix = format!("Use {}=={}+{}", one.name, one.pin_text, near.build);
     if let Some(newest) = newest {
         fix.push_str(&format!(" or {}=={newest}+{build}, each from its own index", one.name));
     }

@@ -5,8 +5,7 @@ use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "torch-replaced",
     severity: Severity::Warning,
     summary: "torch is installed once, and nothing later replaces it",
@@ -19,7 +18,8 @@ pub const RULE: Rule = Rule {
     ],
     silent: &[
         dockerfile(
-            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install torchvision==0.20.1 torchaudio==2.5.1\n",
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\n\
+             RUN pip install torchvision==0.20.1 torchaudio==2.5.1\n",
         ),
         dockerfile(
             "FROM python:3.11\nRUN pip install torch==2.5.1\nRUN pip install --no-deps torchaudio==2.6.0\n",
@@ -47,12 +47,17 @@ fn stage(stage: &Stage) -> Option<Found> {
         let other =
             !loose && wanted.version != there && torch::version(wanted, &one.name) != partner(&there, one);
         other.then(|| {
-            let says = format!("{} replaces torch {there} of {whose} by {}", named(one), wanted.version);
+            let says = format!(
+                "{} replaces torch {there} of {whose} with {}; both stay in the image \
+                 layers",
+                named(one),
+                wanted.version
+            );
             let fix = match partner(&there, one) {
                 Some(version) if one.name != "torch" => {
-                    format!("{}=={version} goes with torch {there}", one.name)
+                    format!("Use {}=={version}, which is compatible with torch {there}", one.name)
                 }
-                _ => "a base image with the torch that is wanted, or with none".to_owned(),
+                _ => "Use a base image with the required torch, or one without torch".to_owned(),
             };
             Found::warning(one, says, fix)
         })

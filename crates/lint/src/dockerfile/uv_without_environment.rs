@@ -4,11 +4,10 @@ use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "uv-without-environment",
     severity: Severity::Error,
-    summary: "`uv pip install` has a virtual environment, or is told to use the system's Python",
+    summary: "`uv pip install` has a virtual environment or uses --system",
     explain: include_str!("uv_without_environment.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[dockerfile(
@@ -24,7 +23,8 @@ pub const RULE: Rule = Rule {
         dockerfile("FROM example/base:1\nRUN uv pip install torch\n"),
         dockerfile("FROM python:3.12-slim\nWORKDIR /app\nCOPY . .\nRUN uv sync && uv pip install torch\n"),
         dockerfile(
-            "FROM python:3.12-slim AS a\nRUN uv venv /v\nFROM python:3.12-slim\nCOPY --from=a /v /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install torch\n",
+            "FROM python:3.12-slim AS a\nRUN uv venv /v\nFROM python:3.12-slim\nCOPY --from=a /v /v\n\
+             ENV VIRTUAL_ENV=/v\nRUN uv pip install torch\n",
         ),
     ],
 };
@@ -38,9 +38,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 matches!(one.keyword.as_str(), "COPY" | "ADD")
                     && one.text.text.trim_start().starts_with(['.', '*'])
             });
-            let says = "uv finds no virtual environment here, and was not told to use the system's Python";
-            Found::error(install.line, says, "uv venv and ENV VIRTUAL_ENV, or ENV UV_SYSTEM_PYTHON=1")
-                .unless_certain(install.certain && !copied)
+            let says = "`uv pip install` finds no virtual environment and fails (no --system, no \
+                UV_SYSTEM_PYTHON)";
+            Found::error(
+                install.line,
+                says,
+                "Run `uv venv` and set `ENV VIRTUAL_ENV`, or set `ENV \
+                 UV_SYSTEM_PYTHON=1`",
+            )
+            .unless_certain(install.certain && !copied)
         })
         .collect()
 }

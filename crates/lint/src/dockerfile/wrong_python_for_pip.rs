@@ -4,33 +4,40 @@ use crate::read::dockerfile::python::{Kind, is_series};
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "wrong-python-for-pip",
     severity: Severity::Warning,
-    summary: "pip belongs to the Python that the image installs",
+    summary: "pip installs into the Python that the image installs",
     explain: include_str!("wrong_python_for_pip.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12\nRUN pip3 install deepspeed\n",
+            "FROM pytorch/pytorch:2.2.1-cuda12.1-cudnn8-devel\n\
+             RUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12\n\
+             RUN pip3 install deepspeed\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 python3-pip\nRUN pip install torch\n",
+            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 \
+             python3-pip\nRUN pip install torch\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 python3.12-venv\nRUN python3.12 -m venv /v && /v/bin/pip install torch\n",
+            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 \
+             python3.12-venv\nRUN python3.12 -m venv /v && /v/bin/pip install torch\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 python3-pip\nRUN python3.12 -m pip install torch\nRUN pip install x\n",
+            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 \
+             python3-pip\nRUN python3.12 -m pip install torch\nRUN pip install x\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.10 python3-pip\nRUN pip install torch\n",
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.10 python3-pip\n\
+             RUN pip install torch\n",
         ),
         dockerfile(
-            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 && ln -sf /usr/bin/python3.12 /usr/bin/python3 && curl -sS https://b/get-pip.py | python3\nRUN pip install torch\n",
+            "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12 \
+             && ln -sf /usr/bin/python3.12 /usr/bin/python3 && curl -sS https://b/get-pip.py | python3\n\
+             RUN pip install torch\n",
         ),
     ],
 };
@@ -65,9 +72,9 @@ fn stage(stage: &Stage) -> Option<Found> {
         return None;
     }
     let says = format!(
-        "pip installs into {}, not into the Python {series} that line {line} installs",
+        "pip installs into {}, not into Python {series} from line {line}; imports fail there",
         python.says()
     );
-    let fix = format!("{program} -m venv /opt/venv, and ENV PATH=/opt/venv/bin:$PATH");
+    let fix = format!("Run `{program} -m venv /opt/venv` and set `ENV PATH=/opt/venv/bin:$PATH`");
     Some(Found::warning(install.line, says, fix))
 }

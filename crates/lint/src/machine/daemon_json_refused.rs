@@ -3,11 +3,10 @@
 use super::Machine;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "daemon-json-refused",
     severity: Severity::Error,
-    summary: "dockerd starts with daemon.json, and uses all of it",
+    summary: "dockerd accepts daemon.json and uses every key in it",
     explain: include_str!("daemon_json_refused.md"),
     judge: Judge::Machine(judge),
     fires: &[
@@ -16,7 +15,8 @@ pub const RULE: Rule = Rule {
     ],
     silent: &[named(
         "daemon.json",
-        "{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": {\"nvidia\": {\"path\": \"nvidia-container-runtime\", \"args\": []}}\n}\n",
+        "{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": \
+         {\"nvidia\": {\"path\": \"nvidia-container-runtime\", \"args\": []}}\n}\n",
     )],
 };
 

@@ -1,9 +1,10 @@
-//! Rules about files that configure a machine: Docker's daemon.json, the container toolkit's config.toml, sshd_config. The first two
-//! are judged by the checks of machines, on facts in which nothing but the file is known unless `--from` or `--here` says more.
+//! Rules about files that configure a machine: Docker's daemon.json, the container toolkit's config.toml,
+//! sshd_config. The first two are judged by the checks of machines, on facts in which nothing but the file is
+//! known unless `--from` or `--here` says more.
 
-pub mod daemon_json_refused;
-pub mod sshd_lets_anybody_in;
-pub mod toolkit_config_refused;
+pub(crate) mod daemon_json_refused;
+pub(crate) mod sshd_lets_anybody_in;
+pub(crate) mod toolkit_config_refused;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,12 +17,9 @@ use host::record::Replay;
 
 /// A file that configures a machine.
 #[derive(Debug)]
-pub struct Machine {
-    /// Its kind.
+pub(crate) struct Machine {
     pub kind: Kind,
-    /// Its name.
     pub name: String,
-    /// What stands in it.
     pub text: String,
     /// What is known of the machine that it is for.
     pub facts: Option<Rc<Facts>>,
@@ -64,7 +62,8 @@ impl Machine {
         Some(Found { severity: found.severity, ..made })
     }
 
-    /// The line that a sentence is about: the one that it names, else that of the first quoted word that stands in the file.
+    /// The line that a sentence is about: the one that it names, else that of the first quoted word that
+    /// stands in the file.
     fn line(&self, says: &str) -> usize {
         let count = self.text.lines().count().max(1);
         let named = says.split("line ").nth(1).and_then(|rest| {

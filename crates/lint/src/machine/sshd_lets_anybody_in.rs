@@ -3,11 +3,10 @@
 use super::Machine;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "sshd-lets-anybody-in",
     severity: Severity::Warning,
-    summary: "sshd lets ranks in by key, and nobody by password",
+    summary: "sshd allows login by key only, for the user that runs the ranks",
     explain: include_str!("sshd_lets_anybody_in.md"),
     judge: Judge::Machine(judge),
     fires: &[
@@ -48,19 +47,24 @@ fn judge(machine: &Machine) -> Vec<Found> {
     };
     let mut found = Vec::new();
     if let Some(("yes", line)) = value("permitemptypasswords") {
-        found.push(Found::warning(line, "sshd lets users without a password in", "PermitEmptyPasswords no"));
+        found.push(Found::warning(
+            line,
+            "sshd allows login with an empty \
+             password",
+            "Set `PermitEmptyPasswords no`",
+        ));
     }
     let passwords = !matches!(value("passwordauthentication"), Some(("no", _)));
     if let Some(("yes", line)) = value("permitrootlogin").filter(|_| passwords) {
         found.push(Found::warning(
             line,
-            "sshd lets root in with a password",
-            "PermitRootLogin prohibit-password",
+            "sshd allows root login with a password",
+            "Set `PermitRootLogin prohibit-password`",
         ));
     }
     for (keyword, says) in [
-        ("pubkeyauthentication", "sshd takes no keys: launchers cannot log in"),
-        ("permitrootlogin", "sshd lets root in by no means: the ranks of a container mostly run as root"),
+        ("pubkeyauthentication", "sshd accepts no public keys; launchers cannot log in"),
+        ("permitrootlogin", "sshd denies root login, but ranks in containers usually run as root"),
     ] {
         if let Some(("no", line)) = value(keyword) {
             found.push(Found::note(line, says, ""));

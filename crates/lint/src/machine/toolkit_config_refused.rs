@@ -3,8 +3,7 @@
 use super::Machine;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "toolkit-config-refused",
     severity: Severity::Error,
     summary: "the container toolkit can read its config.toml",

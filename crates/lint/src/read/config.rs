@@ -7,8 +7,7 @@ use facts::Facts;
 
 /// A ds_config.json.
 #[derive(Debug)]
-pub struct Config {
-    /// What stands in it.
+pub(crate) struct Config {
     pub json: Json,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
@@ -21,7 +20,7 @@ pub struct Config {
 /// How many ranks a run has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct World {
-    /// The number.
+    /// How many ranks.
     pub size: u64,
     /// What says so: `--world-size`, `hostfile`.
     pub from: String,
@@ -41,7 +40,6 @@ impl Config {
         }
     }
 
-    /// A whole number.
     pub fn whole(&self, path: &str) -> Option<u64> {
         whole(self.json.number(path)?)
     }

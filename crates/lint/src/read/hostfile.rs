@@ -5,7 +5,6 @@
 pub struct Line {
     /// Its number, from 1.
     pub line: usize,
-    /// Its text.
     pub text: String,
     /// The host and its slots, where DeepSpeed can read it.
     pub host: Option<(String, u64)>,
@@ -13,7 +12,7 @@ pub struct Line {
     pub mpi: bool,
 }
 
-/// A hostfile.
+/// The hosts and slots of a DeepSpeed hostfile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hostfile {
     /// Its lines, without comments and empty ones.
@@ -22,7 +21,8 @@ pub struct Hostfile {
     pub names: Names,
 }
 
-/// For names whether this machine can tell their address; one that is missing was not asked, or the answer is not known.
+/// For names whether this machine can tell their address; one that is missing was not asked, or the answer is
+/// not known.
 pub type Names = std::collections::BTreeMap<String, bool>;
 
 impl Hostfile {

@@ -1,18 +1,15 @@
-//! JSON as people write it, with the lines of its keys: comments, commas too many and words without quotes are read over, as Hjson
-//! does, which DeepSpeed reads its configuration with.
+//! JSON as people write it, with the lines of its keys: comments, commas too many and words without quotes
+//! are read over, as Hjson does, which DeepSpeed reads its configuration with.
 
 use std::collections::BTreeMap;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub(crate) enum Value {
     /// `null`.
     Null,
     /// `true`, `false`.
     Truth(bool),
-    /// A number.
     Number(f64),
-    /// A text.
     Text(String),
     /// A list; what stands in it.
     List(Vec<Value>),
@@ -20,19 +17,40 @@ pub enum Value {
     Object,
 }
 
-/// A file.
 #[derive(Debug, Clone, Default)]
-pub struct Json {
+pub(crate) struct Json {
     /// Every entry of every object by its path of keys, parted by dots, with its line.
     pub entries: BTreeMap<String, (usize, Value)>,
     /// Keys that stand twice in one object: line and path.
     pub twice: Vec<(usize, String)>,
     /// Where and why it cannot be read.
-    pub broken: Option<(usize, String)>,
+    pub broken: Option<(usize, Fault)>,
+}
+
+/// Why a text is neither JSON nor Hjson.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("the file does not start with {{")]
+    NoObject,
+    #[error("objects are nested more than {DEEPEST} levels deep")]
+    TooDeep,
+    #[error("the file ends before the last }}")]
+    UnclosedObject,
+    #[error("the file ends before a ]")]
+    UnclosedList,
+    #[error("expected a key and a colon, found {0:?}")]
+    NoKey(String),
+    #[error("{0} has no value")]
+    NoValue(String),
+    #[error("the file ends where a value is expected")]
+    NoLastValue,
+    #[error("a string continues on the next line")]
+    StringAcrossLines,
+    #[error("a string has no closing quote")]
+    UnclosedString,
 }
 
 impl Json {
-    /// Reads a file.
     pub fn read(text: &str) -> Json {
         let mut reader = Reader { text, at: 0, json: Json::default(), depth: 0 };
         reader.space();
@@ -43,12 +61,11 @@ impl Json {
                     reader.json.broken = Some((line, why));
                 }
             }
-            _ => reader.json.broken = Some((1, "it does not begin with {".to_owned())),
+            _ => reader.json.broken = Some((1, Fault::NoObject)),
         }
         reader.json
     }
 
-    /// A value.
     pub fn get(&self, path: &str) -> Option<&Value> {
         self.entries.get(path).map(|(_, value)| value)
     }
@@ -58,7 +75,6 @@ impl Json {
         self.entries.get(path).map_or(1, |(line, _)| *line)
     }
 
-    /// A number.
     pub fn number(&self, path: &str) -> Option<f64> {
         match self.get(path)? {
             Value::Number(number) => Some(*number),
@@ -71,7 +87,6 @@ impl Json {
         self.get(path) == Some(&Value::Truth(true))
     }
 
-    /// A text.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.get(path)? {
             Value::Text(text) => Some(text),
@@ -112,7 +127,6 @@ impl Reader<'_> {
         lines.min(self.text.lines().count().max(1))
     }
 
-    /// Skips spaces, comments and commas.
     fn space(&mut self) {
         loop {
             let rest = self.rest();
@@ -133,16 +147,16 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, path: &str) -> Result<(), String> {
+    fn object(&mut self, path: &str) -> Result<(), Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err("it is nested too deeply".to_owned());
+            return Err(Fault::TooDeep);
         }
         self.at += 1;
         loop {
             self.space();
             match self.peek() {
-                None => return Err("it ends before its last }".to_owned()),
+                None => return Err(Fault::UnclosedObject),
                 Some('}') => {
                     self.at += 1;
                     self.depth -= 1;
@@ -153,7 +167,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self, path: &str) -> Result<(), String> {
+    fn entry(&mut self, path: &str) -> Result<(), Fault> {
         let line = self.line();
         let key = match self.peek() {
             Some('"' | '\'') => self.quoted()?,
@@ -167,7 +181,7 @@ impl Reader<'_> {
         };
         self.space();
         if self.peek() != Some(':') || key.is_empty() {
-            return Err(format!("a key and a colon should stand here: {key:?}"));
+            return Err(Fault::NoKey(key));
         }
         self.at += 1;
         let path = if path.is_empty() { key } else { format!("{path}.{key}") };
@@ -180,14 +194,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn value(&mut self, path: &str) -> Result<Value, String> {
+    fn value(&mut self, path: &str) -> Result<Value, Fault> {
         self.space();
         match self.peek() {
-            None => Err("a value is missing at its end".to_owned()),
+            None => Err(Fault::NoLastValue),
             Some('{') => self.object(path).map(|()| Value::Object),
             Some('[') => self.list(path),
             Some('"' | '\'') => self.quoted().map(Value::Text),
-            Some('}' | ']' | ':') => Err(format!("the value of {path} is missing")),
+            Some('}' | ']' | ':') => Err(Fault::NoValue(path.to_owned())),
             Some(_) => {
                 let rest = self.rest();
                 let end = rest.find(['\n', ',', '}', ']', '#']).unwrap_or(rest.len());
@@ -203,17 +217,17 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, path: &str) -> Result<Value, String> {
+    fn list(&mut self, path: &str) -> Result<Value, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err("it is nested too deeply".to_owned());
+            return Err(Fault::TooDeep);
         }
         self.at += 1;
         let mut items = Vec::new();
         loop {
             self.space();
             match self.peek() {
-                None => return Err("it ends before a ]".to_owned()),
+                None => return Err(Fault::UnclosedList),
                 Some(']') => {
                     self.at += 1;
                     self.depth -= 1;
@@ -225,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    fn quoted(&mut self) -> Result<String, String> {
+    fn quoted(&mut self) -> Result<String, Fault> {
         let quote = self.peek().unwrap_or('"');
         self.at += 1;
         let mut out = String::new();
@@ -237,7 +251,7 @@ impl Reader<'_> {
                     't' => '\t',
                     other => other,
                 })),
-                '\n' => return Err("a text goes over the end of its line".to_owned()),
+                '\n' => return Err(Fault::StringAcrossLines),
                 _ if letter == quote => {
                     self.at += place + 1;
                     return Ok(out);
@@ -245,7 +259,7 @@ impl Reader<'_> {
                 _ => out.push(letter),
             }
         }
-        Err("a text has no end".to_owned())
+        Err(Fault::UnclosedString)
     }
 }
 

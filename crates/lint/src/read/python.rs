@@ -1,4 +1,5 @@
-//! A training script in Python, read with a real parser and never run: its calls, assignments, loops and what it catches.
+//! A training script in Python, read with a real parser and never run: its calls, assignments, loops and what
+//! it catches.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,10 +9,8 @@ use tree_sitter::{Node, Parser};
 
 use facts::Facts;
 
-/// A script.
 #[derive(Debug, Default)]
-pub struct Program {
-    /// Its calls, in order.
+pub(crate) struct Program {
     pub calls: Vec<Call>,
     /// `name = value`, in order.
     pub assignments: Vec<Assignment>,
@@ -25,12 +24,11 @@ pub struct Program {
     pub facts: Option<Rc<Facts>>,
 }
 
-/// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// What is called, imports written out: `torch.distributed.init_process_group`; `.set_epoch` for a method of something else.
+pub(crate) struct Call {
+    /// What is called, imports written out: `torch.distributed.init_process_group`; `.set_epoch` for a method
+    /// of something else.
     pub name: String,
-    /// Its arguments.
     pub arguments: Vec<Argument>,
     /// Its line, from 1.
     pub line: usize,
@@ -42,10 +40,8 @@ pub struct Call {
     pub function: Range<usize>,
 }
 
-/// An argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
-    /// Its keyword.
+pub(crate) struct Argument {
     pub name: Option<String>,
     /// As it stands there.
     pub text: String,
@@ -57,8 +53,7 @@ pub struct Argument {
 
 /// `name = value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assignment {
-    /// The name.
+pub(crate) struct Assignment {
     pub name: String,
     /// The value as it stands there.
     pub text: String,
@@ -72,7 +67,7 @@ pub struct Assignment {
 
 /// A `for`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loop {
+pub(crate) struct Loop {
     /// What runs: `epoch`.
     pub over: String,
     /// Through what: `range(args.epochs)`.
@@ -81,7 +76,7 @@ pub struct Loop {
 
 /// A `try`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Try {
+pub(crate) struct Try {
     /// Its body, bytes.
     pub body: Range<usize>,
     /// Its handlers, bytes.
@@ -325,7 +320,7 @@ fn surroundings(node: Node) -> (bool, Range<usize>) {
 }
 
 /// The number that a text is, products of numbers included: `60 * 60`.
-pub fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let parts = text.trim().trim_start_matches('(').trim_end_matches(')').split('*');
     let mut parts = parts.map(|part| part.trim().replace('_', "").parse::<f64>().ok());
     parts.try_fold(1.0, |product, part| Some(product * part?))
@@ -337,7 +332,10 @@ mod tests {
 
     #[test]
     fn calls_and_names() {
-        let text = "import torch.distributed as dist\nfrom datetime import timedelta\nimport torch\n\ndef main():\n    if x:\n        dist.barrier()\n    rank = dist.get_rank()\n    dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60 * 60), **k)\n    a().b(1)\n    torch.cuda.set_device(rank)\n";
+        let text = "import torch.distributed as dist\nfrom datetime import timedelta\nimport torch\n\n\
+            def main():\n    if x:\n        dist.barrier()\n    rank = dist.get_rank()\n    \
+            dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60 * 60), **k)\n    a().b(1)\n    \
+            torch.cuda.set_device(rank)\n";
         let program = Program::read(text);
         let names: Vec<(&str, usize, bool)> =
             program.calls.iter().map(|call| (call.name.as_str(), call.line, call.conditional)).collect();

@@ -2,15 +2,14 @@
 
 /// A line of a requirements file, lines that go on joined and comments gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// Its text.
+pub(crate) struct Line {
     pub text: String,
     /// Where it begins, from 1.
     pub line: usize,
 }
 
 /// The lines that say something.
-pub fn lines(text: &str) -> Vec<Line> {
+pub(crate) fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut goes_on = false;
     for (place, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -40,7 +39,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// An option of a line, and its value: `-r`, `other.txt`; `None` for a requirement.
-pub fn option(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn option(line: &str) -> Option<(&str, &str)> {
     if !line.starts_with('-') {
         return None;
     }
@@ -53,7 +52,7 @@ pub fn option(line: &str) -> Option<(&str, &str)> {
 }
 
 /// A requirement without what pip takes behind it: `--hash=…`, `--config-settings …`.
-pub fn bare(line: &str) -> &str {
+pub(crate) fn bare(line: &str) -> &str {
     line.split(" --").next().unwrap_or_default().trim_end()
 }
 
@@ -63,7 +62,8 @@ mod tests {
 
     #[test]
     fn lines_and_comments() {
-        let text = "# head\ntorch==2.6.0 \\\n    --hash=sha256:a \\\n    --hash=sha256:b\n\nx  # why\ngit+https://h/a#egg=b\n";
+        let text = "# head\ntorch==2.6.0 \\\n    --hash=sha256:a \\\n    --hash=sha256:b\n\nx  # why\n\
+            git+https://h/a#egg=b\n";
         let read: Vec<(usize, String)> =
             lines(text).into_iter().map(|one| (one.line, bare(&one.text).to_owned())).collect();
         let expected = [(2, "torch==2.6.0"), (6, "x"), (7, "git+https://h/a#egg=b")];

@@ -6,22 +6,18 @@ use super::dockerfile::expand::Variables;
 use super::dockerfile::shell::{self, Command};
 use super::dockerfile::text::Text;
 
-/// A shell script.
 #[derive(Debug)]
-pub struct Script {
-    /// Its commands, in order.
+pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// Its here-documents: what a command gets as input, often the text of another file.
     pub documents: Vec<Document>,
     /// Names that stand in it as `$NAME` or `${NAME…}`.
     pub uses: BTreeSet<String>,
-    /// Its text.
     pub text: String,
 }
 
-/// A here-document.
 #[derive(Debug)]
-pub struct Document {
+pub(crate) struct Document {
     /// The line of the command that it belongs to, from 1.
     pub by: usize,
     /// Its lines, with their numbers.
@@ -29,16 +25,10 @@ pub struct Document {
 }
 
 impl Script {
-    /// Reads a script.
     pub fn read(text: &str) -> Script {
         let (bare, documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
         Script { commands, documents, uses: used(text), text: text.to_owned() }
-    }
-
-    /// The first command that runs a program of this name.
-    pub fn runs(&self, program: &str) -> Option<&Command> {
-        self.commands.iter().find(|command| command.program() == program)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What `envdoc lint` reports: its document in JSON ([`json`]) and the pages of its rules ([`rules`]). Every other format is
-//! written by [`diagnostic::render`].
+//! What `envdoc lint` reports: its document in JSON ([`json`]) and the pages of its rules ([`rules`]). Every
+//! other format is written by [`diagnostic::render`].
 
 pub mod json;
 pub mod rules;

@@ -32,7 +32,7 @@ pub fn list(width: usize) -> String {
     }
     let _ = writeln!(
         text,
-        "{} rules; `envdoc explain RULE` tells what each finds, why, and how to fix it",
+        "{} rules. `envdoc explain RULE` shows what a rule finds, why, and how to fix it",
         RULES.len()
     );
     text

@@ -3,11 +3,10 @@
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "command-retired",
     severity: Severity::Warning,
-    summary: "commands are those of today's Docker, toolkit and torch",
+    summary: "no commands that Docker, the container toolkit or torch have retired",
     explain: include_str!("command_retired.md"),
     judge: Judge::Script(judge),
     fires: &[
@@ -22,7 +21,8 @@ pub const RULE: Rule = Rule {
     silent: &[
         named(
             "install.sh",
-            "docker run --gpus all x\ncurl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey | gpg --dearmor -o /usr/share/keyrings/n.gpg\nsystemctl restart docker\n",
+            "docker run --gpus all x\ncurl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey | gpg \
+             --dearmor -o /usr/share/keyrings/n.gpg\nsystemctl restart docker\n",
         ),
         named("check.sh", "command -v nvidia-docker\nsystemctl status nvidia-cdi-refresh.service\n"),
     ],
@@ -38,18 +38,18 @@ fn judge(script: &Script) -> Vec<Found> {
             match command.program() {
                 "nvidia-docker" | "nvidia-docker2" if command.words.len() > 1 => Some(Found::warning(
                     line,
-                    "the nvidia-docker wrapper is retired",
-                    "docker run --gpus all",
+                    "the nvidia-docker wrapper is retired; current packages do not include it",
+                    "Use `docker run --gpus all`",
                 )),
                 "apt-key" if command.has("add") => Some(Found::warning(
                     line,
-                    "apt-key is deprecated, and gone from Debian 13",
-                    "a key file, named by signed-by=",
+                    "apt-key is deprecated and was removed in Debian 13",
+                    "Use a key file named by `signed-by=`",
                 )),
                 "curl" | "wget" if text.contains("nvidia.github.io/nvidia-docker") => Some(Found::warning(
                     line,
-                    "the archive of nvidia-docker is retired",
-                    "nvidia.github.io/libnvidia-container/stable/deb",
+                    "the nvidia-docker package repository is retired",
+                    "Use nvidia.github.io/libnvidia-container/stable/deb",
                 )),
                 "systemctl" | "service"
                     if command.words.iter().skip(1).any(|word| {
@@ -60,17 +60,22 @@ fn judge(script: &Script) -> Vec<Found> {
                     }) =>
                 {
                     let says =
-                        "there is no such service: nvidia-container-runtime is a program that Docker starts";
+                        "no such service exists; nvidia-container-runtime is a program that Docker starts";
                     Some(Found::warning(
                         line,
                         says,
-                        "nvidia-ctk --version, docker info, and a test container",
+                        "Check with `nvidia-ctk --version`, `docker info` and a test container",
                     ))
                 }
                 "python" | "python3"
                     if command.word(1) == "-m" && command.word(2) == "torch.distributed.launch" =>
                 {
-                    Some(Found::note(line, "torch.distributed.launch is deprecated for torchrun", "torchrun"))
+                    Some(Found::note(
+                        line,
+                        "torch.distributed.launch is deprecated in favor of \
+                         torchrun",
+                        "Use torchrun",
+                    ))
                 }
                 _ => None,
             }

@@ -3,11 +3,10 @@
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "hosts-file-pinned",
     severity: Severity::Note,
-    summary: "containers find each other by their names",
+    summary: "containers reach each other by name",
     explain: include_str!("hosts_file_pinned.md"),
     judge: Judge::Script(judge),
     fires: &[named("setup.sh", "echo \"10.0.1.5 node2\" >> /etc/hosts\n")],
@@ -19,7 +18,6 @@ fn judge(script: &Script) -> Vec<Found> {
         let teed = command.program() == "tee" && command.has("/etc/hosts");
         teed || command.writes.iter().any(|word| word.text == "/etc/hosts")
     });
-    let says =
-        "addresses in /etc/hosts: those of containers change, and Docker rewrites the file at each start";
-    pinned.map(|command| Found::note(command.line, says, "the name of the container or service")).collect()
+    let says = "container addresses in /etc/hosts become stale; Docker rewrites the file at each start";
+    pinned.map(|command| Found::note(command.line, says, "Use the container or service name")).collect()
 }

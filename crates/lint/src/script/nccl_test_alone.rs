@@ -3,17 +3,17 @@
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "nccl-test-alone",
     severity: Severity::Warning,
-    summary: "tests of NCCL run on more than one GPU",
+    summary: "NCCL tests run on more than one GPU",
     explain: include_str!("nccl_test_alone.md"),
     judge: Judge::Script(judge),
     fires: &[named("test.sh", "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n")],
     silent: &[named(
         "test.sh",
-        "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 8\nmpirun -np 8 ./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n",
+        "./build/all_reduce_perf -b 8 -e 1G -f 2 -g 8\n\
+         mpirun -np 8 ./build/all_reduce_perf -b 8 -e 1G -f 2 -g 1\n",
     )],
 };
 
@@ -33,8 +33,17 @@ fn judge(script: &Script) -> Vec<Found> {
     });
     found
         .map(|command| {
-            let says = format!("{} on one GPU in one process moves nothing between GPUs", command.program());
-            Found::warning(command.line, says, "-g with the number of GPUs, or mpirun with one process a GPU")
+            let says = format!(
+                "{} runs on one GPU in one process, so it measures no \
+                 communication",
+                command.program()
+            );
+            Found::warning(
+                command.line,
+                says,
+                "Pass `-g` with the number of GPUs, or use mpirun with one \
+                 process per GPU",
+            )
         })
         .collect()
 }

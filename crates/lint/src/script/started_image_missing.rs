@@ -4,11 +4,10 @@ use crate::dockerfile::base_image_missing::missing;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "started-image-missing",
     severity: Severity::Error,
-    summary: "images that a script starts or pulls exist",
+    summary: "images that a script runs or pulls exist",
     explain: include_str!("started_image_missing.md"),
     judge: Judge::Script(judge),
     fires: &[named("test.sh", "docker run --rm --gpus all nvidia/cuda:11.8.0-base nvidia-smi\n")],

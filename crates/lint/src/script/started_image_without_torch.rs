@@ -3,20 +3,21 @@
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "started-image-without-torch",
     severity: Severity::Error,
-    summary: "torch is imported in images that have it",
+    summary: "scripts import torch only in images that contain it",
     explain: include_str!("started_image_without_torch.md"),
     judge: Judge::Script(judge),
     fires: &[named(
         "check.sh",
-        "docker run --gpus all python:3.10-slim python -c \"import torch; print(torch.cuda.device_count())\"\n",
+        "docker run --gpus all python:3.10-slim python -c \"import torch; \
+         print(torch.cuda.device_count())\"\n",
     )],
     silent: &[named(
         "check.sh",
-        "docker run --gpus all pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime python -c \"import torch\"\ndocker run python:3.12 sh -c \"pip install torch && python -c 'import torch'\"\n",
+        "docker run --gpus all pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime python -c \"import torch\"\n\
+         docker run python:3.12 sh -c \"pip install torch && python -c 'import torch'\"\n",
     )],
 };
 
@@ -33,9 +34,13 @@ fn judge(script: &Script) -> Vec<Found> {
         // A folder of the host may bring it along.
         let brings = ["pip", "install", " -v", "--volume", "--mount"].iter().any(|word| text.contains(word));
         let imports = text.contains("import torch");
-        let says = format!("{} has no torch: ModuleNotFoundError", image.text);
+        let says = format!(
+            "{} does not contain torch; the import fails with \
+             ModuleNotFoundError",
+            image.text
+        );
         (imports && !brings).then(|| {
-            Found::error(command.line, says, "an image with torch, or nvidia-smi -L")
+            Found::error(command.line, says, "Use an image with torch, or `nvidia-smi -L`")
                 .unless_certain(command.certain)
         })
     });

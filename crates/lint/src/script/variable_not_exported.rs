@@ -5,11 +5,10 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::variables::SET_BY_LAUNCHERS;
 use catalog::variables::{self, Status};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-not-exported",
     severity: Severity::Warning,
-    summary: "a script exports the variables that its programs read",
+    summary: "scripts export the variables that their programs read",
     explain: include_str!("variable_not_exported.md"),
     judge: Judge::Script(judge),
     fires: &[named("train.sh", "NCCL_SOCKET_IFNAME=eth0\ntorchrun train.py\n")],
@@ -46,8 +45,8 @@ fn judge(script: &Script) -> Vec<Found> {
         .filter(|(line, _, _)| read_after(*line))
         .map(|(line, name, word)| {
             let says =
-                format!("{name} is set without export: the programs that the script starts do not see it");
-            Found::warning(line, says, format!("export {name}={}", word.text))
+                format!("{name} is set without `export`; programs started by the script do not see it");
+            Found::warning(line, says, format!("Write `export {name}={}`", word.text))
         })
         .collect()
 }

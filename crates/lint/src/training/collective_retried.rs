@@ -5,25 +5,28 @@ use std::ops::Range;
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "collective-retried",
     severity: Severity::Warning,
-    summary: "after a failed collective all ranks start anew",
+    summary: "after a failed collective, all ranks restart",
     explain: include_str!("collective_retried.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",
-        "import torch\nimport torch.distributed as dist\ndef safe_barrier():\n    try:\n        dist.barrier()\n    except RuntimeError:\n        dist.destroy_process_group()\n        dist.init_process_group(\"nccl\")\n",
+        "import torch\nimport torch.distributed as dist\n\
+         def safe_barrier():\n    try:\n        dist.barrier()\n    except RuntimeError:\n        \
+         dist.destroy_process_group()\n        dist.init_process_group(\"nccl\")\n",
     )],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ntry:\n    dist.barrier()\nexcept RuntimeError:\n    save()\n    raise\n",
+            "import torch\nimport torch.distributed as dist\ntry:\n    dist.barrier()\n\
+             except RuntimeError:\n    save()\n    raise\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ntry:\n    load()\nexcept OSError:\n    dist.barrier()\n",
+            "import torch\nimport torch.distributed as dist\ntry:\n    load()\n\
+             except OSError:\n    dist.barrier()\n",
         ),
     ],
 };
@@ -55,11 +58,12 @@ fn judge(program: &Program) -> Vec<Found> {
             inside && (call.name.ends_with(".init_process_group") || collective(call))
         });
         if let Some(call) = again {
-            let says = "a collective that failed is tried again: its communicator is gone, and the other ranks are elsewhere";
+            let says = "a failed collective is retried, but its communicator is aborted and the other ranks \
+                do not take part";
             found.push(Found::warning(
                 call.line,
                 says,
-                "let the rank end, and restart all with torchrun --max-restarts",
+                "Let the rank exit, and restart all ranks with `torchrun --max-restarts`",
             ));
         }
     }

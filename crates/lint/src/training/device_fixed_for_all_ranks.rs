@@ -3,36 +3,41 @@
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "device-fixed-for-all-ranks",
     severity: Severity::Warning,
-    summary: "every rank uses a GPU of its own",
+    summary: "every rank uses its own GPU",
     explain: include_str!("device_fixed_for_all_ranks.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group(\"nccl\")\n",
+            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
+             dist.init_process_group(\"nccl\")\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\ndist.init_process_group(\"nccl\")\nmodel = DDP(model, device_ids=[0])\n",
+            "import torch\nimport torch.distributed as dist\n\
+             from torch.nn.parallel import DistributedDataParallel as DDP\n\
+             dist.init_process_group(\"nccl\")\nmodel = DDP(model, device_ids=[0])\n",
         ),
     ],
     silent: &[
         named("train.py", "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n"),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif not args.distributed:\n    torch.cuda.set_device(0)\n",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             if not args.distributed:\n    torch.cuda.set_device(0)\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nimport os\ntorch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\ndist.init_process_group(\"nccl\")\n",
+            "import torch\nimport torch.distributed as dist\nimport os\n\
+             torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\ndist.init_process_group(\"nccl\")\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"gloo\", rank=0, world_size=1)\ntorch.cuda.set_device(0)\n",
+            "import torch\nimport torch.distributed as dist\n\
+             dist.init_process_group(\"gloo\", rank=0, world_size=1)\ntorch.cuda.set_device(0)\n",
         ),
     ],
 };
@@ -55,7 +60,7 @@ fn judge(program: &Program) -> Vec<Found> {
         if call.name == "torch.cuda.set_device" {
             let device = call.argument(0, "device").filter(|device| first(&device.text))?;
             let says = format!(
-                "set_device({}) in every process: all ranks of a node share the first GPU",
+                "set_device({}) in every process makes all ranks of a node share the first GPU",
                 device.text
             );
             return Some(Found::warning(
@@ -66,8 +71,8 @@ fn judge(program: &Program) -> Vec<Found> {
         }
         let ids = call.keyword("device_ids").filter(|_| call.name.ends_with("DistributedDataParallel"))?;
         let inner = ids.text.trim().trim_start_matches('[').trim_end_matches(']');
-        let says = "device_ids=[0] in every process: all ranks of a node share the first GPU";
-        first(inner).then(|| Found::warning(ids.line, says, "device_ids=[local_rank]"))
+        let says = "device_ids=[0] in every process makes all ranks of a node share the first GPU";
+        first(inner).then(|| Found::warning(ids.line, says, "Use device_ids=[local_rank]"))
     });
     found.collect()
 }

@@ -3,31 +3,35 @@
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "global-rank-as-local",
     severity: Severity::Warning,
-    summary: "GPUs are chosen by the local rank",
+    summary: "ranks select their GPU by the local rank",
     explain: include_str!("global_rank_as_local.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nlocal_rank = dist.get_rank()\ntorch.cuda.set_device(local_rank)\n",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             local_rank = dist.get_rank()\ntorch.cuda.set_device(local_rank)\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ntorch.cuda.set_device(rank)\n",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             rank = dist.get_rank()\ntorch.cuda.set_device(rank)\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ntorch.cuda.set_device(rank % torch.cuda.device_count())\n",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             rank = dist.get_rank()\ntorch.cuda.set_device(rank % torch.cuda.device_count())\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nimport os\nlocal_rank = int(os.environ[\"LOCAL_RANK\"])\nrank = dist.get_rank()\ntorch.cuda.set_device(local_rank)\n",
+            "import torch\nimport torch.distributed as dist\nimport os\n\
+             local_rank = int(os.environ[\"LOCAL_RANK\"])\nrank = dist.get_rank()\n\
+             torch.cuda.set_device(local_rank)\n",
         ),
     ],
 };
@@ -46,7 +50,7 @@ fn judge(program: &Program) -> Vec<Found> {
     let mut found = Vec::new();
     for one in program.assignments.iter().filter(|one| one.name.ends_with("local_rank") && is_rank(&one.at)) {
         let says = format!(
-            "{} is the rank in the whole run: beyond the first node it is no GPU of the machine",
+            "{} is the global rank; on the second node and later it exceeds the number of GPUs",
             one.name
         );
         found.push(Found::warning(one.line, says, fix));
@@ -58,7 +62,8 @@ fn judge(program: &Program) -> Vec<Found> {
         let ranked = is_rank(&device.at) || through.is_some_and(|one| is_rank(&one.at));
         if ranked && !named_local && !call.conditional {
             let says = format!(
-                "set_device({}): the rank in the whole run is no GPU beyond the first node",
+                "set_device({}) uses the global rank, which exceeds the number of GPUs on the second node \
+                 and later",
                 device.text
             );
             found.push(Found::warning(call.line, says, format!("torch.cuda.set_device({fix})")));

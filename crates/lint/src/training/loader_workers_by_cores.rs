@@ -3,32 +3,37 @@
 use crate::read::python::{Program, number};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "loader-workers-by-cores",
     severity: Severity::Warning,
-    summary: "the workers of all ranks together fit the cores and /dev/shm",
+    summary: "the data loader workers of all ranks fit the CPU cores and /dev/shm",
     explain: include_str!("loader_workers_by_cores.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nimport os\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=os.cpu_count())\n",
+            "import torch\nimport torch.distributed as dist\nimport os\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\n\
+             loader = DataLoader(data, num_workers=os.cpu_count())\n",
         ),
         named_with(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=4)\n",
+            "import torch\nimport torch.distributed as dist\nfrom torch.utils.data import DataLoader\n\
+             dist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=4)\n",
             &[("server.json", "broken-container-shm-64m.json")],
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nimport os\nfrom torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nloader = DataLoader(data, num_workers=4)\n",
+            "import torch\nimport torch.distributed as dist\nimport os\n\
+             from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\n\
+             loader = DataLoader(data, num_workers=4)\n",
         ),
         named(
             "train.py",
-            "import os\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data, num_workers=os.cpu_count())\n",
+            "import os\nfrom torch.utils.data import DataLoader\n\
+             loader = DataLoader(data, num_workers=os.cpu_count())\n",
         ),
     ],
 };
@@ -54,8 +59,8 @@ fn judge(program: &Program) -> Vec<Found> {
                 | "mp.cpu_count()"
                 | "len(os.sched_getaffinity(0))"
         ) {
-            let says = format!("{text} workers in every rank: all ranks of a node share its cores");
-            return Some(Found::note(line, says, "cores divided by the ranks of the node"));
+            let says = format!("{text} workers in every rank, but all ranks of a node share its cores");
+            return Some(Found::note(line, says, "Divide the cores by the ranks per node"));
         }
         let count = number(text).filter(|count| *count > 0.0)?;
         let facts = program.facts.as_ref()?;
@@ -63,10 +68,16 @@ fn judge(program: &Program) -> Vec<Found> {
             facts.limits.shared_memory.known().map(|space| space.total).filter(|total| *total < SMALL);
         if let Some(total) = shared {
             let says = format!(
-                "{count} workers hand their batches over through /dev/shm, which has {} MiB",
+                "{count} workers pass batches through /dev/shm, which has only {} MiB; they fail with Bus \
+                 error",
                 total >> 20
             );
-            return Some(Found::warning(line, says, "--shm-size=8g or --ipc=host for the container"));
+            return Some(Found::warning(
+                line,
+                says,
+                "Start the container with `--shm-size=8g` or \
+                 `--ipc=host`",
+            ));
         }
         let gpus = facts.gpu.list.known().map(Vec::len).filter(|gpus| *gpus > 0)?;
         // One processor alone is what a shortened recording shows.
@@ -75,7 +86,7 @@ fn judge(program: &Program) -> Vec<Found> {
         let (all, cores) = (count * gpus as f64, *cores as f64);
         let says = format!("{count} workers in each of {gpus} ranks are {all} processes on {cores} cores");
         (all > 2.0 * cores)
-            .then(|| Found::warning(line, says, format!("{:.0} or fewer", (cores / gpus as f64).floor())))
+            .then(|| Found::warning(line, says, format!("Use {:.0} or fewer", (cores / gpus as f64).floor())))
     });
     found.collect()
 }

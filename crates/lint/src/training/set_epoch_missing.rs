@@ -3,29 +3,34 @@
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "set-epoch-missing",
     severity: Severity::Warning,
-    summary: "set_epoch is called on the sampler in every epoch",
+    summary: "the DistributedSampler gets set_epoch in every epoch",
     explain: include_str!("set_epoch_missing.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",
-        "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\nfor epoch in range(10):\n    train(epoch)\n",
+        "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\n\
+         for epoch in range(10):\n    train(epoch)\n",
     )],
     silent: &[
         named(
             "train.py",
-            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset)\nfor epoch in range(10):\n    sampler.set_epoch(epoch)\n    train(epoch)\n",
+            "from torch.utils.data.distributed import DistributedSampler\n\
+             sampler = DistributedSampler(dataset)\n\
+             for epoch in range(10):\n    sampler.set_epoch(epoch)\n    train(epoch)\n",
         ),
         named(
             "train.py",
-            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(val_dataset)\nfor epoch in range(10):\n    train(epoch)\n",
+            "from torch.utils.data.distributed import DistributedSampler\n\
+             sampler = DistributedSampler(val_dataset)\nfor epoch in range(10):\n    train(epoch)\n",
         ),
         named(
             "train.py",
-            "from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(dataset, shuffle=False)\nfor epoch in range(10):\n    train(epoch)\n",
+            "from torch.utils.data.distributed import DistributedSampler\n\
+             sampler = DistributedSampler(dataset, shuffle=False)\n\
+             for epoch in range(10):\n    train(epoch)\n",
         ),
     ],
 };
@@ -55,11 +60,12 @@ fn judge(program: &Program) -> Vec<Found> {
             .map_or(String::new(), |one| one.name.to_ascii_lowercase());
         !["val", "test", "eval"].iter().any(|word| data.contains(word) || kept.contains(word))
     });
-    let says = "the DistributedSampler shuffles alike in every epoch: nothing calls set_epoch";
+    let says = "the DistributedSampler shuffles in the same order every epoch because set_epoch is never \
+        called";
     train
         .take(1)
         .map(|call| {
-            Found::warning(call.line, says, "sampler.set_epoch(epoch) at the head of the loop over epochs")
+            Found::warning(call.line, says, "Call `sampler.set_epoch(epoch)` at the start of each epoch")
         })
         .collect()
 }

@@ -3,43 +3,50 @@
 use crate::read::python::{Call, Program, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "timeout-unit-wrong",
     severity: Severity::Error,
-    summary: "timeouts are timedeltas of minutes, not of days or seconds that were meant otherwise",
+    summary: "timeouts are timedelta values of minutes, not accidentally days or plain numbers",
     explain: include_str!("timeout_unit_wrong.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=1800)\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=1800)\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=timedelta(secnotallow=60))\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=timedelta(secnotallow=60))\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=timedelta(seconds=7200000))\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=timedelta(seconds=7200000))\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=timedelta(1800))\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=timedelta(1800))\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=timedelta(seconds=60))\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60))\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\ndist.init_process_group(\"nccl\", timeout=timedelta(hours=2))\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             dist.init_process_group(\"nccl\", timeout=timedelta(hours=2))\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\nimport datetime\ndist.init_process_group(\"nccl\", timeout=datetime.timedelta(seconds=args.timeout))\nx = timedelta(30)\n",
+            "import torch\nimport torch.distributed as dist\nfrom datetime import timedelta\n\
+             import datetime\ndist.init_process_group(\"nccl\", \
+             timeout=datetime.timedelta(seconds=args.timeout))\nx = timedelta(30)\n",
         ),
     ],
 };
@@ -70,14 +77,12 @@ fn judge(program: &Program) -> Vec<Found> {
     for call in program.calls.iter().filter(|call| TAKERS.contains(&call.name.as_str())) {
         let Some(timeout) = call.keyword("timeout") else { continue };
         if number(&timeout.text).is_some() {
-            let says = format!(
-                "timeout={} is a number: a timedelta is wanted, and anything else is refused",
-                timeout.text
-            );
+            let says =
+                format!("timeout={} is a number, but a timedelta is required; the call fails", timeout.text);
             found.push(Found::error(
                 timeout.line,
                 says,
-                format!("timeout=timedelta(seconds={})", timeout.text),
+                format!("Use timeout=timedelta(seconds={})", timeout.text),
             ));
             continue;
         }
@@ -101,9 +106,12 @@ fn garbled(call: &Call) -> Option<Found> {
     let wrong = call.arguments.iter().find(|one| {
         one.name.as_deref().is_some_and(|name| name != "*" && !UNITS.iter().any(|(unit, _)| *unit == name))
     })?;
-    let says =
-        format!("timedelta has no argument {}: a TypeError", wrong.name.as_deref().unwrap_or_default());
-    Some(Found::error(wrong.line, says, format!("timedelta(seconds={})", wrong.text)))
+    let says = format!(
+        "timedelta has no argument {}; the call fails with \
+         TypeError",
+        wrong.name.as_deref().unwrap_or_default()
+    );
+    Some(Found::error(wrong.line, says, format!("Use timedelta(seconds={})", wrong.text)))
 }
 
 /// What is wrong with the length of a timeout.
@@ -119,21 +127,21 @@ fn length(span: &Call) -> Option<Found> {
     let first = span.arguments.first()?;
     if first.name.is_none() && seconds >= 86400.0 {
         let says =
-            format!("timedelta({}) is {} days: its first argument is days", first.text, seconds / 86400.0);
-        return Some(Found::warning(span.line, says, format!("timedelta(seconds={})", first.text)));
+            format!("timedelta({}) is {} days; the first argument is days", first.text, seconds / 86400.0);
+        return Some(Found::warning(span.line, says, format!("Use timedelta(seconds={})", first.text)));
     }
     if seconds >= WEEK {
         let says =
-            format!("a timeout of {:.0} days: a rank that died is noticed only then", seconds / 86400.0);
+            format!("timeout is {:.0} days; a dead rank is detected only after that", seconds / 86400.0);
         return Some(Found::warning(
             span.line,
             says,
-            "timedelta(minutes=30), or what the longest wait really takes",
+            "Use timedelta(minutes=30), or the longest expected wait",
         ));
     }
     let short = seconds > 0.0 && seconds <= 60.0;
     let says = format!(
-        "a timeout of {seconds} s is too short for loading a model, checkpoints or the first compilation"
+        "timeout of {seconds} s is too short for model loading, checkpoints or the first compilation"
     );
-    short.then(|| Found::note(span.line, says, "timedelta(minutes=10) is the default"))
+    short.then(|| Found::note(span.line, says, "Use the default, timedelta(minutes=10)"))
 }

@@ -3,21 +3,24 @@
 use crate::read::python::Program;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "world-size-from-devices",
     severity: Severity::Warning,
-    summary: "the world size comes from the launcher",
+    summary: "the launcher sets the world size",
     explain: include_str!("world_size_from_devices.md"),
     judge: Judge::Training(judge),
     fires: &[named(
         "train.py",
-        "import torch\nimport torch.distributed as dist\nworld_size = torch.cuda.device_count()\ndist.init_process_group(\"nccl\", world_size=world_size, rank=rank)\n",
+        "import torch\nimport torch.distributed as dist\nworld_size = torch.cuda.device_count()\n\
+         dist.init_process_group(\"nccl\", world_size=world_size, rank=rank)\n",
     )],
     silent: &[
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\ndef main(rank, world_size):\n    dist.init_process_group(\"nccl\", rank=rank, world_size=world_size)\nworld_size = torch.cuda.device_count()\nmp.spawn(main, args=(world_size,), nprocs=world_size)\n",
+            "import torch\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\
+             def main(rank, world_size):\n    dist.init_process_group(\"nccl\", rank=rank, \
+             world_size=world_size)\nworld_size = torch.cuda.device_count()\n\
+             mp.spawn(main, args=(world_size,), nprocs=world_size)\n",
         ),
         named(
             "train.py",
@@ -37,8 +40,16 @@ fn judge(program: &Program) -> Vec<Found> {
         let through = program.value(&size.text, &call.function, call.at.start);
         let value = through.map_or(size.text.as_str(), |one| one.text.as_str());
         let line = through.map_or(size.line, |one| one.line);
-        let says = "the world size is the number of this machine's GPUs: on several nodes it is the launcher's to say";
-        counts(value).then(|| Found::warning(line, says, "leave world_size out, or int(os.environ[\"WORLD_SIZE\"])"))
+        let says = "world_size is the number of GPUs of this machine; on several nodes each node waits for \
+            its own group";
+        counts(value).then(|| {
+            Found::warning(
+                line,
+                says,
+                "Remove world_size, or use \
+                 int(os.environ[\"WORLD_SIZE\"])",
+            )
+        })
     });
     found.collect()
 }

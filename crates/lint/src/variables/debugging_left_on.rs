@@ -4,11 +4,10 @@ use crate::read::settings::{Held, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use checks::debug_variable_left_on::effect;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "debugging-left-on",
     severity: Severity::Warning,
-    summary: "no variable for finding faults is set for good",
+    summary: "no debugging variable is set permanently",
     explain: include_str!("debugging_left_on.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -28,13 +27,15 @@ fn judge(settings: &Settings) -> Vec<Found> {
             .value("NCCL_DEBUG")
             .is_some_and(|level| ["INFO", "TRACE"].iter().any(|on| level.eq_ignore_ascii_case(on)));
         if one.name == "NCCL_DEBUG" && value.eq_ignore_ascii_case("INFO") {
-            let says = "NCCL_DEBUG=INFO writes hundreds of lines a rank, for finding faults".to_owned();
+            let says = "NCCL_DEBUG=INFO is a debugging setting; it writes hundreds of log lines per \
+                rank"
+                .to_owned();
             let lasting = one.held != Held::Command;
-            return lasting.then(|| Found::note(one.place.clone(), says, "NCCL_DEBUG=WARN"));
+            return lasting.then(|| Found::note(one.place.clone(), says, "Set NCCL_DEBUG=WARN"));
         }
         let effect = effect(&one.name, value, log)?;
-        let says = format!("{}={value} is for finding faults: {effect}", one.name);
-        let found = Found::warning(one.place.clone(), says, "take it out for real runs");
+        let says = format!("{}={value} is a debugging setting: {effect}", one.name);
+        let found = Found::warning(one.place.clone(), says, "Remove it for production runs");
         Some(match one.held {
             Held::Command => Found { severity: Severity::Note, ..found },
             _ => found,

@@ -3,8 +3,7 @@
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-env-invalid",
     severity: Severity::Error,
     summary: "every line of .deepspeed_env is NAME=value",
@@ -29,32 +28,32 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let bad = settings.others.iter().map(|(line, text)| {
         if text.contains('=') && !text.trim_start().starts_with('#') {
             let says = format!(
-                "{:?} becomes `export {}` on every node: the name is not one",
+                "{:?} becomes `export {}` on every node, which has no valid variable name",
                 text.trim(),
                 text.trim()
             );
-            return Found::warning(*line, says, "NAME=value");
+            return Found::warning(*line, says, "Write NAME=value");
         }
         if text.contains('=') {
-            let says = "a comment is handed on as a variable: the launcher knows no comments";
-            return Found::warning(*line, says, "take the line out");
+            let says = "the comment is exported as a variable; the launcher does not support comments";
+            return Found::warning(*line, says, "Delete the line");
         }
         let what = match text.trim() {
             "" => "an empty line".to_owned(),
             other => format!("{other:?}"),
         };
-        let says = format!("{what} has no `=`: the launcher ends with a ValueError");
-        Found::error(*line, says, "NAME=value")
+        let says = format!("{what} has no `=`; the launcher fails with ValueError");
+        Found::error(*line, says, "Write NAME=value")
     });
     let spaces = settings.known().filter(|(_, _, value)| {
         value.contains(' ') && !value.starts_with(['"', '\'']) || value.matches('"').count() % 2 == 1
     });
     let spaces = spaces.map(|(_, one, _)| {
         let says = format!(
-            "the value of {} goes into a shell as it stands: what follows the space is another word",
+            "the value of {} contains an unquoted space; the shell on the nodes drops the rest",
             one.name
         );
-        Found::warning(one.place.clone(), says, "put it in quotes")
+        Found::warning(one.place.clone(), says, "Quote the value")
     });
     bad.chain(spaces).collect()
 }

@@ -3,8 +3,7 @@
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-timeout-unit",
     severity: Severity::Warning,
     summary: "DEEPSPEED_TIMEOUT is in minutes",
@@ -21,8 +20,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let found = settings.known().filter(|(_, one, _)| one.name == "DEEPSPEED_TIMEOUT").filter_map(
         |(_, one, value)| {
             let minutes = value.parse::<u64>().ok().filter(|minutes| *minutes >= DAY)?;
-            let says = format!("DEEPSPEED_TIMEOUT={minutes} is {} hours: it counts minutes", minutes / 60);
-            let fix = format!("DEEPSPEED_TIMEOUT={}", (minutes / 60).max(10));
+            let says = format!("DEEPSPEED_TIMEOUT={minutes} is {} hours; the unit is minutes", minutes / 60);
+            let fix = format!("Set DEEPSPEED_TIMEOUT={}", (minutes / 60).max(10));
             Some(Found::warning(one.place.clone(), says, fix))
         },
     );

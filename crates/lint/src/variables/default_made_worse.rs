@@ -5,11 +5,10 @@ use pep440_rs::Version;
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "default-made-worse",
     severity: Severity::Note,
-    summary: "what NCCL chooses well by itself is left to it",
+    summary: "NCCL settings that NCCL chooses well itself are not overridden",
     explain: include_str!("default_made_worse.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -26,22 +25,19 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     (
         "NCCL_IB_PCI_RELAXED_ORDERING",
         "1",
-        "fails where the adapter has no relaxed ordering; the default 2 asks first",
+        "fails on adapters without relaxed ordering; the default 2 detects support",
     ),
     (
         "NCCL_P2P_LEVEL",
         "SYS",
-        "GPUs talk directly even across CPUs, which hangs or damages data where ACS or the IOMMU is on",
+        "forces GPU peer-to-peer across CPU sockets, which hangs or corrupts data if ACS or the IOMMU is \
+         enabled",
     ),
-    ("NCCL_PROTO", "LL128", "damages data on hardware that does not keep 128 bytes together"),
-    ("NCCL_LAUNCH_MODE", "GROUP", "was for kernels of several GPUs in one process, and is deprecated"),
-    (
-        "NCCL_CHECK_POINTERS",
-        "1",
-        "checks every pointer of every call: it switches checks on, and is off by default",
-    ),
-    ("NCCL_MAX_CTAS", "1", "one channel is a small part of the bandwidth"),
-    ("NCCL_MAX_NCHANNELS", "1", "one channel is a small part of the bandwidth"),
+    ("NCCL_PROTO", "LL128", "corrupts data on hardware without atomic 128-byte stores"),
+    ("NCCL_LAUNCH_MODE", "GROUP", "deprecated; it applied to several GPUs in one process"),
+    ("NCCL_CHECK_POINTERS", "1", "checks every pointer of every call, which is slow; the default is off"),
+    ("NCCL_MAX_CTAS", "1", "a single channel limits the bandwidth"),
+    ("NCCL_MAX_NCHANNELS", "1", "a single channel limits the bandwidth"),
 ];
 
 fn judge(settings: &Settings) -> Vec<Found> {
@@ -50,7 +46,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 fn worse(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
     let note = |effect: &str| {
-        Some(Found::note(one.place.clone(), format!("{}={value}: {effect}", one.name), "take it out"))
+        Some(Found::note(one.place.clone(), format!("{}={value}: {effect}", one.name), "Remove it"))
     };
     let row = SETTINGS.iter().find(|(name, bad, _)| one.name == *name && value.eq_ignore_ascii_case(bad));
     if let Some((_, _, effect)) = row {
@@ -58,11 +54,16 @@ fn worse(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
     }
     match one.name.as_str() {
         "NCCL_CHUNK_SIZE" if value != "0" => {
-            note("undocumented: it sets how collectives are cut up; the size of the buffers is NCCL_BUFFSIZE")
+            note("undocumented chunk size of collectives; NCCL_BUFFSIZE sets the buffer size")
         }
         "NCCL_IB_GID_INDEX" if value != "-1" => {
             let finds = scope.nccl.as_ref().is_some_and(|nccl| *nccl >= Version::new([2, 21]));
-            finds.then(|| note("NCCL since 2.21 finds the index by itself, and a fixed one breaks when an address changes"))?
+            finds.then(|| {
+                note(
+                    "NCCL 2.21 and newer detects the index; a fixed index breaks when an address \
+                     changes",
+                )
+            })?
         }
         _ => None,
     }

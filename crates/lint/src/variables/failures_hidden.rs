@@ -3,11 +3,10 @@
 use crate::read::settings::{Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "failures-hidden",
     severity: Severity::Warning,
-    summary: "failures are noticed: no variable switches their handling off",
+    summary: "no variable disables error handling",
     explain: include_str!("failures_hidden.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -27,40 +26,38 @@ fn judge(settings: &Settings) -> Vec<Found> {
 fn hidden(one: &Setting, value: &str) -> Option<Found> {
     let warning = |effect: &str| {
         let says = format!("{}={value}: {effect}", one.name);
-        Some(Found::warning(one.place.clone(), says, "take it out"))
+        Some(Found::warning(one.place.clone(), says, "Remove it"))
     };
     match (one.name.as_str(), value) {
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "0") => {
-            warning("a collective that failed leaves the ranks waiting for ever")
+            warning("after a failed collective the ranks wait forever")
         }
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "2") => {
-            warning("after a failed collective the ranks go on with bad data")
+            warning("after a failed collective the ranks continue with bad data")
         }
-        ("TORCH_NCCL_ENABLE_MONITORING", "0") => warning("a watchdog that hangs itself is never noticed"),
-        ("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0") => warning("errors of CUDA are swallowed"),
-        ("NCCL_IB_RETURN_ASYNC_EVENTS", "0") => warning("fatal events of the link are swallowed"),
-        ("NCCL_IB_TIMEOUT", "0") => warning("the adapter waits for ever: a dead link is never noticed"),
+        ("TORCH_NCCL_ENABLE_MONITORING", "0") => warning("a hung watchdog is never detected"),
+        ("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0") => warning("CUDA errors are ignored"),
+        ("NCCL_IB_RETURN_ASYNC_EVENTS", "0") => warning("fatal link events are ignored"),
+        ("NCCL_IB_TIMEOUT", "0") => warning("the adapter waits forever; a dead link is never detected"),
         ("NCCL_IB_TIMEOUT", _) => {
             let power = value.parse::<u32>().ok().filter(|power| *power > 22)?;
             let says = match power {
-                32.. => format!("NCCL_IB_TIMEOUT={value}: from 32 on the adapter waits for ever"),
+                32.. => format!("NCCL_IB_TIMEOUT={value}: at 32 and above the adapter waits forever"),
                 // 4.096 µs · 2^n, seven retries.
                 _ => format!(
-                    "NCCL_IB_TIMEOUT={value}: the adapter waits {:.0} s for each of up to seven retries before a dead link is noticed",
+                    "NCCL_IB_TIMEOUT={value}: the adapter waits {:.0} s for each of up to seven retries \
+                     before it reports a dead link",
                     4.096e-6 * f64::from(1_u32 << power)
                 ),
             };
-            Some(Found::note(one.place.clone(), says, "take it out: the default is 20"))
+            Some(Found::note(one.place.clone(), says, "Remove it; the default is 20"))
         }
         ("NVIDIA_DISABLE_REQUIRE", "1" | "true") => {
             let says = format!(
-                "NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts, and CUDA fails in it later"
+                "NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts anyway, and CUDA \
+                 fails in it later"
             );
-            Some(Found::note(
-                one.place.clone(),
-                says,
-                "take it out, or choose an image that the driver can run",
-            ))
+            Some(Found::note(one.place.clone(), says, "Remove it, or use an image that the driver supports"))
         }
         _ => None,
     }

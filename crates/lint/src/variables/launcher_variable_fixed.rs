@@ -3,11 +3,10 @@
 use crate::read::settings::{Held, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "launcher-variable-fixed",
     severity: Severity::Warning,
-    summary: "what the launcher sets for each rank stands in no file",
+    summary: "no file sets variables that the launcher sets per rank",
     explain: include_str!("launcher_variable_fixed.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -35,13 +34,20 @@ fn judge(settings: &Settings) -> Vec<Found> {
             && settings.kind == Some(Kind::DeepspeedEnvironment);
         let says = match (rank, local) {
             (true, _) => {
-                format!("{}={value} is the same for every process; the launcher sets it for each", one.name)
+                format!(
+                    "{}={value} gives every process the same value; the launcher must set it per \
+                     process",
+                    one.name
+                )
             }
-            (_, true) => format!("MASTER_ADDR={value} means another machine on every node"),
+            (_, true) => format!(
+                "MASTER_ADDR={value} resolves to a different machine on every node; the \
+                 rendezvous hangs"
+            ),
             _ => return None,
         };
         // Shells set it to a default for runs without a launcher.
-        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), says, "take it out"))
+        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), says, "Remove it"))
     });
     found.collect()
 }

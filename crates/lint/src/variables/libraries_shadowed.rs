@@ -3,18 +3,18 @@
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "libraries-shadowed",
     severity: Severity::Warning,
-    summary: "the loader finds the CUDA and NCCL that torch was built with",
+    summary: "the loader finds the CUDA and NCCL libraries that torch was built with",
     explain: include_str!("libraries_shadowed.md"),
     judge: Judge::Variables(judge),
     fires: &[
         named("train.sh", "export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH\ntrain\n"),
         named(
             "Dockerfile",
-            "FROM python:3.12\nRUN pip install --no-cache-dir torch==2.6.0\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n",
+            "FROM python:3.12\nRUN pip install --no-cache-dir torch==2.6.0\n\
+             ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n",
         ),
     ],
     silent: &[
@@ -32,18 +32,34 @@ fn judge(settings: &Settings) -> Vec<Found> {
         // Mostly a value goes on with the one before: `/a:$LD_LIBRARY_PATH`.
         let value = one.written.as_str();
         match one.name.as_str() {
-            "LD_LIBRARY_PATH" if value.split(':').any(|part| part.trim_end_matches('/').ends_with("/stubs")) => {
-                let says = "LD_LIBRARY_PATH has a stubs folder: its libcuda is for linking, and answers every call with an error";
-                Some(Found::warning(one.place.clone(), says, "take the folder out"))
+            "LD_LIBRARY_PATH"
+                if value.split(':').any(|part| part.trim_end_matches('/').ends_with("/stubs")) =>
+            {
+                let says = "LD_LIBRARY_PATH contains a stubs directory; its libcuda is for linking only and \
+                    fails every call";
+                Some(Found::warning(one.place.clone(), says, "Remove the directory"))
             }
             "LD_LIBRARY_PATH" if image_torch => {
-                let folder = value.split(':').find(|part| part.starts_with("/usr/local/cuda") && part.contains("lib"))?;
-                let says = format!("{folder} comes before the CUDA libraries that torch brings with it, and torch needs none of it");
-                Some(Found::note(one.place.clone(), says, "take it out unless something else in the image needs it"))
+                let folder = value
+                    .split(':')
+                    .find(|part| part.starts_with("/usr/local/cuda") && part.contains("lib"))?;
+                let says = format!(
+                    "{folder} takes precedence over the CUDA libraries bundled with torch, \
+                     which does not need it"
+                );
+                Some(Found::note(
+                    one.place.clone(),
+                    says,
+                    "Remove it unless something else in the image \
+                     needs it",
+                ))
             }
             "LD_PRELOAD" if value.contains("libnccl") => {
-                let says = format!("LD_PRELOAD={value} puts this NCCL in place of torch's; every rank must have the same");
-                Some(Found::note(one.place.clone(), says, "take it out"))
+                let says = format!(
+                    "LD_PRELOAD={value} replaces torch's NCCL; every rank must load the same \
+                     version"
+                );
+                Some(Found::note(one.place.clone(), says, "Remove it"))
             }
             _ => None,
         }

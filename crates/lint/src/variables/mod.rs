@@ -1,21 +1,21 @@
 //! Rules about environment variables, wherever they are set.
 
-pub mod debugging_left_on;
-pub mod deepspeed_env_invalid;
-pub mod deepspeed_timeout_unit;
-pub mod default_made_worse;
-pub mod failures_hidden;
-pub mod launcher_variable_fixed;
-pub mod libraries_shadowed;
-pub mod name_prefix_too_wide;
-pub mod transport_switched_off;
-pub mod variable_names_nothing_here;
-pub mod variable_no_longer_read;
-pub mod variable_not_forwarded;
-pub mod variable_not_read;
-pub mod variable_renamed;
-pub mod variable_value_not_taken;
-pub mod variables_contradict;
+pub(crate) mod debugging_left_on;
+pub(crate) mod deepspeed_env_invalid;
+pub(crate) mod deepspeed_timeout_unit;
+pub(crate) mod default_made_worse;
+pub(crate) mod failures_hidden;
+pub(crate) mod launcher_variable_fixed;
+pub(crate) mod libraries_shadowed;
+pub(crate) mod name_prefix_too_wide;
+pub(crate) mod transport_switched_off;
+pub(crate) mod variable_names_nothing_here;
+pub(crate) mod variable_no_longer_read;
+pub(crate) mod variable_not_forwarded;
+pub(crate) mod variable_not_read;
+pub(crate) mod variable_renamed;
+pub(crate) mod variable_value_not_taken;
+pub(crate) mod variables_contradict;
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,9 @@ use super::rule::Found;
 use checks::{self, CHECKS, Verdict};
 use facts::{Fact, Facts};
 
-/// Variables that belong to the launchers: torchrun and DeepSpeed's set them for each rank (sources: catalog/variables.yaml).
-pub const SET_BY_LAUNCHERS: [&str; 8] = [
+/// Variables that belong to the launchers: torchrun and DeepSpeed's set them for each rank (sources:
+/// catalog/variables.yaml).
+pub(crate) const SET_BY_LAUNCHERS: [&str; 8] = [
     "RANK",
     "LOCAL_RANK",
     "WORLD_SIZE",

@@ -3,11 +3,10 @@
 use crate::read::settings::{Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "name-prefix-too-wide",
     severity: Severity::Warning,
-    summary: "names of adapters and interfaces mean what they say",
+    summary: "adapter and interface names match only the intended devices",
     explain: include_str!("name_prefix_too_wide.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -38,8 +37,12 @@ fn judge(settings: &Settings) -> Vec<Found> {
 fn marks(one: &Setting, value: &str) -> Option<Found> {
     let wrong = value.split(',').skip(1).find(|entry| entry.starts_with(['^', '=']))?;
     let right = value.replace([',', ' '], ",").replace(",^", ",").replace(",=", ",");
-    let says = format!("{wrong} in {} is taken for a name: the mark counts once, before the list", one.name);
-    Some(Found::warning(one.place.clone(), says, format!("{}={right}", one.name)))
+    let says = format!(
+        "{wrong} in {} is read as a name; the prefix character applies once, at the start of \
+         the list",
+        one.name
+    );
+    Some(Found::warning(one.place.clone(), says, format!("Set {}={right}", one.name)))
 }
 
 /// `mlx5_1`: the number goes on.
@@ -59,16 +62,15 @@ fn wide(one: &Setting, value: &str) -> Option<Found> {
             && !entries.iter().any(|other| other.len() > entry.len() && other.starts_with(**entry))
     };
     let entry = entries.iter().find(more)?;
-    let says =
-        format!("{entry} in NCCL_IB_HCA also means {entry}0 to {entry}9: entries are beginnings of names");
-    Some(Found::note(one.place.clone(), says, format!("NCCL_IB_HCA=={value}")))
+    let says = format!("{entry} in NCCL_IB_HCA also matches {entry}0 to {entry}9; entries are prefixes");
+    Some(Found::note(one.place.clone(), says, format!("Set NCCL_IB_HCA=={value}")))
 }
 
 fn whole(one: &Setting, value: &str) -> Option<Found> {
     let wrong = value.split(',').find(|entry| entry.starts_with(['^', '=']))?;
     let says = format!(
-        "{}={value}: Gloo looks for an interface that is called {wrong}; it knows whole names only",
+        "{}={value}: Gloo looks for an interface named {wrong}; it supports only full names",
         one.name
     );
-    Some(Found::warning(one.place.clone(), says, "the name of the interface"))
+    Some(Found::warning(one.place.clone(), says, "Set it to the full interface name"))
 }

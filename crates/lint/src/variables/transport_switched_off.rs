@@ -4,11 +4,10 @@ use super::with_facts;
 use crate::read::settings::{Held, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "transport-switched-off",
     severity: Severity::Warning,
-    summary: "no variable switches off a fast way between GPUs for good",
+    summary: "no variable permanently disables a fast GPU transport",
     explain: include_str!("transport_switched_off.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -28,13 +27,13 @@ pub const RULE: Rule = Rule {
 };
 
 const SWITCHES: &[(&str, &str, &str)] = &[
-    ("NCCL_P2P_DISABLE", "1", "GPUs of a node reach each other through the host's memory alone"),
-    ("NCCL_P2P_LEVEL", "LOC", "GPUs of a node reach each other through the host's memory alone"),
-    ("NCCL_SHM_DISABLE", "1", "processes of one node talk over the network"),
-    ("NCCL_IB_DISABLE", "1", "nodes talk over TCP, even where there is InfiniBand or RoCE"),
-    ("NCCL_NET", "Socket", "nodes talk over TCP, even where there is InfiniBand or RoCE"),
-    ("NCCL_NET_GDR_LEVEL", "LOC", "data between nodes goes through the memory of the host"),
-    ("NCCL_PXN_DISABLE", "1", "all-to-all between nodes loses the way over NVLink to the right adapter"),
+    ("NCCL_P2P_DISABLE", "1", "GPUs of one node communicate only through host memory"),
+    ("NCCL_P2P_LEVEL", "LOC", "GPUs of one node communicate only through host memory"),
+    ("NCCL_SHM_DISABLE", "1", "processes of one node communicate over the network"),
+    ("NCCL_IB_DISABLE", "1", "nodes communicate over TCP, even with InfiniBand or RoCE"),
+    ("NCCL_NET", "Socket", "nodes communicate over TCP, even with InfiniBand or RoCE"),
+    ("NCCL_NET_GDR_LEVEL", "LOC", "data between nodes is copied through host memory"),
+    ("NCCL_PXN_DISABLE", "1", "all-to-all between nodes cannot use NVLink to reach the best adapter"),
 ];
 
 fn judge(settings: &Settings) -> Vec<Found> {
@@ -47,11 +46,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 .iter()
                 .find(|(name, switch, _)| one.name == *name && value.eq_ignore_ascii_case(switch))?;
             let says = format!("{}={value}: {effect}", one.name);
-            Some(Found::note(
-                one.place.clone(),
-                says,
-                "take it out once the fault that it went around is found",
-            ))
+            Some(Found::note(one.place.clone(), says, "Remove it once the fault it works around is fixed"))
         });
     found.collect()
 }

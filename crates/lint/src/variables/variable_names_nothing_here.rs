@@ -4,11 +4,10 @@ use super::with_facts;
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named, named_with};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-names-nothing-here",
     severity: Severity::Error,
-    summary: "variables name interfaces, adapters and GPUs that the machine has",
+    summary: "variables name interfaces, adapters and GPUs that exist on the machine",
     explain: include_str!("variable_names_nothing_here.md"),
     judge: Judge::Variables(judge),
     fires: &[

@@ -8,11 +8,10 @@ use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::variables::{self, Status};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-no-longer-read",
     severity: Severity::Warning,
-    summary: "no variable is set that its reader has dropped",
+    summary: "no variable is set that newer releases no longer read",
     explain: include_str!("variable_no_longer_read.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -51,8 +50,12 @@ fn dropped(scope: &Scope, one: &Setting) -> Option<Found> {
         Some(installed) => *installed > version,
         None => row.owner == "nccl" && version < Version::from_str(LONG_GONE).ok()?,
     };
-    let fix =
-        row.deprecated_by.as_ref().map_or("take it out".to_owned(), |new| format!("take it out; now {new}"));
-    let says = format!("{} has no effect: {reader} {version} was the last that read it", row.name);
+    let fix = row.deprecated_by.as_ref().map_or(
+        "Remove \
+         it"
+        .to_owned(),
+        |new| format!("Remove it; its replacement is {new}"),
+    );
+    let says = format!("{} has no effect: {reader} {version} was the last release that read it", row.name);
     gone.then(|| Found::warning(one.place.clone(), says, fix))
 }

@@ -5,11 +5,10 @@ use crate::read::settings::{Held, Launch, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::variables;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-not-forwarded",
     severity: Severity::Warning,
-    summary: "variables reach the ranks on other machines",
+    summary: "variables reach the ranks on other nodes",
     explain: include_str!("variable_not_forwarded.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -41,10 +40,17 @@ fn judge(settings: &Settings) -> Vec<Found> {
     }
     let written = settings.written.iter().filter(|one| is_of_the_stack(&one.name));
     found.extend(written.map(|one| {
-        let says = format!("{} goes into {}, which no command that ssh runs reads", one.name, one.file);
+        let says = format!(
+            "{} is written to {}, which commands run over ssh do not \
+             read",
+            one.name, one.file
+        );
         let fix = match settings.kind {
-            Some(Kind::Dockerfile) => "ENV in the image, and .deepspeed_env or -x for ranks that ssh starts",
-            _ => ".deepspeed_env, mpirun -x, or /etc/nccl.conf",
+            Some(Kind::Dockerfile) => {
+                "Use ENV in the image, and .deepspeed_env or `-x` for ranks started \
+                 over ssh"
+            }
+            _ => "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf",
         };
         Found::note(one.place.clone(), says, fix)
     }));
@@ -87,15 +93,15 @@ fn in_profile(settings: &Settings) -> Vec<Found> {
         })
         .map(|one| {
             let why = if bashrc {
-                "behind the line that leaves shells without a terminal"
+                "below the line that returns in non-interactive shells"
             } else {
                 "which only login shells read"
             };
             let says = format!(
-                "{} stands in {}, {why}: a command that ssh runs does not have it",
+                "{} is set in {}, {why}; commands run over ssh do not have it",
                 one.name, settings.name
             );
-            Found::note(one.place.clone(), says, ".deepspeed_env, mpirun -x, or /etc/nccl.conf")
+            Found::note(one.place.clone(), says, "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf")
         })
         .collect()
 }
@@ -114,12 +120,25 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
         .map(|one| {
             let (says, fix) = match launch.program.as_str() {
                 "deepspeed" => (
-                    format!("{} does not reach other nodes: DeepSpeed's launcher (line {}) hands on NCCL*, PYTHON*, MV2*, UCX* and .deepspeed_env", one.name, launch.line),
-                    format!("echo {}={} >> .deepspeed_env", one.name, one.value.as_deref().unwrap_or("…")),
+                    format!(
+                        "{} does not reach other nodes: the DeepSpeed launcher (line {}) forwards only \
+                         NCCL*, PYTHON*, MV2*, UCX* and .deepspeed_env",
+                        one.name, launch.line
+                    ),
+                    format!(
+                        "Run `echo {}={} >> \
+                         .deepspeed_env`",
+                        one.name,
+                        one.value.as_deref().unwrap_or("…")
+                    ),
                 ),
                 program => (
-                    format!("{} does not reach other nodes: {program} (line {}) hands on what -x names", one.name, launch.line),
-                    format!("{program} -x {} …", one.name),
+                    format!(
+                        "{} does not reach other nodes: {program} (line {}) forwards only variables \
+                         named with -x",
+                        one.name, launch.line
+                    ),
+                    format!("Use `{program} -x {} …`", one.name),
                 ),
             };
             Found::warning(one.place.clone(), says, fix)

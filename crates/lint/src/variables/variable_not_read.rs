@@ -6,11 +6,10 @@ use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::variables::{self, Status};
 use checks::nccl_variable_unknown::HARMLESS;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-not-read",
     severity: Severity::Warning,
-    summary: "every variable of the stack that is set is read by something",
+    summary: "every variable with a known prefix is read by some program",
     explain: include_str!("variable_not_read.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -52,20 +51,26 @@ fn judge(settings: &Settings) -> Vec<Found> {
     strange
         .filter_map(|one| {
             if one.name == "NCCL_VERSION" && label {
-                let says = "NCCL_VERSION has no effect: it is a label of CUDA images, and tells nothing of the NCCL in use";
-                return Some(Found::note(one.place.clone(), says, "NCCL_DEBUG=VERSION, or torch.cuda.nccl.version()"));
+                let says = "NCCL_VERSION has no effect: it is a label in CUDA images and does not select or \
+                    show the NCCL in use";
+                return Some(Found::note(
+                    one.place.clone(),
+                    says,
+                    "Use NCCL_DEBUG=VERSION or \
+                     `torch.cuda.nccl.version()` to see the version",
+                ));
             }
             if HARMLESS.contains(&one.name.as_str()) {
                 return None;
             }
             let (why, near) = unread(&one.name)?;
             let fix = match near {
-                Some(near) => format!("{near}={}", one.value.as_deref().unwrap_or("…")),
-                None => "take it out".to_owned(),
+                Some(near) => format!("Set {near}={}", one.value.as_deref().unwrap_or("…")),
+                None => "Remove it".to_owned(),
             };
             // What the other name takes need not be what this one was given.
             let fix = if variables::variable(&one.name).is_some() && near.is_some() {
-                near.map(|near| format!("take it out; {near} is read")).unwrap_or_default()
+                near.map(|near| format!("Remove it; {near} is the variable that is read")).unwrap_or_default()
             } else {
                 fix
             };

@@ -8,11 +8,10 @@ use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::variables::{self, Status};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-renamed",
     severity: Severity::Warning,
-    summary: "no variable is set by its old name",
+    summary: "no variable is set under its old name",
     explain: include_str!("variable_renamed.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -51,17 +50,17 @@ fn renamed(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
     let says = |of: &str| format!("{} is the old name of {}, {of}", row.name, new.name);
     // A new name takes the old one's value, but a mode is no switch.
     let same = row.kind == new.kind;
-    let fix = if same { format!("{}={value}", new.name) } else { new.name.clone() };
+    let fix = if same { format!("Set {}={value}", new.name) } else { format!("Use {}", new.name) };
     match version {
         Some(version) if *version < since => None,
         Some(version) => {
-            let says = says(&format!("which {reader} {version} knows; the old one may stop working"));
+            let says = says(&format!("which {reader} {version} supports; the old name may stop working"));
             Some(Found::warning(one.place.clone(), says, fix))
         }
         // A name that is new itself may be unknown to what is installed.
         None if recent(&row.owner, &since) => None,
         None => {
-            let says = says(&format!("which {reader} knows since {since}"));
+            let says = says(&format!("which {reader} supports since {since}"));
             Some(Found::note(one.place.clone(), says, fix))
         }
     }

@@ -4,11 +4,10 @@ use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::variables;
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variable-value-not-taken",
     severity: Severity::Warning,
-    summary: "variables of the stack have values that are taken",
+    summary: "variables have values that their reader accepts",
     explain: include_str!("variable_value_not_taken.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -39,12 +38,12 @@ fn judge(settings: &Settings) -> Vec<Found> {
         let row = variables::variable(&one.name)?;
         let allowed = row.allowed.as_deref()?;
         (row.takes(value) == Some(false)).then(|| {
-            let says = format!("{}={value} is not among what it takes: {allowed}", one.name);
+            let says = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
             let default = row.default.as_deref().unwrap_or_default();
             let fix = if default.is_empty() {
                 String::new()
             } else {
-                format!("take it out: the default is {default}")
+                format!("Remove it; the default is {default}")
             };
             Found::warning(one.place.clone(), says, fix)
         })

@@ -4,11 +4,10 @@ use crate::read::settings::{Scope, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::variables::{self, Status};
 
-/// The rule.
-pub const RULE: Rule = Rule {
+pub(crate) const RULE: Rule = Rule {
     id: "variables-contradict",
     severity: Severity::Warning,
-    summary: "variables that are set together agree",
+    summary: "variables that are set together do not contradict each other",
     explain: include_str!("variables_contradict.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -16,7 +15,8 @@ pub const RULE: Rule = Rule {
         named("train.sh", "export NCCL_MIN_CTAS=16\nexport NCCL_MAX_CTAS=8\ntrain\n"),
         named(
             "compose.yaml",
-            "services:\n  a:\n    image: b\n    environment: [NCCL_NET=IB, NCCL_IB_DISABLE=1]\n    devices: [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
+            "services:\n  a:\n    image: b\n    environment: [NCCL_NET=IB, NCCL_IB_DISABLE=1]\n    devices: \
+             [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
         ),
         named("train.env", "TORCH_NCCL_BLOCKING_WAIT=1\nTORCH_NCCL_ASYNC_ERROR_HANDLING=1\n"),
         named("train.env", "NCCL_ASYNC_ERROR_HANDLING=1\nTORCH_NCCL_ASYNC_ERROR_HANDLING=3\n"),
@@ -30,7 +30,8 @@ pub const RULE: Rule = Rule {
         ),
         named(
             "compose.yaml",
-            "services:\n  a:\n    image: b\n    environment: [NCCL_IB_DISABLE=1]\n  c:\n    image: b\n    environment: [NCCL_NET=IB]\n",
+            "services:\n  a:\n    image: b\n    environment: [NCCL_IB_DISABLE=1]\n  c:\n    image: b\n    \
+             environment: [NCCL_NET=IB]\n",
         ),
     ],
 };
@@ -59,15 +60,17 @@ fn chosen_and_off(scope: &Scope) -> Option<Found> {
     warning(
         scope,
         chosen,
-        format!("{chosen} has no effect: {name}={value} switches InfiniBand off"),
-        "keep one of them",
+        format!("{chosen} has no effect: {name}={value} disables InfiniBand"),
+        "Keep one of them",
     )
 }
 
 fn net_and_off(scope: &Scope) -> Option<Found> {
     let both = is(scope, "NCCL_NET", "IB") && is(scope, "NCCL_IB_DISABLE", "1");
-    let says = "NCCL_NET=IB demands what NCCL_IB_DISABLE=1 switches off: NCCL does not start".to_owned();
-    both.then(|| warning(scope, "NCCL_NET", says, "keep one of them"))?
+    let says = "NCCL_NET=IB requires InfiniBand, which NCCL_IB_DISABLE=1 disables; NCCL fails to \
+        initialize"
+        .to_owned();
+    both.then(|| warning(scope, "NCCL_NET", says, "Keep one of them"))?
 }
 
 fn log_without_level(scope: &Scope) -> Option<Found> {
@@ -77,8 +80,8 @@ fn log_without_level(scope: &Scope) -> Option<Found> {
     let off =
         is(scope, "NCCL_DEBUG", "VERSION") || is(scope, "NCCL_DEBUG", "WARN") && name == "NCCL_DEBUG_SUBSYS";
     let level = scope.value("NCCL_DEBUG").unwrap_or_default().to_owned();
-    let says = format!("{name} has no effect: NCCL_DEBUG={level} writes no lines of subsystems");
-    off.then(|| warning(scope, name, says, "NCCL_DEBUG=INFO, or take both out"))?
+    let says = format!("{name} has no effect: NCCL_DEBUG={level} writes no subsystem log lines");
+    off.then(|| warning(scope, name, says, "Set NCCL_DEBUG=INFO, or remove both"))?
 }
 
 fn channels(scope: &Scope) -> Option<Found> {
@@ -87,19 +90,19 @@ fn channels(scope: &Scope) -> Option<Found> {
     let (low, high) = pairs
         .into_iter()
         .find(|(low, high)| number(low).zip(number(high)).is_some_and(|(low, high)| low > high))?;
-    let says = format!("{low}={} is above {high}={}", scope.value(low)?, scope.value(high)?);
-    warning(scope, low, says, "keep one of them")
+    let says = format!("{low}={} is greater than {high}={}", scope.value(low)?, scope.value(high)?);
+    warning(scope, low, says, "Keep one of them")
 }
 
 fn socket_threads(scope: &Scope) -> Option<Found> {
     let number = |name: &str| scope.value(name)?.parse::<i64>().ok();
     let (threads, sockets) = (number("NCCL_SOCKET_NTHREADS")?, number("NCCL_NSOCKS_PERTHREAD")?);
     let says = format!(
-        "NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD is {}, and may be 64 at most",
+        "NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD is {}; the maximum is 64",
         threads.checked_mul(sockets)?
     );
     (threads.checked_mul(sockets)? > 64)
-        .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", says, "lower one of them"))?
+        .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", says, "Reduce one of them"))?
 }
 
 fn old_and_new(scope: &Scope) -> Option<Found> {
@@ -108,8 +111,12 @@ fn old_and_new(scope: &Scope) -> Option<Found> {
     old.find_map(|row| {
         let new = row.deprecated_by.as_deref()?;
         let (before, after) = (scope.value(&row.name)?, scope.value(new)?);
-        let says = format!("{}={before} and its new name {new}={after} differ: the new one counts", row.name);
-        (before != after).then(|| warning(scope, &row.name, says, "take the old name out"))?
+        let says = format!(
+            "{}={before} and its new name {new}={after} differ; the new name takes \
+             precedence",
+            row.name
+        );
+        (before != after).then(|| warning(scope, &row.name, says, "Remove the old name"))?
     })
 }
 
@@ -117,13 +124,13 @@ fn waits(scope: &Scope) -> Option<Found> {
     let blocking = is(scope, "TORCH_NCCL_BLOCKING_WAIT", "1") || is(scope, "NCCL_BLOCKING_WAIT", "1");
     let names = ["TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"];
     let handling = names.into_iter().find(|name| scope.value(name).is_some_and(|value| value != "0"))?;
-    let says = format!("{handling} has no effect: with blocking wait no watchdog runs");
-    blocking.then(|| warning(scope, handling, says, "take the blocking wait out"))?
+    let says = format!("{handling} has no effect: with blocking wait, no watchdog runs");
+    blocking.then(|| warning(scope, handling, says, "Remove the blocking wait"))?
 }
 
 fn open_mpi(scope: &Scope) -> Option<Found> {
     let (include, exclude) = ("OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude");
-    let says = format!("{include} and {exclude} are both set, and only one may be");
+    let says = format!("{include} and {exclude} are both set; Open MPI accepts only one");
     (scope.setting(include).is_some() && scope.setting(exclude).is_some())
-        .then(|| warning(scope, exclude, says, "keep the first"))?
+        .then(|| warning(scope, exclude, says, "Keep the first"))?
 }

@@ -1,16 +1,17 @@
 //! Several compose files as one, merged as docker compose merges them.
 //!
-//! Mappings are merged key by key, lists appended, anything else replaced; commands are replaced, and entries of one target in volumes,
-//! secrets and configs, of one port and of one name in the environment. `!reset` takes a value away, `!override` puts its own in place.
-//! Read in compose-spec/compose-spec:13-merge.md@01200ad2 and compose-spec/compose-go:override@00be3c8c, and held against what
-//! `docker compose config` of 2.26.1 makes of two files that have all of it.
+//! Mappings are merged key by key, lists appended, anything else replaced; commands are replaced, and entries
+//! of one target in volumes, secrets and configs, of one port and of one name in the environment. `!reset`
+//! takes a value away, `!override` puts its own in place. Read in
+//! compose-spec/compose-spec:13-merge.md@01200ad2 and compose-spec/compose-go:override@00be3c8c, and held
+//! against what `docker compose config` of 2.26.1 makes of two files that have all of it.
 
 use serde_yaml::{Mapping, Value};
 
 use super::{bare, below, text};
 
 /// A file, and another one over it.
-pub fn merge(base: Value, over: Value) -> Value {
+pub(crate) fn merge(base: Value, over: Value) -> Value {
     at(Some(base), over, &mut Vec::new()).unwrap_or_default()
 }
 
@@ -196,7 +197,8 @@ mod tests {
 
     #[test]
     fn devices_are_appended() {
-        let one = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: [gpu]}]}}}";
+        let one = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: \
+            [gpu]}]}}}";
         let value = merged(&format!("services: {{a: {{{one}}}}}"), &format!("services: {{a: {{{one}}}}}"));
         let devices =
             below(&value, &["services", "a", "deploy", "resources", "reservations", "devices"]).unwrap();

@@ -1,10 +1,11 @@
-//! A compose or stack file: YAML with anchors, merges and extensions, read tolerantly, with the lines of its keys.
+//! A compose or stack file: YAML with anchors, merges and extensions, read tolerantly, with the lines of its
+//! keys.
 
 mod merge;
 mod places;
 mod service;
 
-pub use service::{Gpus, Service};
+pub(crate) use service::{Gpus, Service};
 
 use serde_yaml::Value;
 
@@ -16,7 +17,7 @@ use places::Places;
 
 /// A compose file.
 #[derive(Debug)]
-pub struct Compose {
+pub(crate) struct Compose {
     /// What stands in it, merges applied; null where it cannot be read.
     pub root: Value,
     /// Why it cannot be read, and where.
@@ -25,7 +26,6 @@ pub struct Compose {
     pub template: bool,
     /// Whether it is meant for `docker stack deploy`.
     pub stack: IsStack,
-    /// Its services, in order.
     pub services: Vec<Service>,
     places: Vec<Lines>,
 }
@@ -39,7 +39,7 @@ struct Lines {
 
 /// Whether a compose file is a stack file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IsStack {
+pub(crate) enum IsStack {
     /// Nothing says so.
     No,
     /// It has keys that only swarm reads.
@@ -125,7 +125,7 @@ fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
     let places = Places::read(text);
     // The parser names the mapping in which a key stands twice, not the key's line.
     if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
-        broken = Some((*line, format!("the key {key} stands twice in one mapping")));
+        broken = Some((*line, format!("duplicate key {key} in one mapping")));
     }
     (root, broken, places)
 }
@@ -140,7 +140,7 @@ fn map<'v>(value: &'v Value, key: &str) -> Option<&'v serde_yaml::Mapping> {
 }
 
 /// A value without its tag (`!reset`, `!override`).
-pub fn bare(value: &Value) -> &Value {
+pub(crate) fn bare(value: &Value) -> &Value {
     match value {
         Value::Tagged(tagged) => &tagged.value,
         other => other,
@@ -148,7 +148,7 @@ pub fn bare(value: &Value) -> &Value {
 }
 
 /// A scalar as text.
-pub fn text(value: &Value) -> Option<String> {
+pub(crate) fn text(value: &Value) -> Option<String> {
     match bare(value) {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -158,6 +158,6 @@ pub fn text(value: &Value) -> Option<String> {
 }
 
 /// What stands below a path of keys.
-pub fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+pub(crate) fn below<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(bare(value), |value, key| value.as_mapping()?.get(*key).map(bare))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines of keys.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     lines: BTreeMap<Vec<String>, usize>,
     /// The first key that stands twice in one mapping: line and key.
     pub twice: Option<(usize, String)>,
@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn lines_of_keys() {
-        let text = "services:\n  a:\n    deploy: {resources: {x: y}}\n    command: |\n      not: akey\n    devices:\n      - driver: n\n        count: 1\n  \"b\":\n    image: c:d\n";
+        let text = "services:\n  a:\n    deploy: {resources: {x: y}}\n    command: |\n      not: akey\n    \
+            devices:\n      - driver: n\n        count: 1\n  \"b\":\n    image: c:d\n";
         let places = Places::read(text);
         assert_eq!(places.exact(&["services", "a", "deploy"]), Some(3));
         assert_eq!(places.exact(&["services", "a", "devices", "count"]), Some(8));

@@ -7,12 +7,9 @@ use serde_yaml::Value;
 use super::{Compose, bare, below, text};
 use crate::rule::Place;
 
-/// A service.
 #[derive(Debug, Clone)]
-pub struct Service {
-    /// Its name.
+pub(crate) struct Service {
     pub name: String,
-    /// Where its name stands.
     pub line: Place,
     /// What stands in it; what it extends in the same file is filled in.
     pub value: Value,
@@ -37,12 +34,10 @@ const GPU_IMAGES: &[&str] = &[
 
 /// A GPU that a service asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gpus {
-    /// All of them.
+pub(crate) enum Gpus {
     All,
     /// So many, whichever.
     Count(u64),
-    /// These.
     Ids(Vec<String>),
     /// Some; how many cannot be read.
     Some,
@@ -157,7 +152,7 @@ impl Service {
         if GPU_IMAGES.iter().any(|name| image.starts_with(name))
             && !["cpu", "rocm", "xpu", "intel"].iter().any(|word| image.contains(word))
         {
-            return Some(format!("its image {image} is made for GPUs"));
+            return Some(format!("its image {image} is built for GPUs"));
         }
         let command = self.command();
         let program = command

@@ -6,8 +6,9 @@ use super::shell::{Command, Word};
 const VALUED: &[&str] =
     &["-o", "--option", "-t", "--target-release", "--default-release", "-c", "--config-file"];
 
-/// The packages that a command installs with apt, apt-get or aptitude: words without their version; empty where it is another command.
-pub fn packages(command: &Command) -> Vec<&Word> {
+/// The packages that a command installs with apt, apt-get or aptitude: words without their version; empty
+/// where it is another command.
+pub(crate) fn packages(command: &Command) -> Vec<&Word> {
     if !is_apt(command) {
         return Vec::new();
     }
@@ -27,12 +28,12 @@ pub fn packages(command: &Command) -> Vec<&Word> {
 }
 
 /// Whether a command is apt's.
-pub fn is_apt(command: &Command) -> bool {
+pub(crate) fn is_apt(command: &Command) -> bool {
     matches!(command.program(), "apt-get" | "apt" | "aptitude")
 }
 
 /// Whether a command is apt's with this verb: `update`.
-pub fn verb(command: &Command, verb: &str) -> bool {
+pub(crate) fn verb(command: &Command, verb: &str) -> bool {
     is_apt(command)
         && command.words[1..]
             .iter()
@@ -40,7 +41,8 @@ pub fn verb(command: &Command, verb: &str) -> bool {
             .is_some_and(|word| word.text == verb)
 }
 
-/// The name of a package without version, release or architecture: `python3.12` of `python3.12=3.12.3-1/noble`.
-pub fn name(word: &Word) -> &str {
+/// The name of a package without version, release or architecture: `python3.12` of
+/// `python3.12=3.12.3-1/noble`.
+pub(crate) fn name(word: &Word) -> &str {
     word.text.split(['=', '/', ':']).next().unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Where one is, and what was copied to where.
 #[derive(Debug, Clone, Default)]
-pub struct Copied {
+pub(crate) struct Copied {
     /// The working directory; it begins empty, which is that of the base image.
     pub workdir: String,
     copies: Vec<Copy>,
@@ -51,7 +51,8 @@ impl Copied {
         self.changed.extend(words.filter(|word| word.contains('.')).map(name));
     }
 
-    /// The paths in the context that may stand at a path of the image, the likeliest first; empty where nobody can tell.
+    /// The paths in the context that may stand at a path of the image, the likeliest first; empty where
+    /// nobody can tell.
     pub fn candidates(&self, path: &str) -> Vec<String> {
         let path = join(&self.workdir, path);
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -103,7 +104,7 @@ fn below<'p>(path: &'p str, directory: &str) -> Option<&'p str> {
 }
 
 /// A path from a directory, `.` and `..` resolved; both may be relative.
-pub fn join(directory: &str, path: &str) -> String {
+pub(crate) fn join(directory: &str, path: &str) -> String {
     let whole = match path.starts_with('/') {
         true => path.to_owned(),
         false => format!("{directory}/{path}"),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 /// The variables that hold at some place: ARG and ENV.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Variables(BTreeMap<String, Value>);
+pub(crate) struct Variables(BTreeMap<String, Value>);
 
 /// What a variable holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Value {
+pub(crate) struct Value {
     /// Its text; `None`: only who builds knows.
     pub text: Option<String>,
     /// True where it comes from the default of an ARG, which `--build-arg` can change.
@@ -26,11 +26,6 @@ impl Variables {
         self.0.get(name)
     }
 
-    /// Its text, where it is set and known.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.get(name).and_then(|value| value.text.as_deref())
-    }
-
     /// Whether a name is set, to whatever.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
@@ -44,7 +39,7 @@ impl Variables {
 
 /// A text after substitution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expanded {
+pub(crate) struct Expanded {
     /// The text; what is not known stays as it was written.
     pub text: String,
     /// False where something in it is not known.
@@ -54,7 +49,7 @@ pub struct Expanded {
 }
 
 /// Substitutes in a text without quotes.
-pub fn expand(text: &str, variables: &Variables) -> Expanded {
+pub(crate) fn expand(text: &str, variables: &Variables) -> Expanded {
     let mut out = Expanded { text: String::new(), known: true, default: false };
     let mut rest = text;
     while let Some(place) = rest.find('$') {
@@ -136,8 +131,8 @@ enum Operator<'t> {
     Other,
 }
 
-/// The reference that a text begins with (`$` first), and how long it is; `None` for a `$` that begins no variable, of length 1
-/// where it is a plain dollar sign.
+/// The reference that a text begins with (`$` first), and how long it is; `None` for a `$` that begins no
+/// variable, of length 1 where it is a plain dollar sign.
 pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
     let body = &text[1..];
     let name_length = |text: &str| {

@@ -10,18 +10,17 @@ use crate::rule::OtherFile;
 
 /// One installation of Python packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Install {
+pub(crate) struct Install {
     /// The line of the file on which the command begins.
     pub line: usize,
     /// Whether uv does it.
     pub uv: bool,
-    /// The Python that it installs into.
     pub python: Interpreter,
-    /// What is named.
     pub requirements: Vec<Requirement>,
     /// Requirements files that are not read yet.
     pub files: Vec<Word>,
-    /// True where more is installed than is named here: files that cannot be read, wheels, paths, unknown words.
+    /// True where more is installed than is named here: files that cannot be read, wheels, paths, unknown
+    /// words.
     pub more: bool,
     /// True where a file of constraints is given.
     pub constrained: bool,
@@ -39,7 +38,7 @@ pub struct Install {
 
 /// One package that is to be installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requirement {
+pub(crate) struct Requirement {
     /// The normalised name.
     pub name: String,
     /// As written: `torch==2.6.0+cu121`.
@@ -76,7 +75,6 @@ impl Install {
         self.requirements.iter().find(|one| one.name == name)
     }
 
-    /// Whether an option was given.
     pub fn option(&self, name: &str) -> bool {
         self.options.iter().any(|option| option == name)
     }
@@ -167,7 +165,7 @@ const VALUED: &[&str] = &[
 ];
 
 /// Reads a command as an installation of Python packages; `None` where it is none.
-pub fn install(command: &Command, pythons: &Pythons) -> Option<Install> {
+pub(crate) fn install(command: &Command, pythons: &Pythons) -> Option<Install> {
     let (python, uv, words) = installer(command, pythons)?;
     let mut install =
         Install { line: command.line, uv, python, certain: command.certain, ..Install::default() };
@@ -293,7 +291,7 @@ fn verb(words: &[Word], from: usize) -> Option<usize> {
 }
 
 /// Reads a word as a requirement; `None` for paths, addresses, and whatever else.
-pub fn requirement(word: &Word) -> Option<Requirement> {
+pub(crate) fn requirement(word: &Word) -> Option<Requirement> {
     let text = word.text.split(';').next().unwrap_or_default().trim();
     let end = text
         .find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter))

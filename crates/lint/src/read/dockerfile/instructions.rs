@@ -1,13 +1,13 @@
-//! The instructions of a Dockerfile: parser directives, continuation lines, comments between them, here-documents, JSON form.
+//! The instructions of a Dockerfile: parser directives, continuation lines, comments between them,
+//! here-documents, JSON form.
 //!
-//! As BuildKit reads them (moby/buildkit:frontend/dockerfile/parser). Nothing is dropped, and nothing is an error here: an
-//! instruction that does not exist is kept under the name that it has.
+//! As BuildKit reads them (moby/buildkit:frontend/dockerfile/parser). Nothing is dropped, and nothing is an
+//! error here: an instruction that does not exist is kept under the name that it has.
 
 use super::text::Text;
 
-/// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instruction {
+pub(crate) struct Instruction {
     /// Its first line, from 1.
     pub line: usize,
     /// Its last line, here-documents included.
@@ -24,14 +24,12 @@ pub struct Instruction {
     pub heredocs: Vec<Heredoc>,
 }
 
-/// A here-document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heredoc {
+pub(crate) struct Heredoc {
     /// The word that ends it: `EOF`.
     pub name: String,
     /// False where the word was quoted: nothing in it is substituted.
     pub expands: bool,
-    /// What stands in it.
     pub text: Text,
 }
 
@@ -48,8 +46,7 @@ impl Instruction {
 
 /// A Dockerfile as it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
-    /// Its instructions.
+pub(crate) struct Parsed {
     pub instructions: Vec<Instruction>,
     /// The escape character: `\`, or a backtick where the directive says so.
     pub escape: char,
@@ -57,8 +54,7 @@ pub struct Parsed {
     pub comments: Vec<(usize, String)>,
 }
 
-/// Reads a Dockerfile.
-pub fn parse(text: &str) -> Parsed {
+pub(crate) fn parse(text: &str) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut parsed = Parsed { instructions: Vec::new(), escape: escape(&lines), comments: Vec::new() };
@@ -275,7 +271,8 @@ mod tests {
 
     #[test]
     fn here_documents() {
-        let text = "RUN <<EOF\napt-get update\n# kept\nEOF\nCOPY <<-\"A\" <<B /x/\n\tfirst $X\n\tA\nsecond\nB\nCMD y\n";
+        let text = "RUN <<EOF\napt-get update\n# kept\nEOF\nCOPY <<-\"A\" <<B /x/\n\tfirst $X\n\tA\nsecond\n\
+            B\nCMD y\n";
         let parsed = parse(text);
         let [run, copy, cmd] = &parsed.instructions[..] else { panic!("{parsed:?}") };
         assert_eq!(run.heredocs[0].text.text, "apt-get update\n# kept\n");
@@ -298,7 +295,8 @@ mod tests {
     #[test]
     fn flags_and_the_json_form() {
         let parsed = parse(
-            "COPY --from=build --chown=a:b /x /y\nCMD [\"a\", \"b c\"]\nRUN [a]\nRUN --mount=type=cache,target=/c pip\n",
+            "COPY --from=build --chown=a:b /x /y\nCMD [\"a\", \"b c\"]\nRUN [a]\n\
+             RUN --mount=type=cache,target=/c pip\n",
         );
         let [copy, cmd, run, mount] = &parsed.instructions[..] else { panic!("{parsed:?}") };
         assert_eq!(

@@ -20,8 +20,8 @@ struct Reader<'r> {
     wants: &'r mut BTreeSet<String>,
 }
 
-/// Adds what the requirements files of an installation name. Files that would have to be seen for it are added to `wants`; what cannot
-/// be read makes the installation one of more than is named.
+/// Adds what the requirements files of an installation name. Files that would have to be seen for it are
+/// added to `wants`; what cannot be read makes the installation one of more than is named.
 pub(super) fn read(install: &mut Install, state: &State, context: &Context, wants: &mut BTreeSet<String>) {
     let mut reader = Reader { state, context, wants };
     for file in std::mem::take(&mut install.files) {
@@ -99,7 +99,8 @@ fn requirement(install: &mut Install, text: &str, line: usize, file: &Rc<OtherFi
     }
 }
 
-/// Whether a marker holds on Linux with this Python; `None` where the Python is not known and matters, and where the processor does.
+/// Whether a marker holds on Linux with this Python; `None` where the Python is not known and matters, and
+/// where the processor does.
 fn holds(marker: &str, series: Option<&str>) -> Option<bool> {
     if marker.contains("platform_machine") {
         return None;
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn mounts_last_for_their_run() {
-        let text = "FROM python:3.12\nRUN --mount=type=bind,source=r.txt,target=r.txt pip install -r r.txt\nRUN pip install -r r.txt\n";
+        let text = "FROM python:3.12\nRUN --mount=type=bind,source=r.txt,target=r.txt pip install -r r.txt\n\
+            RUN pip install -r r.txt\n";
         let file = Dockerfile::read(text, &context(&[("r.txt", "a\n")]));
         let counts: Vec<usize> = file.installs().map(|(_, _, install)| install.requirements.len()).collect();
         assert_eq!(counts, [1, 0]);

@@ -1,16 +1,15 @@
 //! A Dockerfile: its instructions, its stages, and what holds at each command.
 
-pub mod apt;
-pub mod copied;
-pub mod expand;
-pub mod install;
-pub mod instructions;
+pub(crate) mod apt;
+pub(crate) mod copied;
+pub(crate) mod expand;
+pub(crate) mod install;
+pub(crate) mod instructions;
 mod listed;
-pub mod python;
-pub mod shell;
-pub mod stage;
-pub mod state;
-pub mod text;
+pub(crate) mod python;
+pub(crate) mod shell;
+pub(crate) mod stage;
+pub(crate) mod state;
+pub(crate) mod text;
 
-pub use instructions::{Heredoc, Instruction};
-pub use stage::{Context, Dockerfile, From, Run, Stage};
+pub(crate) use stage::{Context, Dockerfile, From, Run, Stage};

@@ -1,8 +1,7 @@
 //! Which Python a program name means at some place of a Dockerfile.
 
-/// A Python.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Interpreter {
+pub(crate) struct Interpreter {
     /// Where it comes from.
     pub kind: Kind,
     /// Its series (`3.12`), where it is known.
@@ -11,7 +10,7 @@ pub struct Interpreter {
 
 /// Where a Python comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Nobody knows: something was done that cannot be seen into.
     #[default]
     Unknown,
@@ -50,7 +49,7 @@ impl Interpreter {
 
 /// The Pythons at some place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pythons {
+pub(crate) struct Pythons {
     /// What `python3` (and `python`) means.
     pub default: Interpreter,
     /// What `pip` and `pip3` install into.
@@ -105,7 +104,8 @@ impl Pythons {
     }
 }
 
-/// The series at the end of a program's name: none (`python`, `python3`) or one (`python3.12`); `None` for another program.
+/// The series at the end of a program's name: none (`python`, `python3`) or one (`python3.12`); `None` for
+/// another program.
 fn series(suffix: &str) -> Option<Option<&str>> {
     match suffix {
         "" | "3" => Some(None),
@@ -114,7 +114,7 @@ fn series(suffix: &str) -> Option<Option<&str>> {
 }
 
 /// Whether a text is the series of a Python 3: `3.12`.
-pub fn is_series(text: &str) -> bool {
+pub(crate) fn is_series(text: &str) -> bool {
     text.strip_prefix("3.")
         .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit()))
 }

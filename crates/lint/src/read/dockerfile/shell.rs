@@ -1,8 +1,8 @@
 //! The commands of a shell script: well enough to see what is installed, and honest about what it cannot see.
 //!
-//! Words are split and their quotes removed; `&&`, `||`, `;`, `|`, newlines and groups part commands. What only the running
-//! shell knows (its variables, substitutions) leaves a word unknown. A command that may not run, or whose failure is caught,
-//! is not certain.
+//! Words are split and their quotes removed; `&&`, `||`, `;`, `|`, newlines and groups part commands. What
+//! only the running shell knows (its variables, substitutions) leaves a word unknown. A command that may not
+//! run, or whose failure is caught, is not certain.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::text::Text;
 
 /// A word of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// Its text without quotes, variables of the Dockerfile substituted.
     pub text: String,
     /// False where part of it is only known to the shell that runs it, or to who builds.
@@ -26,12 +26,11 @@ pub struct Word {
 
 /// A simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Command {
+pub(crate) struct Command {
     /// The line of the file on which it begins, from 1.
     pub line: usize,
     /// Variables that are set for it alone, or for the rest of the script where there is no word.
     pub sets: Vec<(String, Word)>,
-    /// Its words.
     pub words: Vec<Word>,
     /// Names that it hands on to every later program (`export A`, `export A=b`, `declare -x A`).
     pub exports: Vec<String>,
@@ -81,7 +80,7 @@ enum Token {
 }
 
 /// The commands of a script; variables that the script itself sets are unknown to it.
-pub fn commands(script: &Text, variables: &Variables) -> Vec<Command> {
+pub(crate) fn commands(script: &Text, variables: &Variables) -> Vec<Command> {
     let own = assigned(&script.text);
     let tokens = Lexer { script, variables, own: &own, bytes: script.text.as_bytes(), at: 0 }.tokens();
     let mut commands = Structure::default().read(tokens);

@@ -15,10 +15,9 @@ use catalog::images::{self, Existence};
 
 /// A whole Dockerfile.
 #[derive(Debug)]
-pub struct Dockerfile {
+pub(crate) struct Dockerfile {
     /// Its instructions, those before the first FROM included.
     pub instructions: Vec<Instruction>,
-    /// Its stages, in order.
     pub stages: Vec<Stage>,
     /// Comments: line, and text after the `#`.
     pub comments: Vec<(usize, String)>,
@@ -29,27 +28,24 @@ pub struct Dockerfile {
 }
 
 /// What is known of the build context: texts of files by their paths; `None`: not there, or not to be read.
-pub type Context = BTreeMap<String, Option<String>>;
+pub(crate) type Context = BTreeMap<String, Option<String>>;
 
 /// What a stage begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
+pub(crate) enum From {
     /// An earlier stage, by its place.
     Stage(usize),
-    /// An image.
     Image(Expanded),
     /// Nothing.
     Scratch,
 }
 
-/// One stage.
 #[derive(Debug)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// The line of its FROM.
     pub line: usize,
     /// Its name, in small letters.
     pub name: Option<String>,
-    /// What it begins with.
     pub from: From,
     /// Its instructions without FROM.
     pub instructions: Vec<Instruction>,
@@ -61,10 +57,9 @@ pub struct Stage {
 
 /// One command, and what held before it.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The place of the RUN in the stage's instructions.
     pub instruction: usize,
-    /// The command.
     pub command: Command,
     /// What held before it.
     pub state: Rc<State>,
@@ -91,7 +86,6 @@ impl Run {
 }
 
 impl Dockerfile {
-    /// Reads a Dockerfile.
     pub fn read(text: &str, context: &Context) -> Dockerfile {
         let parsed = parse(text);
         let mut reader = Reader {
@@ -407,7 +401,7 @@ fn opened(command: Command, instruction: &Instruction, variables: &Variables) ->
 }
 
 /// Names and values of ENV: `A=b C="d e"`, or the old `A b c`.
-pub fn settings(text: &str) -> Vec<(String, Option<String>)> {
+pub(crate) fn settings(text: &str) -> Vec<(String, Option<String>)> {
     let name = text.split_whitespace().next().unwrap_or_default();
     if name.contains('=') || name.is_empty() {
         return pairs(text);
@@ -417,7 +411,7 @@ pub fn settings(text: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// Names and values of ARG and LABEL: `A=b C="d e"`, `A` alone.
-pub fn pairs(text: &str) -> Vec<(String, Option<String>)> {
+pub(crate) fn pairs(text: &str) -> Vec<(String, Option<String>)> {
     let words = quoted_words(text);
     let pair = |word: String| match word.split_once('=') {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
@@ -459,7 +453,7 @@ fn quoted_words(text: &str) -> Vec<String> {
 }
 
 /// A text without its quotes.
-pub fn unquoted(text: &str) -> String {
+pub(crate) fn unquoted(text: &str) -> String {
     let mut out = String::new();
     let mut quote = None;
     let mut letters = text.chars();
@@ -495,14 +489,16 @@ mod tests {
     #[test]
     fn stages_and_arguments() {
         let file = Dockerfile::read(
-            "ARG V=12.1.1\nARG S\nFROM nvidia/cuda:${V}-base-ubuntu22.04 AS Base\nENV A=1 B=\"x y\"\nENV OLD one two\nFROM base\nFROM a:$S\nFROM scratch\n",
+            "ARG V=12.1.1\nARG S\nFROM nvidia/cuda:${V}-base-ubuntu22.04 AS Base\nENV A=1 B=\"x y\"\n\
+             ENV OLD one two\nFROM base\nFROM a:$S\nFROM scratch\n",
             &Context::new(),
         );
         assert!(matches!(&file.stages[0].from, From::Image(image) if image.known && image.default));
         assert_eq!(file.stages[0].end.cuda(), Some("12.1.1"));
         assert_eq!(file.stages[1].from, From::Stage(0));
-        assert_eq!(file.stages[1].end.variables.text("B"), Some("x y"));
-        assert_eq!(file.stages[1].end.variables.text("OLD"), Some("one two"));
+        let text =
+            |name: &str| file.stages[1].end.variables.get(name).and_then(|value| value.text.as_deref());
+        assert_eq!((text("B"), text("OLD")), (Some("x y"), Some("one two")));
         assert!(matches!(&file.stages[2].from, From::Image(image) if !image.known));
         assert_eq!(file.stages[3].from, From::Scratch);
     }
@@ -513,14 +509,16 @@ mod tests {
         let cases = [
             ("RUN apt-get install -y python3-pip && pip3 install x\n", Some("3.10")),
             (
-                "RUN apt-get install -y python3-pip && python3 -m venv /v\nENV PATH=/v/bin:$PATH\nRUN pip install x\n",
+                "RUN apt-get install -y python3-pip && python3 -m venv /v\nENV PATH=/v/bin:$PATH\n\
+                 RUN pip install x\n",
                 Some("3.10"),
             ),
             ("RUN uv venv --python 3.12 /v\nENV VIRTUAL_ENV=/v\nRUN uv pip install x\n", Some("3.12")),
             ("RUN apt-get install -y python3-pip\nENV PATH=/opt/conda/bin:$PATH\nRUN pip install x\n", None),
             ("RUN ./setup.sh\nRUN pip install x\n", None),
             (
-                "RUN apt-get install -y python3-pip && update-alternatives --install /usr/bin/python3 python3 /usr/bin/python3.12 1\nRUN pip3 install x\n",
+                "RUN apt-get install -y python3-pip && update-alternatives --install /usr/bin/python3 \
+                 python3 /usr/bin/python3.12 1\nRUN pip3 install x\n",
                 Some("3.12"),
             ),
             ("RUN curl -sS https://b/get-pip.py | python3.11\nRUN pip install x\n", Some("3.11")),
@@ -535,7 +533,8 @@ mod tests {
 
     #[test]
     fn shells_inside() {
-        let text = "FROM python:3.12\nRUN bash -c 'pip install a && pip install b'\nRUN <<EOF\npip install c\nEOF\nRUN [\"pip\", \"install\", \"d\"]\nRUN bash <<-'X'\n\tpip install e\n\tX\n";
+        let text = "FROM python:3.12\nRUN bash -c 'pip install a && pip install b'\nRUN <<EOF\n\
+            pip install c\nEOF\nRUN [\"pip\", \"install\", \"d\"]\nRUN bash <<-'X'\n\tpip install e\n\tX\n";
         let lines: Vec<(usize, String)> = installs(text).into_iter().map(|one| (one.0, one.1)).collect();
         let expected = [(2, "a"), (2, "b"), (4, "c"), (6, "d"), (8, "e")];
         assert_eq!(lines, expected.map(|(line, name)| (line, name.to_owned())));

@@ -13,16 +13,15 @@ use catalog::systems::{self, System};
 
 /// What holds at some place of a stage.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub(crate) struct State {
     /// ARG and ENV; inside of a RUN also what it exported.
     pub variables: Variables,
     /// The image that everything began with, where the catalog knows it.
     pub image: Option<&'static Image>,
-    /// Whether the base certainly brings no Python packages, also where its tag is not known: nvidia/cuda, python, ubuntu, debian.
+    /// Whether the base certainly brings no Python packages, also where its tag is not known: nvidia/cuda,
+    /// python, ubuntu, debian.
     pub bare: bool,
-    /// Its system.
     pub system: Option<&'static System>,
-    /// The Pythons.
     pub pythons: Pythons,
     /// Whether pip refuses to install into the distribution's Python; `None`: not known.
     pub managed: Option<bool>,

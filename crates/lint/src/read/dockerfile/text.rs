@@ -2,7 +2,7 @@
 
 /// A logical line: continuation lines joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Text {
+pub(crate) struct Text {
     /// The joined text.
     pub text: String,
     /// Where in `text` each line of the file begins: offset in bytes, and the line's number from 1.

@@ -34,8 +34,8 @@ impl Settings {
     }
 }
 
-/// Name and value of a line; `None` where it sets nothing. DeepSpeed takes every line as it stands, the others leave comments
-/// and quotes out.
+/// Name and value of a line; `None` where it sets nothing. DeepSpeed takes every line as it stands, the
+/// others leave comments and quotes out.
 fn pair(line: &str, kind: Kind) -> Option<(String, Option<String>)> {
     let trimmed = line.trim();
     if kind != Kind::DeepspeedEnvironment && trimmed.starts_with('#') {

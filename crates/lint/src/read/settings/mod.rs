@@ -1,4 +1,5 @@
-//! Environment variables that a file sets, wherever it sets them: env files, images, services, scripts, launchers' options.
+//! Environment variables that a file sets, wherever it sets them: env files, images, services, scripts,
+//! launchers' options.
 
 mod lines;
 mod sources;
@@ -14,10 +15,9 @@ use facts::Facts;
 
 /// What a file sets.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The kind of the file.
     pub kind: Option<Kind>,
-    /// Its name.
     pub name: String,
     /// What holds together: an image, a service, a script.
     pub scopes: Vec<Scope>,
@@ -39,9 +39,7 @@ pub struct Settings {
 
 /// Variables that hold together.
 #[derive(Debug, Default)]
-pub struct Scope {
-    /// What they are set for, for people: `service trainer`; empty where it is the whole file.
-    pub of: String,
+pub(crate) struct Scope {
     /// What is set, in order.
     pub settings: Vec<Setting>,
     /// The torch that reads them, where it is known.
@@ -52,14 +50,12 @@ pub struct Scope {
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    /// Its name.
+pub(crate) struct Setting {
     pub name: String,
     /// Its value; `None` where only somebody else knows it (a variable of the shell, who builds).
     pub value: Option<String>,
     /// That as it stands in the file.
     pub written: String,
-    /// Where.
     pub place: Place,
     /// For how long.
     pub held: Held,
@@ -69,7 +65,7 @@ pub struct Setting {
 
 /// For how long a variable is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub(crate) enum Held {
     /// For everything that runs there.
     Always,
     /// For what a script starts after it.
@@ -82,10 +78,9 @@ pub enum Held {
 
 /// A variable that is written into another file.
 #[derive(Debug)]
-pub struct Written {
+pub(crate) struct Written {
     /// The file: `/etc/profile`, `~/.bashrc`.
     pub file: String,
-    /// The variable.
     pub name: String,
     /// Where the writing stands.
     pub place: Place,
@@ -93,10 +88,9 @@ pub struct Written {
 
 /// A command that starts ranks on several machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// `deepspeed` or `mpirun`.
     pub program: String,
-    /// Its line.
     pub line: usize,
     /// The names that it hands on by itself or was told to hand on.
     pub forwards: Vec<String>,

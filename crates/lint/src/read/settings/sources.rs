@@ -46,7 +46,6 @@ impl Settings {
     pub fn of_compose(read: &Compose, file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
         let scope = |service: &Service| Scope {
-            of: format!("service {}", service.name),
             settings: service_settings(service, file),
             torch: torch.clone(),
             nccl: nccl.clone(),
@@ -99,7 +98,7 @@ impl Settings {
         Settings {
             kind: Some(file.kind),
             name: file.name.clone(),
-            scopes: vec![Scope { of: String::new(), settings: found, torch, nccl }],
+            scopes: vec![Scope { settings: found, torch, nccl }],
             written: read.commands.iter().flat_map(written).chain(documents).collect(),
             uses: read.uses.clone(),
             launches: read.commands.iter().filter_map(launch).collect(),
@@ -169,7 +168,8 @@ fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
     environment.map(setting).collect()
 }
 
-/// `-e NAME=value` of docker, `-x NAME=value` of Open MPI, `--export=ALL,NAME=value` of Slurm, `-genv NAME value` of MPICH.
+/// `-e NAME=value` of docker, `-x NAME=value` of Open MPI, `--export=ALL,NAME=value` of Slurm,
+/// `-genv NAME value` of MPICH.
 fn option_pairs(command: &Command) -> Vec<(String, Word)> {
     let split = |word: &Word, text: &str| {
         let (name, value) = text.split_once('=')?;
@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn of_scripts() {
-        let text = "export A=1\nB=2\nC=3 run\nD=$X\nexport D\nmpirun -np 2 -x E=4 -x F run\nsrun --export=ALL,G=5 x\ndocker run -e H=6 --env=I=7 y\n";
+        let text = "export A=1\nB=2\nC=3 run\nD=$X\nexport D\nmpirun -np 2 -x E=4 -x F run\n\
+            srun --export=ALL,G=5 x\ndocker run -e H=6 --env=I=7 y\n";
         let settings = script(text);
         let of = |name: &str, value, line, held| (name.to_owned(), value, line, held);
         assert_eq!(
@@ -320,7 +321,8 @@ mod tests {
 
     #[test]
     fn of_images_and_services() {
-        let text = "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV A=1 \\\n    B=\"2 3\"\nENV C 4\nRUN echo 'export D=5' >> ~/.bashrc\n";
+        let text = "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV A=1 \\\n    B=\"2 3\"\nENV C 4\n\
+            RUN echo 'export D=5' >> ~/.bashrc\n";
         let file = File::new("Dockerfile", text, Kind::Dockerfile);
         let settings = Settings::of_dockerfile(&Dockerfile::read(text, &file.context), &file);
         let of = |name: &str, value, line| (name.to_owned(), Some(value), line, Held::Always);

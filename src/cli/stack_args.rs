@@ -1,9 +1,11 @@
-//! The wishes of `resolve`, `render` and `build`: one set of options.
+//! The options of `resolve`, `render` and `build` that describe a stack.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
+
+use super::headings::{IMAGE, MACHINES, STACK};
 
 use checks::{CHECKS, Verdict, judge_one};
 use diagnostic::error::{Error, Kind};
@@ -15,72 +17,94 @@ use resolve::parse::{self, Typed, Understood};
 use resolve::request::{Base, Prefer, Request, Want, Wish};
 use resolve::world::World;
 
-/// What the stack must be.
+/// The requirements of a stack.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Wishes {
-    /// CUDA of the torch build and of the image: 12.1.
-    #[arg(long, value_name = "V")]
+pub struct StackArgs {
+    /// CUDA version of the torch build and of the image: 12.4.
+    #[arg(long, value_name = "VERSION", help_heading = STACK)]
     pub cuda: Option<String>,
 
-    /// Python: 3.12.
-    #[arg(long, value_name = "V")]
+    /// Python version: 3.12.
+    #[arg(long, value_name = "VERSION", help_heading = STACK)]
     pub python: Option<String>,
 
-    /// torch: 2.5, '>=2.4,<2.7', 2.6.0+cu124.
-    #[arg(long, value_name = "V")]
+    /// torch version: 2.5, '>=2.4,<2.7', 2.6.0+cu124.
+    #[arg(long, value_name = "VERSION", help_heading = STACK)]
     pub torch: Option<String>,
 
-    /// DeepSpeed, in any version unless one is named.
-    #[arg(long, value_name = "V", num_args = 0..=1, default_missing_value = "")]
-    pub deepspeed: Option<String>,
+    /// Add DeepSpeed [default: any version].
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, help_heading = STACK)]
+    pub deepspeed: Option<Option<String>>,
 
-    /// More packages, with specifiers where the version matters: 'trl>=0.9,<1.0,numpy<2'.
-    #[arg(long, value_name = "NAME[SPEC],…")]
+    /// More packages, with version ranges: 'trl>=0.9,<1.0'.
+    #[arg(long, value_name = "NAME[SPEC],…", help_heading = STACK)]
     pub with: Vec<String>,
 
-    /// Packages that are often wanted together: torch, train, finetune, pretrain, rl, serve.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Package sets: torch, train, finetune, pretrain, rl, serve.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = STACK,
+        hide_short_help = true
+    )]
     pub preset: Vec<String>,
 
-    /// GPUs that it must run on: h100, 'RTX 4090', sm_86, 8.6; several with commas.
-    #[arg(long, value_name = "GPU,…")]
+    /// Ranking of compatible stacks.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Preference::Newest,
+        help_heading = STACK,
+        hide_short_help = true
+    )]
+    pub prefer: Preference,
+
+    /// GPUs to support: h100,'RTX 4090',sm_86,8.6.
+    #[arg(long, value_name = "GPU,…", help_heading = MACHINES)]
     pub gpu: Vec<String>,
 
-    /// The driver that it must run on: 550.54.14. A branch alone (550) is read as its oldest release.
-    #[arg(long, value_name = "V")]
+    /// Driver to support: 550.54.14; a branch (550) means its oldest release.
+    #[arg(long, value_name = "VERSION", help_heading = MACHINES)]
     pub driver: Option<String>,
 
-    /// Recorded machines (made with `envdoc snapshot`) that it must run on, one or several: their oldest driver and all their GPUs count.
-    #[arg(long, value_name = "FILE")]
+    /// Recorded machine to support (made with `envdoc snapshot`); repeatable.
+    ///
+    /// With several, the oldest driver and all GPUs count.
+    #[arg(long, value_name = "FILE", help_heading = MACHINES)]
     pub from: Vec<PathBuf>,
 
-    /// This machine is one that it must run on.
-    #[arg(long)]
+    /// Support this machine.
+    #[arg(long, help_heading = MACHINES)]
     pub here: bool,
 
-    /// Seconds that looking at this machine may take in all.
-    #[arg(long, value_name = "SECONDS", default_value = "2", requires = "here", value_parser = super::seconds)]
+    /// Timeout for reading this machine, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "2",
+        requires = "here",
+        value_parser = super::seconds,
+        help_heading = MACHINES,
+        hide_short_help = true
+    )]
     pub timeout: Duration,
 
-    /// System of the image: ubuntu22.04, 'Ubuntu 22.04', jammy, debian12.
-    #[arg(long, value_name = "SYSTEM")]
-    pub os: Option<String>,
-
-    /// Processor: x86_64 (amd64) or aarch64 (arm64); x86_64 unless a machine says otherwise.
-    #[arg(long, value_name = "ARCH")]
+    /// CPU architecture: x86_64 (amd64) or aarch64 (arm64) [default: that of the machines, else x86_64].
+    #[arg(long, value_name = "ARCH", help_heading = MACHINES, hide_short_help = true)]
     pub arch: Option<String>,
 
-    /// Base image: a repository (nvidia/cuda, python, pytorch, ngc), a whole reference, or none.
-    #[arg(long, value_name = "IMAGE")]
+    /// Base image: nvidia/cuda, python, pytorch, ngc, a full reference, or none.
+    #[arg(long, value_name = "IMAGE", help_heading = IMAGE)]
     pub base: Option<String>,
 
-    /// CUDA code will be compiled in the image: it needs nvcc and a compiler that nvcc accepts.
-    #[arg(long)]
-    pub compile: bool,
+    /// Operating system of the image: ubuntu22.04, 'Ubuntu 22.04', jammy, debian12.
+    #[arg(long, value_name = "SYSTEM", help_heading = IMAGE, hide_short_help = true)]
+    pub os: Option<String>,
 
-    /// What comes first among the stacks that meet all wishes.
-    #[arg(long, value_enum, default_value_t = Preference::Newest)]
-    pub prefer: Preference,
+    /// Include nvcc and a compiler that nvcc supports, to compile CUDA code in the container.
+    #[arg(long, help_heading = IMAGE, hide_short_help = true)]
+    pub compile: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,18 +113,18 @@ pub enum Preference {
     Newest,
     /// The newest torch that is not the first release of the newest series.
     Stable,
-    /// What is installed on the machine already, as far as it may stay.
+    /// What is already installed on the machine, where possible.
     Installed,
 }
 
-impl Wishes {
-    /// The request in the options, of the machines that they name too.
+impl StackArgs {
+    /// The request of the options and of the machines they name.
     pub fn asked(&self, world: &World) -> Result<Asked, Error> {
         let understood = parse::wishes(world, &self.typed())?;
         self.with_machines(understood)
     }
 
-    /// What was understood, and what the machines ask for.
+    /// Adds the requirements of the machines.
     pub fn with_machines(&self, understood: Understood) -> Result<Asked, Error> {
         let machines = self.machines(&understood.wishes)?;
         let mut asked = Asked {
@@ -128,15 +152,15 @@ impl Wishes {
         Ok(asked)
     }
 
-    /// What the machines ask for that were named.
+    /// The requirements of the named machines.
     fn machines(&self, wishes: &[Wish]) -> Result<Vec<Machine>, Error> {
         let questions = Questions {
             bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
             installed: self.prefer == Preference::Installed,
         };
         if questions.installed && self.from.is_empty() && !self.here {
-            return Err(Error::new(Kind::Usage, "--prefer installed: on which machine?")
-                .hint("add --here, or --from with a snapshot of the machine"));
+            return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")
+                .hint("--from takes a snapshot of the machine"));
         }
         let mut machines = Vec::new();
         for file in &self.from {
@@ -150,20 +174,19 @@ impl Wishes {
         Ok(machines)
     }
 
-    /// The file's name, with its path where two have one name.
+    /// The file name; with its path if two files have the same name.
     fn name(&self, file: &Path) -> String {
         let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
         let alone = self.from.iter().filter(|other| name(other) == name(file)).count() == 1;
         name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
     }
 
-    /// The options, as typed.
     pub fn typed(&self) -> Typed {
         Typed {
             cuda: self.cuda.clone(),
             python: self.python.clone(),
             torch: self.torch.clone(),
-            deepspeed: self.deepspeed.clone(),
+            deepspeed: self.deepspeed.clone().map(Option::unwrap_or_default),
             with: self.with.clone(),
             preset: self.preset.clone(),
             gpu: self.gpu.clone(),
@@ -176,7 +199,7 @@ impl Wishes {
     }
 }
 
-/// Findings of `envdoc check` that whoever makes an image for the machine should hear of.
+/// Findings of `envdoc check` that matter to an image for the machine.
 const CHECKED: &[&str] =
     &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
 
@@ -191,13 +214,11 @@ fn asked_of(name: &str, facts: &Facts, questions: Questions) -> Machine {
     machine
 }
 
-/// What the options and the machines ask for.
+/// The requirements of the options and the machines.
 #[derive(Debug)]
 pub struct Asked {
-    /// The request.
     pub request: Request,
-    /// What is to know beside the stack.
     pub warnings: Vec<Warning>,
-    /// What is to know and asks for nothing.
+    /// Facts that add no requirement.
     pub notes: Vec<String>,
 }
