@@ -76,11 +76,8 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
     let program = env!("CARGO_BIN_EXE_envdoc");
     let ranks = [start(&[program, "worker"]).await, start(&[program, "worker"]).await];
     let sessions = [0, 1].map(|rank: usize| ranks[rank].1.as_ref().unwrap());
-    let ask = |rank: usize, task| async move {
-        match sessions[rank].ask(Task::Rank(task), Duration::from_secs(60)).await {
-            Ok(Answer::Rank(answer)) => answer,
-            other => panic!("{other:?}"),
-        }
+    let ask = |rank: usize, task: rank::Task| async move {
+        sessions[rank].ask_custom(&task, Duration::from_secs(60)).await.unwrap()
     };
     let mut ports = [0; 2];
     for (rank, port) in ports.iter_mut().enumerate() {

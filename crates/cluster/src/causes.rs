@@ -15,8 +15,8 @@ const STEP: &str = "verify";
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 
-#[derive(Debug, Default)]
 /// Why containers do not reach each other, and which of them to reattach.
+#[derive(Debug, Default)]
 pub struct Causes {
     /// The faults by their causes.
     pub problems: Vec<Problem>,
@@ -360,7 +360,7 @@ async fn between(
 async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(), Failure> {
     let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECTING * 2).await? {
         Answer::Listening { port } => port,
-        other => return Err(probe::unexpected(&other)),
+        other => return Err(crate::worker::unexpected(&other)),
     };
     let task = Task::SendUdp { address: address.to_owned(), port, size: 200, dont_fragment: false };
     from.ask(task, probe::CONNECTING).await.map(drop)

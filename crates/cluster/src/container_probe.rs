@@ -11,7 +11,7 @@ use super::request::NetworkKind;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why};
+use crate::worker::{Answer, Failure, Interface, Task};
 use docker::container;
 use docker::docker::Engine;
 use docker::exec::{self, Command};
@@ -120,7 +120,7 @@ pub async fn enter<'w>(
     })?;
     let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
         Ok(Answer::Listening { port }) => port,
-        Ok(other) => return Err(probe::unexpected(&other).says),
+        Ok(other) => return Err(crate::worker::unexpected(&other).says),
         Err(failure) => return Err(failure.says),
     };
     let (interface, mtu) = (interface.name.clone(), interface.mtu);
@@ -192,18 +192,12 @@ pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
     let task = Task::ListenTcp { port: 0 };
     let (listener, port) = match other.session.start(task, probe::CONNECTING * 2).await? {
         (listener, Answer::Listening { port }) => (listener, port),
-        (_, answer) => return Err(probe::unexpected(&answer)),
+        (_, answer) => return Err(crate::worker::unexpected(&answer)),
     };
-    let greeting = probe::connects(&one.session, &other.address.to_string(), port, true).await;
+    let endpoint = (other.address, port);
+    let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, probe::CONNECTING).await;
     let _ = other.session.ask(Task::Stop { listener }, probe::CONNECTING).await;
-    let wanted = format!("{GREETING} {}", other.session.hello.nonce);
-    match greeting? {
-        Some(came) if came != wanted => {
-            let says = format!("a different process answers at {}: {came:?}", other.address);
-            Err(Failure { why: Why::Other, says })
-        }
-        _ => Ok(()),
-    }
+    connected.map(drop)
 }
 
 /// The largest packet that arrives, in bytes; `None` where no datagram does.

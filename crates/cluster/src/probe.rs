@@ -9,7 +9,7 @@ use super::plan::{ClusterPlan, LABEL, Node};
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task, Why};
+use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
 use docker::docker::Engine;
 
@@ -117,12 +117,30 @@ pub async fn connects(
     }
 }
 
-/// An answer to another question.
-pub fn unexpected(answer: &Answer) -> Failure {
-    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
-}
-
 /// The interface that has an address.
 pub fn with_address(interfaces: &[Interface], address: IpAddr) -> Option<&Interface> {
     interfaces.iter().find(|interface| interface.addresses.iter().any(|(own, _)| *own == address))
+}
+
+/// Connects to a listener of another worker, which must be the one that answers. Milliseconds until the connection
+/// was established.
+pub async fn connect_to_worker(
+    from: &Session,
+    to: &Session,
+    (address, port): (IpAddr, u16),
+    deadline: Duration,
+) -> Result<f64, Failure> {
+    let task = Task::ConnectTcp { address: address.to_string(), port, greeting: true };
+    let (milliseconds, greeting) = match from.ask(task, deadline).await? {
+        Answer::Connected { milliseconds, greeting, .. } => (milliseconds, greeting),
+        other => return Err(unexpected(&other)),
+    };
+    let expected = format!("{GREETING} {}", to.hello.nonce);
+    match greeting {
+        Some(other) if other != expected => {
+            let says = format!("a different process answers at {address}: {other:?}");
+            Err(Failure { why: Why::Other, says })
+        }
+        _ => Ok(milliseconds),
+    }
 }

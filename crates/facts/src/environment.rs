@@ -178,9 +178,21 @@ fn etc_environment(text: &str) -> BTreeMap<String, String> {
         .map(|line| line.trim())
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.strip_prefix("export ").unwrap_or(line).split_once('='))
-        .map(|(name, value)| (name.trim().to_owned(), super::system::unquote(value)))
+        .map(|(name, value)| (name.trim().to_owned(), unquote(value)))
         .filter(|(name, _)| is_known(name))
         .collect()
+}
+
+/// The value of a shell assignment: quotes and the backslashes within them taken away.
+pub(crate) fn unquote(value: &str) -> String {
+    let value = value.trim();
+    for quote in ['"', '\''] {
+        let inner = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return if quote == '"' { inner.replace("\\\"", "\"").replace("\\$", "$") } else { inner.into() };
+        }
+    }
+    value.to_owned()
 }
 
 /// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines of a value indented.

@@ -25,6 +25,7 @@ pub mod pci;
 pub mod python;
 pub mod rdma;
 mod reading;
+pub mod service_path;
 pub mod support;
 pub mod system;
 #[doc(hidden)]

@@ -272,9 +272,16 @@ fn compat(
     // Directories of the lists that are, links followed, a compat directory: (real path, list, as written).
     let mut named = Vec::new();
     for (list, directories) in lists {
-        for directory in directories.known().into_iter().flatten().filter(|dir| dir.contains("compat")) {
-            if let Fact::Known(stat) = host.stat(directory).json::<Stat>() {
-                named.push((stat.path, list, directory.clone()));
+        let directories = match directories {
+            Fact::Known(directories) => directories,
+            Fact::Absent => continue,
+            Fact::Unknown(why) => return Fact::Unknown(why.clone().about(list)),
+        };
+        for directory in directories.iter().filter(|dir| dir.contains("compat")) {
+            match host.stat(directory).json::<Stat>() {
+                Fact::Known(stat) => named.push((stat.path, list, directory.clone())),
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why.about(directory)),
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::docker::in_service_path;
 use super::{Fact, packages};
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Stat};
 
 /// The toolkit.
@@ -137,10 +137,7 @@ pub fn gather(host: &dyn Host) -> Toolkit {
 fn programs(host: &dyn Host) -> Fact<Vec<(String, String)>> {
     let mut found = Vec::new();
     for name in PROGRAMS {
-        match in_service_path(host, name).or_else(|| match host.program(name).text() {
-            Fact::Unknown(_) => Fact::Absent,
-            other => other,
-        }) {
+        match in_service_path(host, name).or_else(|| host.program(name).text()) {
             Fact::Known(path) => found.push(((*name).to_owned(), path)),
             Fact::Absent => {}
             Fact::Unknown(why) => return Fact::Unknown(why.clone().about(name.to_string())),

@@ -10,6 +10,7 @@ pub mod live;
 pub mod process;
 pub mod record;
 pub mod redact;
+mod sensitivity;
 pub mod snapshot;
 
 pub use diagnostic::{Missing, MissingKind};

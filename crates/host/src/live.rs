@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
+use super::sensitivity::is_secret;
 use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -314,6 +315,7 @@ fn kind_name(kind: fs::FileType) -> &'static str {
     }
 }
 
+/// A variable whose name is that of a credential is never read into envdoc, redacted or not.
 fn environment() -> Reading {
     let mut lines: Vec<String> = std::env::vars_os()
         .map(|(name, value)| {
@@ -322,17 +324,10 @@ fn environment() -> Reading {
         .filter(|(name, _)| {
             VARIABLES.iter().any(|known| name == known || (known.ends_with('_') && name.starts_with(known)))
         })
-        .map(|(name, value)| if secret(&name) { format!("{name}=***") } else { format!("{name}={value}") })
+        .map(|(name, value)| if is_secret(&name) { format!("{name}=***") } else { format!("{name}={value}") })
         .collect();
     lines.sort_unstable();
     Reading::Text(lines.join("\n"))
-}
-
-/// Whether a variable holds a credential; such a value is never read into envdoc, redacted or not.
-fn secret(name: &str) -> bool {
-    ["TOKEN", "PASSWORD", "SECRET", "CREDENTIAL", "APIKEY", "API_KEY"]
-        .iter()
-        .any(|word| name.to_ascii_uppercase().contains(word))
 }
 
 /// Records of the kernel's ring buffer that name a GPU, its driver, an NVSwitch, an RDMA adapter, a PCIe error or a

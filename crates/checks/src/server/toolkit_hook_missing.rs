@@ -2,7 +2,8 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
-use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, SERVICE_PATH, State};
+use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, State};
+use facts::service_path::SERVICE_PATH;
 
 pub const CHECK: Check = Check {
     id: "toolkit-hook-missing",

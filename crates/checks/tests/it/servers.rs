@@ -124,6 +124,25 @@ fn every_server_is_judged_as_kept() {
     assert_eq!(stems(".json"), stems(".expected"), "an .expected without its server");
 }
 
+/// What redaction takes out is never what a judgement rests on. Sentences may show stand-ins.
+#[test]
+fn redaction_changes_no_answer() {
+    let mut different = Vec::new();
+    for server in servers() {
+        let snapshot = Snapshot::open(&path(&server.name, ".json")).unwrap();
+        let redacted = host::redact::redact(snapshot).host();
+        let results = checks::judge(CHECKS, &gather::recorded(&redacted, server.header.expect.clone()));
+        for (before, after) in server.results.iter().zip(&results) {
+            if std::mem::discriminant(&before.verdict) != std::mem::discriminant(&after.verdict) {
+                let id = before.check.id;
+                different
+                    .push(format!("{} {id}: {:?} became {:?}", server.name, before.verdict, after.verdict));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
 #[test]
 fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
     let mut wrong = Vec::new();

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::nodes::{Worker, side_by_side};
-use crate::probe;
 use crate::worker::{Answer, Failure, Task, Why};
 use facts::Fact;
 use facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
@@ -111,7 +110,7 @@ async fn contents(worker: &Worker, path: &str, limit: Duration) -> Fact<crate::w
 fn unexpected(answer: Result<Answer, Failure>) -> String {
     match answer {
         Err(failure) => failure.says,
-        Ok(other) => probe::unexpected(&other).says,
+        Ok(other) => crate::worker::unexpected(&other).says,
     }
 }
 

@@ -285,13 +285,14 @@ impl Site<'_> {
             let deadline = self.options.deadline;
             async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
         };
-        let (mut failed, mut least) = (Vec::new(), u64::MAX);
+        let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
         for (one, answer) in containers.iter().zip(join_all(containers.iter().map(ask)).await) {
             let name = &one.node.name;
             match answer {
                 Ok(Answer::Space { total, .. }) => {
                     least = least.min(total);
                     if total < SHARED {
+                        too_small = true;
                         failed.push((
                             name.clone(),
                             format!(
@@ -310,7 +311,7 @@ impl Site<'_> {
                 Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
             }
         }
-        if failed.iter().any(|(_, says)| says.contains("/dev/shm has")) {
+        if too_small {
             outcome.fix.push(
                 "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
                 then apply: `envdoc cluster up`"

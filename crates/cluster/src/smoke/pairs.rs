@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use super::bandwidth::median;
 use super::judge::rate;
-use super::phases::{Options, Place, ask, unlike};
+use super::phases::{Options, Place, ask, unexpected};
 use super::rank::{Answer, Task};
 
 /// Seconds that the bytes of one way should take.
@@ -116,7 +116,7 @@ async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Re
     for (place, answer) in join_all(both.map(listen)).await.into_iter().enumerate() {
         match answer {
             Ok(Answer::Listening { port }) => ports[place] = port,
-            other => return Err((Some(place), named(place, unlike(other)))),
+            other => return Err((Some(place), named(place, unexpected(other, &|rank| name_in(both, rank))))),
         }
     }
     let join = |number: usize| Task::Join {
@@ -157,6 +157,11 @@ fn nobody(why: String) -> Why {
     (None, why)
 }
 
+/// The node of a rank of a pair, whose ranks are 0 and 1.
+fn name_in(both: [&Place; 2], rank: usize) -> String {
+    both.get(rank).map_or_else(|| format!("rank {rank}"), |place| place.node.clone())
+}
+
 /// A task for both.
 async fn two(
     both: [&Place; 2],
@@ -168,12 +173,11 @@ async fn two(
     for (place, answer) in both.iter().zip(join_all(asked).await) {
         match answer {
             Ok(Answer::Broken(broken)) => {
-                // To a pair, its other rank is 0 or 1.
-                let says = broken.says.replace("rank 0", &both[0].node).replace("rank 1", &both[1].node);
-                return Err(format!("{}: {says}", place.node));
+                let message = broken.message(&|rank| name_in(both, rank));
+                return Err(format!("{}: {message}", place.node));
             }
             Ok(answer) => answers.push(answer),
-            Err(why) => return Err(format!("{}: {why}", place.node)),
+            Err(failure) => return Err(format!("{}: {failure}", place.node)),
         }
     }
     Ok(answers)

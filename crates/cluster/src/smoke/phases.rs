@@ -15,8 +15,9 @@ use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Ve
 use super::pairs;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
-use crate::worker;
+use crate::probe;
 use crate::worker::session::Session;
+use crate::worker::{self, Failure};
 
 /// The most bytes that every rank sends to find out what the path carries, and about how many seconds that
 /// takes.
@@ -253,7 +254,7 @@ impl<'p> PhaseRunner<'p> {
             .into_iter()
             .map(|answer| match answer {
                 Ok(Answer::Listening { port }) => Ok(port),
-                other => Err(unlike(other)),
+                other => Err(unexpected(other, &|rank| self.rank_name(rank))),
             })
             .collect();
         let progress = self.progress;
@@ -283,7 +284,10 @@ impl<'p> PhaseRunner<'p> {
                 remarks.extend(refused.iter().map(|who| format!("{} refused {who}", place.node)));
                 None
             }
-            other => Some((place.node.clone(), format!("{}: {}", place.node, self.named(&unlike(other))))),
+            other => Some((
+                place.node.clone(),
+                format!("{}: {}", place.node, unexpected(other, &|rank| self.rank_name(rank))),
+            )),
         });
         let mut failed: Vec<_> = failed.collect();
         if !failed.is_empty() {
@@ -509,10 +513,12 @@ impl<'p> PhaseRunner<'p> {
             told[rank] = true;
             self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
-                Ok(Answer::Broken(why)) => broken.push((rank, why.culprit, why.says)),
+                Ok(Answer::Broken(why)) => {
+                    broken.push((rank, why.culprit(), why.message(&|rank| self.rank_name(rank))));
+                }
                 Ok(answer) => answers[rank] = Some(answer),
                 // It ended: nobody else can have been the first.
-                Err(why) => broken.insert(0, (rank, Some(rank), why)),
+                Err(failure) => broken.insert(0, (rank, Some(rank), failure.says)),
             }
         }
         drop(running);
@@ -526,45 +532,30 @@ impl<'p> PhaseRunner<'p> {
         }
         let failed = broken.into_iter().map(|(rank, _, says)| {
             let node = self.places[rank].node.clone();
-            let says = format!("{node}: {}", self.named(&says));
+            let says = format!("{node}: {says}");
             (node, says)
         });
         let failed = failed.collect();
         self.outcome.finish_phase(name, start, failed, "").map(|()| Vec::new())
     }
 
-    /// `rank 2` with its node.
-    fn named(&self, says: &str) -> String {
-        let mut says = says.to_owned();
-        for (rank, place) in self.places.iter().enumerate().rev() {
-            let plain = format!("rank {rank} ");
-            if place.node != plain.trim_end() {
-                says = says.replace(&plain, &format!("rank {rank} ({}) ", place.node));
-                says = says.replace(&format!("rank {rank}:"), &format!("rank {rank} ({}):", place.node));
-            }
+    /// `rank 2 (node3)`; on one machine, where ranks are the nodes, `rank 2`.
+    fn rank_name(&self, rank: usize) -> String {
+        match self.places.get(rank).map(|place| place.node.as_str()) {
+            Some(node) if node != format!("rank {rank}") => format!("rank {rank} ({node})"),
+            _ => format!("rank {rank}"),
         }
-        says
     }
 }
 
 /// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
 /// way.
-async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, String> {
-    let address = other.address.to_string();
-    let task = || worker::Task::ConnectTcp { address: address.clone(), port, greeting: true };
-    let wanted = format!("{} {}", worker::GREETING, other.session.hello.nonce);
+async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..2 {
-        match one.session.ask(task(), deadline).await {
-            Ok(worker::Answer::Connected { milliseconds, greeting, .. }) => {
-                if let Some(came) = greeting.filter(|came| *came != wanted) {
-                    return Err(format!("a different process answers at this address: {came:?}"));
-                }
-                least = least.min(milliseconds);
-            }
-            Ok(answer) => return Err(format!("unexpected answer: {answer:?}")),
-            Err(failure) => return Err(failure.says),
-        }
+        let endpoint = (other.address, port);
+        let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, deadline);
+        least = least.min(connected.await?);
         if least < SOON {
             break;
         }
@@ -584,20 +575,16 @@ pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Ve
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// A rank's task.
-pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
-    match place.session.ask(worker::Task::Rank(task), deadline).await {
-        Ok(worker::Answer::Rank(answer)) => Ok(answer),
-        Ok(other) => Err(format!("unexpected answer: {other:?}")),
-        Err(failure) => Err(failure.says),
-    }
+/// Has a rank do a task.
+pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, Failure> {
+    place.session.ask_custom(&task, deadline).await
 }
 
-/// An answer to another task, in words.
-pub(super) fn unlike(answer: Result<Answer, String>) -> String {
+/// Why an answer is not the expected one.
+pub(super) fn unexpected(answer: Result<Answer, Failure>, name: &dyn Fn(usize) -> String) -> String {
     match answer {
-        Ok(Answer::Broken(broken)) => broken.says,
+        Ok(Answer::Broken(broken)) => broken.message(name),
         Ok(other) => format!("unexpected answer: {other:?}"),
-        Err(why) => why,
+        Err(failure) => failure.says,
     }
 }

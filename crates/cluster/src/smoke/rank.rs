@@ -114,13 +114,67 @@ pub enum Answer {
     Broken(Broken),
 }
 
-/// Why something could not be done, and who is meant.
+/// Why a rank could not do its part. Ranks are numbers here; [`Broken::message`] names them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broken {
+#[serde(tag = "broken", rename_all = "kebab-case")]
+pub enum Broken {
+    /// A neighbor did not do its part.
+    Peer {
+        /// The neighbor.
+        rank: usize,
+        /// What it did not do, without its name: `did not connect within 9.0 s`.
+        fault: String,
+    },
+    /// Nothing could be sent to a neighbor.
+    Sending {
+        /// The rank on the right.
+        rank: usize,
+        /// The system's error.
+        why: String,
+    },
+    /// Nothing came from a neighbor.
+    Receiving {
+        /// The rank on the left.
+        rank: usize,
+        /// The system's error.
+        why: String,
+    },
+    /// A fault of this rank itself.
+    Own {
+        /// The error.
+        why: String,
+    },
+}
+
+impl Broken {
     /// The rank that did not do its part, where that is known.
-    pub culprit: Option<usize>,
-    /// In words.
-    pub says: String,
+    pub fn culprit(&self) -> Option<usize> {
+        match self {
+            Broken::Peer { rank, .. } | Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => {
+                Some(*rank)
+            }
+            Broken::Own { .. } => None,
+        }
+    }
+
+    /// The fault as text, with ranks named by `name`.
+    pub fn message(&self, name: &dyn Fn(usize) -> String) -> String {
+        match self {
+            Broken::Peer { rank, fault } => format!("{} {fault}", name(*rank)),
+            Broken::Sending { rank, why } => format!("sending to {}: {why}", name(*rank)),
+            Broken::Receiving { rank, why } => format!("receiving from {}: {why}", name(*rank)),
+            Broken::Own { why } => why.clone(),
+        }
+    }
+}
+
+impl From<super::ring::Broken> for Broken {
+    fn from(broken: super::ring::Broken) -> Broken {
+        match broken {
+            super::ring::Broken::Sending { rank, why } => Broken::Sending { rank, why },
+            super::ring::Broken::Receiving { rank, why } => Broken::Receiving { rank, why },
+        }
+    }
 }
 
 /// Between two tasks.
@@ -217,7 +271,7 @@ async fn join(
     let wanted = Greeting { run, number: from, world, nonce: left };
     let accepting = tokio::time::timeout(early, accept(&listener, &wanted, &mut refused));
     let (connected, accepted) = tokio::join!(connecting, accepting);
-    let missing = |rank: usize, how: &str| Broken { culprit: Some(rank), says: format!("rank {rank} {how}") };
+    let missing = |rank: usize, fault: &str| Broken::Peer { rank, fault: fault.to_owned() };
     let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
     let left = accepted
         .map_err(|_| missing(from, &format!("did not connect within {:.1} s{also}", early.as_secs_f64())))?
@@ -315,7 +369,7 @@ async fn blocking(
     });
     match done.await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(broken)) => Err(Broken { culprit: Some(broken.rank()), says: broken.to_string() }),
+        Ok(Err(broken)) => Err(broken.into()),
         Err(error) => Err(of_no_rank(&error.to_string())),
     }
 }
@@ -382,7 +436,7 @@ fn segments() -> Option<(u64, u64)> {
 }
 
 fn of_no_rank(says: &str) -> Broken {
-    Broken { culprit: None, says: says.to_owned() }
+    Broken::Own { why: says.to_owned() }
 }
 
 #[cfg(test)]

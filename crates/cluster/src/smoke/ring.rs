@@ -44,15 +44,6 @@ pub enum Broken {
     },
 }
 
-impl Broken {
-    /// The neighbour with whom it broke.
-    pub fn rank(&self) -> usize {
-        match self {
-            Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => *rank,
-        }
-    }
-}
-
 /// A rank of a ring.
 #[derive(Debug)]
 pub struct Ring {

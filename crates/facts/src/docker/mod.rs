@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Fact;
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Space, Stat};
 
 pub use command_line::{Unit, flags};
@@ -102,10 +103,6 @@ pub struct Group {
     pub members: Vec<String>,
 }
 
-/// Directories in which dockerd, started by systemd, looks for programs.
-pub const SERVICE_PATH: &[&str] =
-    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 impl Docker {
     /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send it or sends "".
     pub fn info_text(&self, path: &[&str]) -> Fact<String> {
@@ -193,6 +190,7 @@ pub fn gather(host: &dyn Host) -> Docker {
     });
     let idle = idle(host, &asked, &socket, &command_line);
     let (info, version) = ask(host, &asked, &socket, &idle);
+    let idle = idle.known;
     let daemon_json =
         daemon_json::find(host, &command_line, &unit, rootless.as_ref().map(|(config, _)| config.as_str()));
     let data_root = data_root(host, &info, &daemon_json);
@@ -237,7 +235,7 @@ fn ask(
     host: &dyn Host,
     asked: &Fact<String>,
     socket: &Fact<Stat>,
-    idle: &Fact<bool>,
+    idle: &Idle,
 ) -> (Fact<Value>, Fact<Value>) {
     let url = match asked {
         Fact::Known(url) => url,
@@ -247,8 +245,12 @@ fn ask(
     if url.starts_with("unix://") && *socket == Fact::Absent {
         return (Fact::Absent, Fact::Absent);
     }
-    if *idle == Fact::Known(true) {
-        return (Fact::Unknown(IDLE.into()), Fact::Unknown(IDLE.into()));
+    match &idle.known {
+        Fact::Known(true) => return (Fact::unknown(IDLE), Fact::unknown(IDLE)),
+        Fact::Unknown(why) if idle.may_start => {
+            return (Fact::Unknown(why.clone()), Fact::Unknown(why.clone()));
+        }
+        _ => {}
     }
     let get = |path| host.engine(url, path).json::<Value>().about(url);
     // Side by side: each takes the engine several milliseconds.
@@ -265,19 +267,22 @@ fn ask(
 /// The reason when asking would start the engine.
 pub const IDLE: &str = "the engine is stopped; asking it would make systemd start it (docker.socket)";
 
+/// Whether the engine is stopped and a question would start it.
+struct Idle {
+    known: Fact<bool>,
+    /// A question might start the engine, so that none may be asked while this is unknown.
+    may_start: bool,
+}
+
 /// systemd listens on the socket in the engine's place, and starts it at the first connection.
-fn idle(
-    host: &dyn Host,
-    asked: &Fact<String>,
-    socket: &Fact<Stat>,
-    running: &Fact<Vec<String>>,
-) -> Fact<bool> {
+fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fact<Vec<String>>) -> Idle {
+    let certain = |known| Idle { known, may_start: false };
     let default =
         asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
     match socket {
         Fact::Known(_) if default && *running == Fact::Absent => {}
-        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
-        _ => return Fact::Known(false),
+        Fact::Unknown(why) => return certain(Fact::Unknown(why.clone())),
+        _ => return certain(Fact::Known(false)),
     }
     let exists = |path: &str| host.stat(path).json::<Stat>().map(|_| true).absent_as(false);
     // A daemon with a pid file of its own is found by its control group.
@@ -290,11 +295,12 @@ fn idle(
     for (path, wanted) in signs {
         match exists(path) {
             Fact::Known(there) if there == wanted => {}
-            Fact::Known(_) => return Fact::Known(false),
-            other => return other,
+            Fact::Known(_) => return certain(Fact::Known(false)),
+            other => return certain(other),
         }
     }
-    listened_to(host, socket.known().map_or("", |socket| socket.path.as_str()))
+    let path = socket.known().map_or("", |socket| socket.path.as_str());
+    Idle { known: listened_to(host, path), may_start: true }
 }
 
 /// Whether somebody listens on a socket: its file stays when the engine and `docker.socket` are both stopped.
@@ -304,16 +310,15 @@ fn idle(
 /// 0000000000000000: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock
 /// ```
 ///
-/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen. Without the file it is taken for granted.
+/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen.
 fn listened_to(host: &dyn Host, socket: &str) -> Fact<bool> {
-    let all = host.read("/proc/net/unix").text();
-    let Fact::Known(all) = all else { return Fact::Known(true) };
     let listens = |line: &str| {
         let mut words = line.split_whitespace();
         words.nth(3) == Some("00010000")
             && words.last().is_some_and(|path| path == socket || path == "/var/run/docker.sock")
     };
-    Fact::Known(all.lines().any(listens))
+    let all = host.read("/proc/net/unix").text().must_exist("/proc/net/unix").about("docker.socket");
+    all.map(|all| all.lines().any(listens))
 }
 
 /// Where a rootless engine of this user has its configuration and its process id, when it is the one that is asked.
@@ -336,20 +341,6 @@ fn rootless_directories(
 /// A path with its links followed.
 fn real(host: &dyn Host, path: String) -> Fact<String> {
     Fact::Known(host.stat(&path).json::<Stat>().known().map_or(path, |stat| stat.path.clone()))
-}
-
-/// A program in the directories in which a service looks.
-pub fn in_service_path(host: &dyn Host, name: &str) -> Fact<String> {
-    let mut unknown = None;
-    for dir in SERVICE_PATH {
-        let path = format!("{dir}/{name}");
-        match host.stat(&path).json::<Stat>() {
-            Fact::Known(_) => return Fact::Known(path),
-            Fact::Absent => {}
-            Fact::Unknown(why) => unknown = Some(why),
-        }
-    }
-    unknown.map_or(Fact::Absent, Fact::Unknown)
 }
 
 fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fact<DataRoot> {
@@ -421,16 +412,13 @@ fn podman_socket(
     host: &dyn Host,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
 ) -> Fact<String> {
-    let user = variables
-        .known()
-        .and_then(|v| v.get("XDG_RUNTIME_DIR"))
-        .map(|dir| format!("{dir}/podman/podman.sock"));
-    let paths = ["/run/podman/podman.sock".to_owned()].into_iter().chain(user);
-    let mut found = Fact::Absent;
-    for path in paths {
-        found = found.or_look(|| host.stat(&path).json::<Stat>().map(|_| path.clone()));
-    }
-    found
+    let there = |path: String| host.stat(&path).json::<Stat>().map(|_| path);
+    there("/run/podman/podman.sock".to_owned()).or_look(|| {
+        variables.as_ref().and_then(|variables| match variables.get("XDG_RUNTIME_DIR") {
+            Some(dir) => there(format!("{dir}/podman/podman.sock")),
+            None => Fact::Absent,
+        })
+    })
 }
 
 fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePath>> {
@@ -452,7 +440,6 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
     })
 }
 
-/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
 /// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm there is none beside them.
 fn others(host: &dyn Host) -> Fact<Vec<String>> {
     const FILES: &[(&str, &str)] = &[
@@ -479,6 +466,7 @@ fn others(host: &dyn Host) -> Fact<Vec<String>> {
     }
 }
 
+/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
 fn kubelet(host: &dyn Host) -> Fact<String> {
     host.read("/var/lib/kubelet/config.yaml").text().about("/var/lib/kubelet/config.yaml").map(|text| {
         let set = text.lines().find_map(|line| line.strip_prefix("cgroupDriver:"));

@@ -226,7 +226,14 @@ struct Found {
 impl Found {
     fn gather(host: &dyn Host) -> Found {
         let mut found = Found::default();
-        for dir in directories(host) {
+        let directories = match directories(host) {
+            Ok(directories) => directories,
+            Err(why) => {
+                found.failed = Some(why);
+                return found;
+            }
+        };
+        for dir in directories {
             match host.find(&dir, &["libcuda.so", "libnvidia-ml.so"]).lines() {
                 Fact::Known(names) => found.directory(host, &dir, &names),
                 Fact::Absent => {}
@@ -301,7 +308,7 @@ fn version_of(name: &str) -> Option<DriverVersion> {
 /// The loader's directories in its order, as far as it can be told without reading its cache: `LD_LIBRARY_PATH`, what
 /// `/etc/ld.so.conf.d` names, the built-in ones, and those that driver containers use. Directories of CUDA's compat
 /// libraries are left out: those are meant to be of another version.
-fn directories(host: &dyn Host) -> Vec<String> {
+fn directories(host: &dyn Host) -> Result<Vec<String>, Missing> {
     const KNOWN: &[&str] = &[
         "/usr/lib/x86_64-linux-gnu",
         "/usr/lib/aarch64-linux-gnu",
@@ -313,14 +320,16 @@ fn directories(host: &dyn Host) -> Vec<String> {
         "/usr/lib",
     ];
     let mut dirs = Vec::new();
-    let environment = host.environment().text().known().cloned().unwrap_or_default();
+    let environment = host.environment().text().about("environment").absent_as(String::new());
+    let environment = environment.decided()?.cloned().unwrap_or_default();
     let path = environment.lines().find_map(|line| line.strip_prefix("LD_LIBRARY_PATH="));
     dirs.extend(path.unwrap_or_default().split(':').map(str::to_owned));
-    let configured = host.list("/etc/ld.so.conf.d").lines();
-    for name in configured.known().into_iter().flatten().filter(|name| name.ends_with(".conf")) {
-        let text = host.read(&format!("/etc/ld.so.conf.d/{name}")).text();
+    let configured = host.list("/etc/ld.so.conf.d").lines().about("/etc/ld.so.conf.d");
+    for name in configured.decided()?.into_iter().flatten().filter(|name| name.ends_with(".conf")) {
+        let path = format!("/etc/ld.so.conf.d/{name}");
+        let text = host.read(&path).text().about(&path);
         dirs.extend(
-            text.known().into_iter().flat_map(|text| text.lines()).map(|line| line.trim().to_owned()),
+            text.decided()?.into_iter().flat_map(|text| text.lines()).map(|line| line.trim().to_owned()),
         );
     }
     dirs.extend(KNOWN.iter().map(|&dir| dir.to_owned()));
@@ -334,7 +343,7 @@ fn directories(host: &dyn Host) -> Vec<String> {
             unique.push(dir);
         }
     }
-    unique
+    Ok(unique)
 }
 
 #[cfg(test)]

@@ -64,8 +64,8 @@ pub fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
         finder.interpreter(&format!("{place}/bin/python3"), "place");
     }
     match unseen.into_iter().next() {
-        Some(why) if finder.found.is_empty() => Fact::Unknown(why),
-        _ => Fact::Known(finder.found),
+        Some(why) => Fact::Unknown(why),
+        None => Fact::Known(finder.found),
     }
 }
 
@@ -157,7 +157,7 @@ impl Finder<'_> {
         let files = self.variable("HOME").map(|home| format!("{home}/.python-version"));
         for file in files.into_iter().chain([format!("{root}/version")]) {
             if wanted.is_none() {
-                wanted = self.host.read(&file).text().known().and_then(|text| first(text));
+                wanted = self.host.read(&file).text().decided().ok()?.and_then(|text| first(text));
             }
         }
         let wanted = wanted.unwrap_or_else(|| "system".into());

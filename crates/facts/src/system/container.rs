@@ -119,6 +119,9 @@ fn marks(host: &dyn Host) -> Marks {
     if let Some(name) = in_cgroup(host) {
         return Marks::Found(name);
     }
+    if let Reading::Failed(why) = host.read("/proc/self/cgroup") {
+        failed = Some(format!("/proc/self/cgroup: {why}"));
+    }
     match variables.get("container").map(String::as_str) {
         Some("" | "wsl" | "oci") | None => {}
         Some(name) => return Marks::Found(name.into()),

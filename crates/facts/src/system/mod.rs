@@ -4,7 +4,7 @@ mod container;
 mod virtualisation;
 
 use super::Fact;
-use crate::IntoFact;
+use crate::{IntoFact, environment};
 use host::{Host, Reading};
 
 /// The machine below everything else.
@@ -125,7 +125,7 @@ pub fn parse_os_release(text: &str) -> OsRelease {
         text.lines()
             .filter_map(|line| line.trim().split_once('='))
             .filter(|(key, _)| *key == name)
-            .map(|(_, value)| unquote(value))
+            .map(|(_, value)| environment::unquote(value))
             .rfind(|value| !value.is_empty())
     };
     let id = field("ID").unwrap_or_else(|| "linux".into());
@@ -135,18 +135,6 @@ pub fn parse_os_release(text: &str) -> OsRelease {
         pretty_name: field("PRETTY_NAME").or_else(|| field("NAME")).unwrap_or_else(|| id.clone()),
         id,
     }
-}
-
-/// The value of a shell assignment: quotes and the backslashes within them taken away.
-pub(super) fn unquote(value: &str) -> String {
-    let value = value.trim();
-    for quote in ['"', '\''] {
-        let inner = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inner) = inner {
-            return if quote == '"' { inner.replace("\\\"", "\"").replace("\\$", "$") } else { inner.into() };
-        }
-    }
-    value.to_owned()
 }
 
 /// Loaders by the architecture that they load programs of.

@@ -8,10 +8,10 @@ use tokio::process::{Child, Command};
 
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
+use crate::worker::Why;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{self, Why};
 
 /// The longest that a process on this machine may take to start.
 const STARTING: Duration = Duration::from_secs(10);
@@ -45,10 +45,9 @@ pub struct Rank {
 impl Rank {
     /// Does a task. What came of it, or why it could not be done.
     pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, String> {
-        match self.session.ask(worker::Task::Nccl(task), deadline).await {
-            Ok(worker::Answer::Nccl(Answer::Broken { says })) => Err(says),
-            Ok(worker::Answer::Nccl(answer)) => Ok(answer),
-            Ok(other) => Err(format!("unexpected answer: {other:?}")),
+        match self.session.ask_custom(&task, deadline).await {
+            Ok(Answer::Broken { says }) => Err(says),
+            Ok(answer) => Ok(answer),
             Err(failure) if failure.why == Why::Gone => {
                 Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
             }
@@ -126,8 +125,8 @@ impl Workers {
 
 /// What decides how a rank is to be started in a container.
 pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
-    match one.session.ask(worker::Task::Nccl(Task::Look), LOOKING).await {
-        Ok(worker::Answer::Nccl(Answer::Ground(ground))) => Ok(ground),
+    match one.session.ask_custom(&Task::Look, LOOKING).await {
+        Ok(Answer::Ground(ground)) => Ok(ground),
         Ok(other) => Err(format!("unexpected answer: {other:?}")),
         Err(failure) => Err(failure.says),
     }
