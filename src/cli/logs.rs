@@ -15,7 +15,7 @@ use diagnose::read::blocks::{Blocks, LIMITS};
 use diagnose::read::{Read, container};
 use diagnostic::error::{Error, Kind};
 use docker::client;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use facts::{Fact, kernel_log};
 use host::live::Live;
 use host::snapshot::Snapshot;
@@ -160,7 +160,7 @@ async fn kernel_of(node: &Node) -> Result<String, String> {
         Place::Here => there(kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT))),
         Place::There(connection) => {
             let ran = connection.run(REMOTE_KERNEL_COMMAND, b"", Instant::now() + KERNEL_TIMEOUT).await;
-            let ran = ran.map_err(|blocked| blocked.says)?;
+            let ran = ran.map_err(|blocked| blocked.message)?;
             match ran.status {
                 0 => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
                 _ => Err(format!("permission denied for dmesg and journalctl: {}", ran.stderr.trim())),

@@ -13,7 +13,7 @@ use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, Interface, Task};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The longest that a search for the largest packet may take.
@@ -105,7 +105,7 @@ pub async fn enter<'w>(
     let address = match plan.network.kind {
         NetworkKind::Host => node.address.parse::<IpAddr>().ok(),
         NetworkKind::Overlay | NetworkKind::Existing => {
-            let found = container::look(engine, &node.name).await?;
+            let found = container::inspect(engine, &node.name).await?;
             found.and_then(|found| found.addresses.get(&plan.network.name)?.parse::<IpAddr>().ok())
         }
     };

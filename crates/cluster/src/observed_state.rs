@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use docker::container::Found;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::image::Identity;
 use docker::network::Network;
 use docker::swarm::Machine;
@@ -63,10 +63,10 @@ pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<Obs
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let ahead = ahead.map(|time| time.as_second() - jiff::Timestamp::now().as_second());
     let (image, network, volume, container) = tokio::join!(
-        image::find(engine, plan.image_name()),
-        network::look(engine, &plan.network.name),
+        image::identity(engine, plan.image_name()),
+        network::inspect(engine, &plan.network.name),
         volume::labels(engine, &plan.settings_volume),
-        container::look(engine, &node.name),
+        container::inspect(engine, &node.name),
     );
     Ok(ObservedState {
         name: node.name.clone(),

@@ -11,7 +11,7 @@ use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
 const LOCAL: Duration = Duration::from_secs(10);
@@ -36,9 +36,9 @@ impl<'engine> Probe<'engine> {
         bundle: &Bundle,
     ) -> Result<Probe<'engine>, String> {
         let name = name(plan, node);
-        container::kill(engine, &name).await?;
+        container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(
+        container::create_waiting(
             engine,
             &name,
             plan.image_name(),
@@ -55,7 +55,7 @@ impl<'engine> Probe<'engine> {
         match started.await {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
-                let _ = container::kill(engine, &name).await;
+                let _ = container::remove_now(engine, &name).await;
                 Err(why)
             }
         }
@@ -63,7 +63,7 @@ impl<'engine> Probe<'engine> {
 
     /// Removes it.
     pub async fn end(self) {
-        let _ = container::kill(self.engine, &self.name).await;
+        let _ = container::remove_now(self.engine, &self.name).await;
     }
 
     /// Does a task.

@@ -14,7 +14,7 @@ use host::Host;
 use host::live::Live;
 
 /// The longest that reading Docker's configuration may take.
-const READING: Duration = Duration::from_secs(10);
+const CONFIG_TIMEOUT: Duration = Duration::from_secs(10);
 /// The proxy variables that Dockerfiles know without ARG, so that they stand in no layer.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
 
@@ -53,10 +53,10 @@ struct ProxyConfig {
 
 /// Looks on this machine; `host` is the engine that was asked for by option.
 pub fn find(host: Option<&str>) -> Result<Client, Error> {
-    of(&Live::new(Instant::now() + READING), host)
+    find_on(&Live::new(Instant::now() + CONFIG_TIMEOUT), host)
 }
 
-fn of(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
+fn find_on(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
     let variables = machine.environment().text().map(|text| environment::parse(&text));
     let (endpoint, from) = match asked {
         Some(host) => (host.to_owned(), "--host".to_owned()),

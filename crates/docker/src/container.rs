@@ -16,14 +16,14 @@ use bollard::query_parameters::{
 };
 use futures_util::{Stream, StreamExt};
 
-use super::docker::{Engine, answered, found};
+use super::engine::{Engine, answered, optional};
 use crate::error::Error;
 use crate::spec::{Container, ContainerNetwork, GpuRequest, Volume};
 
 /// What a container may take to end by itself before it is killed, in seconds.
-const GRACE: i32 = 10;
+const STOP_GRACE_SECONDS: i32 = 10;
 /// The longest that starting may take: the engine may have to unpack, to mount shares, to set up GPUs.
-const STARTING: Duration = Duration::from_secs(180);
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A container as its engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Found {
     /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check.
     pub health: Option<String>,
     /// What the last health check printed.
-    pub health_says: String,
+    pub health_output: String,
     /// When it was started last, as RFC 3339.
     pub since: String,
     /// Its exit status, where it has ended.
@@ -67,11 +67,13 @@ pub struct Printed {
 }
 
 /// A container by name; `None` where there is none.
-pub async fn look(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
-    Ok(found(engine.docker.inspect_container(name, None::<InspectContainerOptions>)).await?.map(of))
+pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
+    Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
+        .await?
+        .map(from_inspect))
 }
 
-fn of(container: bollard::models::ContainerInspectResponse) -> Found {
+fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
     let state = container.state.unwrap_or_default();
     let health = state.health.unwrap_or_default();
     let running = state.running.unwrap_or(false);
@@ -89,7 +91,7 @@ fn of(container: bollard::models::ContainerInspectResponse) -> Found {
             None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
             Some(status) => Some(status.to_string()),
         },
-        health_says: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
+        health_output: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
         since: state.started_at.unwrap_or_default(),
         exit: state.exit_code.filter(|_| !running),
         error: state.error.unwrap_or_default(),
@@ -115,12 +117,12 @@ pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBod
 }
 
 /// Makes the container of a cluster's node.
-pub async fn make(engine: &Engine, container: &Container) -> Result<(), Error> {
-    create(engine, &container.name, body(container)).await
+pub async fn create_node(engine: &Engine, container: &Container) -> Result<(), Error> {
+    create(engine, &container.name, node_body(container)).await
 }
 
 /// A node's container as the engine's API takes it.
-fn body(container: &Container) -> ContainerCreateBody {
+fn node_body(container: &Container) -> ContainerCreateBody {
     let mut labels: HashMap<String, String> = container.labels.clone().into_iter().collect();
     // As compose writes them, so that its programs show these containers as the project's.
     labels.insert("com.docker.compose.project".into(), container.project.clone());
@@ -226,34 +228,34 @@ fn gpus(request: &GpuRequest) -> Option<DeviceRequest> {
 
 /// Starts a container that was made.
 pub async fn start(engine: &Engine, name: &str) -> Result<(), Error> {
-    let docker = engine.docker.clone().with_timeout(STARTING);
+    let docker = engine.docker.clone().with_timeout(START_TIMEOUT);
     let started = docker.start_container(name, None::<StartContainerOptions>).await;
-    started.map_err(|error| Error::from(error).after(STARTING))
+    started.map_err(|error| Error::from(error).after(START_TIMEOUT))
 }
 
 /// Ends a container and keeps it.
 pub async fn stop(engine: &Engine, name: &str) -> Result<(), Error> {
-    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
-    found(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
+    optional(engine.docker.stop_container(name, Some(stop))).await.map(drop)
 }
 
 /// Ends a container and removes it; whether there was one.
 pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
-    let stop = StopContainerOptionsBuilder::default().t(GRACE).build();
+    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
     // One that cannot be stopped is removed by force.
-    let _ = found(engine.docker.stop_container(name, Some(stop))).await;
+    let _ = optional(engine.docker.stop_container(name, Some(stop))).await;
     let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+    Ok(optional(engine.docker.remove_container(name, Some(options))).await?.is_some())
 }
 
 /// Puts an archive into a directory of a container, which need not run.
-pub async fn fill(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), Error> {
+pub async fn upload(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), Error> {
     let options = UploadToContainerOptionsBuilder::default().path(directory).build();
     answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
 }
 
 /// A container that is never started: a way into a volume, which it has at a directory.
-pub async fn holder(
+pub async fn create_volume_holder(
     engine: &Engine,
     name: &str,
     image: &str,
@@ -278,7 +280,7 @@ pub async fn holder(
 }
 
 /// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
-pub async fn waiting(
+pub async fn create_waiting(
     engine: &Engine,
     name: &str,
     image: &str,
@@ -303,15 +305,15 @@ pub async fn waiting(
 }
 
 /// Removes a container that never ran, and leaves its volumes.
-pub async fn release(engine: &Engine, name: &str) -> Result<(), Error> {
+pub async fn remove_keeping_volumes(engine: &Engine, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(false).build();
-    found(engine.docker.remove_container(name, Some(options))).await.map(drop)
+    optional(engine.docker.remove_container(name, Some(options))).await.map(drop)
 }
 
 /// Removes a container at once; whether there was one.
-pub async fn kill(engine: &Engine, name: &str) -> Result<bool, Error> {
+pub async fn remove_now(engine: &Engine, name: &str) -> Result<bool, Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    Ok(found(engine.docker.remove_container(name, Some(options))).await?.is_some())
+    Ok(optional(engine.docker.remove_container(name, Some(options))).await?.is_some())
 }
 
 /// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.

@@ -295,7 +295,9 @@ impl From<bollard::errors::Error> for Error {
             }
             bollard::errors::Error::DockerStreamError { error } => Error::engine(None, &error),
             // Set for each connection from this constant; those that take longer have a deadline of their own.
-            bollard::errors::Error::RequestTimeoutError => Error::answer_timeout(crate::docker::ANSWER),
+            bollard::errors::Error::RequestTimeoutError => {
+                Error::answer_timeout(crate::engine::ANSWER_TIMEOUT)
+            }
             other => of_connection(&other),
         }
     }

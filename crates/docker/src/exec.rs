@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::io::AsyncWrite;
 
 use super::container::Printed;
-use super::docker::{Engine, answered};
+use super::engine::{Engine, answered};
 use super::run::Ran;
 use crate::error::{Error, Waited};
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
-const ANSWER_MAX: usize = 8 << 20;
+const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 
 /// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
 ///
@@ -158,7 +158,7 @@ where
     let answer = async {
         let response = sender.send_request(request).await.map_err(|e| Missing::from(e.to_string()))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_MAX)
+        let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES)
             .collect()
             .await
             .map_err(|e| Missing::from(e.to_string()))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use serde::{Deserialize, Serialize};
 
-use super::docker::{Engine, answered, found};
+use super::engine::{Engine, answered, optional};
 use crate::error::Error;
 use crate::reference::{Reference, split};
 
@@ -82,8 +82,8 @@ impl Identity {
 }
 
 /// Which image has this name; `None` where the engine has none.
-pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
-    let image = found(engine.docker.inspect_image(name)).await?;
+pub async fn identity(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
+    let image = optional(engine.docker.inspect_image(name)).await?;
     Ok(image.map(|image| Identity {
         id: image.id.unwrap_or_default(),
         digests: image.repo_digests.unwrap_or_default(),

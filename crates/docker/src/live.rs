@@ -15,9 +15,9 @@ use bollard::query_parameters::{
 
 use facts::live::{Answer, Failure, NotTried};
 
-use super::docker;
-use super::road::Road;
+use super::engine;
 use super::run::{self, Ran};
+use super::transport::Transport;
 use crate::error::{Cause, Error};
 
 /// What is asked of the engine.
@@ -34,23 +34,23 @@ pub struct Request {
 }
 
 /// How many images are tried when none is named: the smallest may hold no C library at all.
-const IMAGES_MAX: usize = 4;
+const IMAGES_LIMIT: usize = 4;
 /// Where envdoc lies inside the container.
-const INSIDE: &str = "envdoc-live-check";
+const PROGRAM: &str = "envdoc-live-check";
 /// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left behind.
 const LABEL: &str = "envdoc.live";
 
 /// The first step.
-const CREATING: &str = "creating the container";
+const CREATE_STEP: &str = "creating the container";
 
 /// Starts the container and looks.
 pub fn look(request: &Request) -> Result<Answer, NotTried> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| NotTried::Because(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
-        let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
-        let docker = docker::open(road.local(), request.step)
+        let transport = Transport::open(&request.endpoint, None, Instant::now() + request.step).await;
+        let transport = transport.map_err(|blocked| NotTried::Because(blocked.message))?;
+        let docker = engine::open(transport.local(), request.step)
             .await
             .map_err(|error| NotTried::Because(error.to_string()))?;
         let images = match &request.image {
@@ -60,7 +60,7 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
         let mut last = None;
         for image in images {
             let answer = attempt(&docker, &image, request).await?;
-            if let Err(Failure { step: CREATING, says, .. }) = &answer.outcome
+            if let Err(Failure { step: CREATE_STEP, says, .. }) = &answer.outcome
                 && Cause::of(says) == Cause::NoSuchImage
             {
                 let why =
@@ -87,7 +87,7 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
     let mut images = images.map_err(|error| NotTried::Because(Error::from(error).to_string()))?;
     images.retain(|image| image.repo_tags.iter().any(|tag| !tag.contains("<none>")));
     images.sort_by_key(|image| image.size);
-    Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_MAX).collect())
+    Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_LIMIT).collect())
 }
 
 /// One container of one image: made, filled, started, listened to, removed.
@@ -124,12 +124,12 @@ async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answ
 }
 
 async fn create(docker: &Docker, image: &str, name: &str, request: &Request) -> Result<(), Failure> {
-    let step = CREATING;
+    let step = CREATE_STEP;
     let gpus =
         DeviceRequest { count: Some(-1), capabilities: Some(vec![vec!["gpu".into()]]), ..Default::default() };
     let body = ContainerCreateBody {
         image: Some(image.to_owned()),
-        entrypoint: Some(vec![format!("/{INSIDE}")]),
+        entrypoint: Some(vec![format!("/{PROGRAM}")]),
         cmd: Some(vec!["snapshot".into(), "--no-redact".into()]),
         user: Some("0:0".into()),
         working_dir: Some("/".into()),
@@ -162,7 +162,7 @@ async fn start(docker: &Docker, name: &str, request: &Request) -> Result<(), Fai
         Ok(Err(error)) => {
             let error = Error::from(error);
             // The program's loader (its C library) is not in the image.
-            let cannot_run = error.lacks(INSIDE);
+            let cannot_run = error.lacks(PROGRAM);
             Err(Failure { step, says: error.to_string(), of_container: !cannot_run })
         }
         Err(_) => Err(late(step, request, true)),
@@ -193,7 +193,7 @@ async fn upload(docker: &Docker, name: &str) -> Result<(), Error> {
     header.set_size(program.len() as u64);
     header.set_mode(0o755);
     let mut archive = tar::Builder::new(Vec::new());
-    archive.append_data(&mut header, INSIDE, program.as_slice()).map_err(Error::other)?;
+    archive.append_data(&mut header, PROGRAM, program.as_slice()).map_err(Error::other)?;
     let bytes = archive.into_inner().map_err(Error::other)?;
     let options = UploadToContainerOptionsBuilder::default().path("/").build();
     docker

@@ -15,7 +15,7 @@ use super::auth::Login;
 use crate::error::{Error, LoginFault, Waited};
 
 /// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have about 20 MB.
-pub const PAGE_MAX: u64 = 64 << 20;
+pub const PAGE_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A client for one command.
 pub struct Client {
@@ -37,7 +37,7 @@ pub struct Get<'q> {
     /// The header Authorization.
     pub authorization: Option<&'q str>,
     /// The most that is taken of the answer, in bytes; a longer one is an error.
-    pub most: u64,
+    pub limit_bytes: u64,
 }
 
 /// What a server said.
@@ -143,7 +143,7 @@ impl Client {
         let mut tags = BTreeSet::new();
         // 1000 tags an answer: no repository has so many pages.
         for _ in 0..100 {
-            let answer = self.ask(&mut access, &next, "application/json", PAGE_MAX)?;
+            let answer = self.ask(&mut access, &next, "application/json", PAGE_LIMIT_BYTES)?;
             if answer.status != 200 {
                 return Err(Error::Http { status: answer.status, path: None });
             }
@@ -165,15 +165,21 @@ impl Client {
 
     /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
     /// 401 is an answer.
-    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, Error> {
+    pub fn ask(
+        &self,
+        access: &mut Access,
+        path: &str,
+        accept: &str,
+        limit_bytes: u64,
+    ) -> Result<Answer, Error> {
         let url = join(&access.registry, path)
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         // A login is for the registry alone, wherever its pages lead.
         if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
-            return Err(Error::OtherHost { url: shown(&url) });
+            return Err(Error::OtherHost { url: without_password(&url) });
         }
-        self.let_in(access, &|authorization| {
-            self.get(&Get { url: &url, accept, range: None, authorization, most })
+        self.authorized(access, &|authorization| {
+            self.get(&Get { url: &url, accept, range: None, authorization, limit_bytes })
         })
     }
 
@@ -181,14 +187,14 @@ impl Client {
     pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, Error> {
         let url = join(&access.registry, path)
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
-        self.let_in(access, &|authorization| {
-            let get = Get { url: &url, accept: "*/*", range: None, authorization, most: 1 << 20 };
+        self.authorized(access, &|authorization| {
+            let get = Get { url: &url, accept: "*/*", range: None, authorization, limit_bytes: 1 << 20 };
             self.send(reqwest::Method::PUT, kind, body, &get)
         })
     }
 
     /// Asks, and again with a token where the registry wants one.
-    fn let_in(
+    fn authorized(
         &self,
         access: &mut Access,
         ask: &dyn Fn(Option<&str>) -> Result<Answer, Error>,
@@ -223,7 +229,7 @@ impl Client {
             accept: "application/json",
             range: None,
             authorization: basic.as_deref(),
-            most: 1 << 20,
+            limit_bytes: 1 << 20,
         };
         let identity =
             login.filter(|login| login.token).map(|login| identity(&url, &login.secret)).transpose()?;
@@ -260,8 +266,8 @@ async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answ
         return Ok(answer);
     }
     while let Some(chunk) = response.chunk().await? {
-        if (answer.body.len() + chunk.len()) as u64 > get.most {
-            return Err(Error::TooLarge { what: "the answer", limit_kib: get.most >> 10 });
+        if (answer.body.len() + chunk.len()) as u64 > get.limit_bytes {
+            return Err(Error::TooLarge { what: "the answer", limit_kib: get.limit_bytes >> 10 });
         }
         answer.body.extend_from_slice(&chunk);
     }
@@ -339,7 +345,7 @@ pub fn join(base: &str, target: &str) -> Option<String> {
 }
 
 /// An address without the password that may stand in it.
-pub fn shown(url: &str) -> String {
+pub fn without_password(url: &str) -> String {
     let Ok(mut parsed) = reqwest::Url::parse(url) else { return url.to_owned() };
     if parsed.username().is_empty() && parsed.password().is_none() {
         return url.to_owned();
@@ -379,7 +385,10 @@ mod tests {
 
     #[test]
     fn passwords_are_not_shown() {
-        assert_eq!(shown("https://user:secret@example.org/simple"), "https://***@example.org/simple");
-        assert_eq!(shown("https://example.org/simple"), "https://example.org/simple");
+        assert_eq!(
+            without_password("https://user:secret@example.org/simple"),
+            "https://***@example.org/simple"
+        );
+        assert_eq!(without_password("https://example.org/simple"), "https://example.org/simple");
     }
 }

@@ -12,13 +12,13 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt;
 
-use super::docker::{Engine, found};
+use super::engine::{Engine, optional};
 use crate::error::{Error, Waited};
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
 /// The most that is kept of each output, in bytes.
-const OUTPUT_MAX: usize = 8 << 20;
+const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 
 /// What is to be run.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
 /// Removes a container, running or not.
 pub async fn remove(engine: &Engine, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    let removed = found(engine.docker.remove_container(name, Some(options))).await;
+    let removed = optional(engine.docker.remove_container(name, Some(options))).await;
     removed.map(drop).map_err(|error| Error::LeftBehind { name: name.to_owned(), source: Box::new(error) })
 }
 
@@ -111,7 +111,7 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
     let options = CreateContainerOptionsBuilder::default().name(name).build();
     engine.docker.create_container(Some(options), body).await.map_err(of_container)?;
     engine.docker.start_container(name, None::<StartContainerOptions>).await.map_err(of_container)?;
-    ended(&engine.docker, name, OUTPUT_MAX).await.map_err(NotRan::Engine)
+    ended(&engine.docker, name, OUTPUT_LIMIT_BYTES).await.map_err(NotRan::Engine)
 }
 
 /// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is an error.

@@ -75,7 +75,7 @@ impl Args {
 
     async fn of(
         &self,
-        engine: &docker::docker::Engine,
+        engine: &docker::engine::Engine,
         node: &str,
         prefixed: &Prefixed,
     ) -> Result<(), String> {

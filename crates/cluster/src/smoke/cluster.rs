@@ -21,7 +21,7 @@ use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::{Answer, Interface, Task, Why};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that bringing the worker into a container may take, and starting it.
 const BRINGING: Duration = Duration::from_secs(60);
@@ -186,7 +186,7 @@ impl Site<'_> {
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
-            let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
+            let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
             let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));

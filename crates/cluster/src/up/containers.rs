@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::render::{SettingsFile, settings};
 use crate::report::progress::Outcome;
 use crate::worker::digest::hex;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{container as engine_container, volume};
 
 const STEP: &str = "container";
@@ -124,7 +124,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
-                engine_container::make(engine, &wanted).await
+                engine_container::create_node(engine, &wanted).await
             };
             let anew: Result<(), docker::Error> = anew.await;
             anew.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
@@ -148,7 +148,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             }
             shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
             work.progress.doing(STEP, &node.name, "creating");
-            let created = engine_container::make(engine, &wanted).await;
+            let created = engine_container::create_node(engine, &wanted).await;
             created.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
             work.progress.doing(STEP, &node.name, "starting");
         }
@@ -177,19 +177,20 @@ async fn write(
     let plan = work.plan;
     let name = &plan.settings_volume;
     let holder = format!("{}-{}-settings", plan.name, node.name);
-    engine_container::kill(engine, &holder).await?;
+    engine_container::remove_now(engine, &holder).await?;
     volume::remove(engine, name).await?;
     let ours = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
     let mut labels = ours.clone();
     labels.insert(SETTINGS_LABEL.into(), digest.to_owned());
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
-        engine_container::holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
-        Ok::<_, String>(engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await?)
+        engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours)
+            .await?;
+        Ok::<_, String>(engine_container::upload(engine, &holder, SETTINGS, archive(files)?).await?)
     };
     let filled = filled.await;
     // The volume is used by nothing else yet: it must not go with the container.
-    let removed = engine_container::release(engine, &holder).await;
+    let removed = engine_container::remove_keeping_volumes(engine, &holder).await;
     if let Err(why) = filled.and(removed.map_err(String::from)) {
         // One that is not filled must not look as if it were.
         let _ = volume::remove(engine, name).await;

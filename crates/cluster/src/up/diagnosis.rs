@@ -6,7 +6,7 @@ use super::Work;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::Problem;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec;
 
 const STEP: &str = "container";

@@ -9,7 +9,7 @@ use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use diagnostic::units::short_size;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::image::Identity;
 use docker::{pull, push, transfer};
 
@@ -85,7 +85,7 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 async fn found(engine: &Engine, name: &str) -> Result<Identity, String> {
-    docker::image::find(engine, name).await?.ok_or_else(|| {
+    docker::image::identity(engine, name).await?.ok_or_else(|| {
         format!(
             "the image {name} was removed during \
         `up`"
@@ -150,7 +150,7 @@ async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Ve
         work.progress.doing(STEP, &node.name, "pulling from the registry");
         let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
         let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
-        let same = docker::image::find(engine, work.plan.image_name()).await.ok().flatten();
+        let same = docker::image::identity(engine, work.plan.image_name()).await.ok().flatten();
         let same = pulled && same.is_some_and(|image| image.same(whole));
         if same {
             work.done(STEP, &node.name, "pulled from its registry", Outcome::Changed);

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::swarm::{self, Action, Decision};
 use crate::worker::Why;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
 
 const STEP: &str = "swarm";
@@ -162,7 +162,7 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
-                    Ok(Some(member)) => last = format!("manager: {}", member.says),
+                    Ok(Some(member)) => last = format!("manager: {}", member.status),
                     Ok(None) => last = "the manager does not know the node yet".into(),
                     Err(why) => last = why.to_string(),
                 }
@@ -279,7 +279,7 @@ fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
 /// Earlier lives of our nodes are taken off the manager's list.
 async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
     for member in &decision.stale {
-        if let Err(why) = engine_swarm::forget(manager, member).await {
+        if let Err(why) = engine_swarm::remove_member(manager, member).await {
             work.note(format!("cannot remove a stale member from the manager's list: {why}"));
         }
     }

@@ -31,7 +31,7 @@ use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm as engine_swarm;
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.

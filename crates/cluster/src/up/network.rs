@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::Interface;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{container, network as engine_network};
 
 const STEP: &str = "network";
@@ -70,7 +70,7 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     engine_network::create(manager, &wanted)
         .await
         .map_err(|why| vec![unmade(work, leader, &why.to_string())])?;
-    let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
+    let found = engine_network::inspect(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
     // The engine may choose the addresses only when the first container comes.
     let mut traits = found.subnets;
     traits.extend(
@@ -190,7 +190,7 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
     let found = probe.interfaces().await;
-    let attached = container::look(engine, &probe::name(work.plan, node)).await;
+    let attached = container::inspect(engine, &probe::name(work.plan, node)).await;
     probe.end().await;
     let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.says)))?;
     let address =

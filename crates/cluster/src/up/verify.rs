@@ -14,7 +14,7 @@ use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::container as worker_container;
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 const STEP: &str = "verify";
 /// How long the engines of a swarm may take until each knows of every container.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{Command, run, start};
 use docker::{Cause, container};
 use futures_util::StreamExt;
@@ -22,7 +22,7 @@ const PIPE: usize = 64 << 10;
 /// Brings envdoc's worker into a container; [`forget_worker`] takes it away again.
 pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), docker::Error> {
     for _ in 0..LEAVING {
-        match container::fill(engine, name, "/", bundle.tar.clone()).await {
+        match container::upload(engine, name, "/", bundle.tar.clone()).await {
             // What was unpacked is gone at once, as when what is left of an earlier run is taken away at this
             // moment.
             Err(error) if matches!(error.cause(), Cause::FileNotFound | Cause::ProgramNotFound) => {
@@ -31,7 +31,7 @@ pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), 
             filled => return filled,
         }
     }
-    container::fill(engine, name, "/", bundle.tar.clone()).await
+    container::upload(engine, name, "/", bundle.tar.clone()).await
 }
 
 /// So often the worker is brought again where another one is just leaving.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use bollard::models::BuildInfo;
 
 use super::progress::shown;
-use super::{Event, LAST_LINES, Step};
+use super::{Event, LAST_LINES_LIMIT, Step};
 use crate::reference;
 
 /// What has been heard so far.
@@ -62,7 +62,7 @@ impl Classic {
         if line.trim().is_empty() || id || own.iter().any(|own| line.starts_with(own)) {
             return;
         }
-        if self.last.len() == LAST_LINES {
+        if self.last.len() == LAST_LINES_LIMIT {
             self.last.remove(0);
         }
         self.last.push(line.to_owned());

@@ -1,7 +1,7 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
 //! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders
-//! say into [`Event`]s, [`request`] mends the requests that bollard writes.
+//! say into [`Event`]s, [`request`] fixes the requests that bollard writes.
 
 mod classic;
 mod progress;
@@ -17,12 +17,12 @@ use bollard::query_parameters::BuildImageOptions;
 
 use super::auth::{self, Logins};
 use super::context::Context;
-use super::docker::Engine;
+use super::engine::Engine;
 use crate::error::Error;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.
-const FIRST_WORD: Duration = Duration::from_secs(60);
+const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which builder is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -161,7 +161,7 @@ pub enum Failure {
 }
 
 /// Lines that are kept of each step for the case that it fails.
-pub const LAST_LINES: usize = 20;
+pub const LAST_LINES_LIMIT: usize = 20;
 
 /// Builds. Dropped half way, the engine ends the build: its connections are closed.
 pub async fn build(
@@ -171,14 +171,14 @@ pub async fn build(
     on: &mut dyn FnMut(Event),
 ) -> Result<Built, Failure> {
     let started = Instant::now();
-    let buildkit = choose(engine, &build, on)?;
+    let buildkit = use_buildkit(engine, &build, on)?;
     let id = build.id.clone();
     let secrets = build.secrets.clone();
     let session = match buildkit {
         true => {
-            let open = session::Session::open(engine.road.local(), &id, secrets, logins.clone());
-            let open = tokio::time::timeout(FIRST_WORD, open).await;
-            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_WORD)));
+            let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
+            let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
+            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
             Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
         }
         false => None,
@@ -213,18 +213,18 @@ pub async fn build(
 
 /// A name for a build that no other has.
 pub fn new_id() -> String {
-    format!("{}{:x}-{:x}", request::MARK, std::process::id(), nanoseconds())
+    format!("{}{:x}-{:x}", request::SESSION_PREFIX, std::process::id(), nanoseconds())
 }
 
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
 pub async fn cancel(engine: &Engine, id: &str) {
     let path = format!("/build/cancel?id={id}");
-    let _ =
-        tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.road.local(), &path)).await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
+        .await;
 }
 
 /// Whether to use BuildKit; says why not.
-fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
+fn use_buildkit(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
     let without = match build.builder {
         Builder::Classic => Some(String::new()),
         _ => engine.without_buildkit(),
@@ -300,7 +300,7 @@ async fn credentials(
     registries.dedup();
     let found = tokio::task::spawn_blocking(move || {
         let login = |registry: String| {
-            let login = logins.of(&registry)?;
+            let login = logins.for_registry(&registry)?;
             Ok::<_, Error>(login.map(|login| {
                 let key = auth::key(&registry);
                 (key.to_owned(), login.for_engine(key))

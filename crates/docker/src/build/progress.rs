@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bollard::grpc::build::moby::buildkit::v1::{StatusResponse, Vertex, VertexLog};
 
-use super::{Event, LAST_LINES, Step};
+use super::{Event, LAST_LINES_LIMIT, Step};
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ impl Progress {
 
 fn keep(known: &mut Known, step: usize, line: String, on: &mut dyn FnMut(Event)) {
     let line = shown(&line);
-    if known.last.len() == LAST_LINES {
+    if known.last.len() == LAST_LINES_LIMIT {
         known.last.remove(0);
     }
     known.last.push(line.clone());

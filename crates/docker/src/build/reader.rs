@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bollard::models::{BuildInfo, BuildInfoAux};
 use futures_util::{Stream, StreamExt};
 
-use super::{Event, FIRST_WORD, Failure, Step, classic, progress};
+use super::{Event, FIRST_MESSAGE_TIMEOUT, Failure, Step, classic, progress};
 use crate::context::Sent;
 use crate::error::Error;
 
@@ -40,8 +40,10 @@ pub(super) async fn listen(
                 before = (sent.bytes(), Instant::now());
                 continue;
             }
-            Err(_) if before.1.elapsed() < FIRST_WORD => continue,
-            Err(_) => return End::Broken(format!("no word from it for {} s", FIRST_WORD.as_secs())),
+            Err(_) if before.1.elapsed() < FIRST_MESSAGE_TIMEOUT => continue,
+            Err(_) => {
+                return End::Broken(format!("no word from it for {} s", FIRST_MESSAGE_TIMEOUT.as_secs()));
+            }
             Ok(None) => return End::Whole,
             Ok(Some(info)) => info,
         };

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use promise::expectation;
 
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::run::{self, NotRan, Run};
 
 /// The longest that an image may take to look at itself.

@@ -5,31 +5,31 @@ use std::io::ErrorKind;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError};
 
-use super::{Blocked, Target};
+use super::{ConnectError, Target};
 
 /// No connection.
-pub fn tcp(address: &str, error: &std::io::Error) -> Blocked {
+pub(super) fn tcp(address: &str, error: &std::io::Error) -> ConnectError {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
-            Blocked::new(format!("nobody listens at {address} (connection refused)"))
+            ConnectError::new(format!("nobody listens at {address} (connection refused)"))
         }
-        _ => Blocked::new(format!("no connection to {address}: {error}")),
+        _ => ConnectError::new(format!("no connection to {address}: {error}")),
     }
 }
 
 /// The handshake, or what followed it.
-pub fn tls(target: &Target, error: &std::io::Error) -> Blocked {
+pub(super) fn tls(target: &Target, error: &std::io::Error) -> ConnectError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(error) => because(target, error),
+        Some(error) => from_rustls(target, error),
         None if error.kind() == ErrorKind::UnexpectedEof => {
-            Blocked::new(format!("{} closed the connection during the TLS handshake", target.address))
+            ConnectError::new(format!("{} closed the connection during the TLS handshake", target.address))
         }
-        None => Blocked::new(format!("no TLS connection to {}: {error}", target.address)),
+        None => ConnectError::new(format!("no TLS connection to {}: {error}", target.address)),
     }
 }
 
 /// A request on a connection whose handshake was done.
-pub fn http(target: &Target, error: &hyper::Error) -> Blocked {
+pub(super) fn http(target: &Target, error: &hyper::Error) -> ConnectError {
     let mut inner: Option<&dyn std::error::Error> = Some(error);
     while let Some(next) = inner {
         if let Some(error) = next.downcast_ref::<std::io::Error>() {
@@ -37,33 +37,33 @@ pub fn http(target: &Target, error: &hyper::Error) -> Blocked {
         }
         inner = next.source();
     }
-    Blocked::new(format!("the answer of {} could not be used: {error}", target.address))
+    ConnectError::new(format!("the answer of {} could not be used: {error}", target.address))
 }
 
-fn because(target: &Target, error: &rustls::Error) -> Blocked {
+fn from_rustls(target: &Target, error: &rustls::Error) -> ConnectError {
     let Target { address, folder, .. } = target;
     match error {
         rustls::Error::InvalidCertificate(certificate) => certificate_fault(target, certificate),
         rustls::Error::AlertReceived(alert) => alert_fault(target, *alert),
         rustls::Error::InvalidMessage(_) => {
-            Blocked::new(format!("{address} does not speak TLS (an engine without --tlsverify?)"))
+            ConnectError::new(format!("{address} does not speak TLS (an engine without --tlsverify?)"))
                 .hint("without TLS an engine gives root rights to whoever reaches its port: prefer ssh://, or give it certificates")
         }
-        other => Blocked::new(format!("no TLS connection to {address} with the certificates of {folder}: {other}")),
+        other => ConnectError::new(format!("no TLS connection to {address} with the certificates of {folder}: {other}")),
     }
 }
 
 /// What is wrong with the engine's certificate.
-fn certificate_fault(target: &Target, error: &CertificateError) -> Blocked {
+fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError {
     let Target { address, folder, .. } = target;
     match error {
         CertificateError::ExpiredContext { not_after, .. } => {
-            Blocked::new(format!("the certificate of {address} has expired, on {}", day(*not_after)))
+            ConnectError::new(format!("the certificate of {address} has expired, on {}", day(*not_after)))
                 .hint("renew the engine's server certificate (--tlscert), then restart it; if the day is wrong, the clock of this machine is")
         }
-        CertificateError::Expired => Blocked::new(format!("the certificate of {address} has expired")),
+        CertificateError::Expired => ConnectError::new(format!("the certificate of {address} has expired")),
         CertificateError::NotValidYetContext { not_before, .. } => {
-            Blocked::new(format!("the certificate of {address} is not valid before {}", day(*not_before)))
+            ConnectError::new(format!("the certificate of {address} is not valid before {}", day(*not_before)))
                 .hint("compare the clocks of both machines: date -u")
         }
         CertificateError::NotValidForNameContext { presented, .. } => {
@@ -71,31 +71,31 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> Blocked {
                 true => "no name at all (subjectAltName is what counts)".to_owned(),
                 false => presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
             };
-            Blocked::new(format!("the certificate of {address} is for another name: it has {names}"))
+            ConnectError::new(format!("the certificate of {address} is for another name: it has {names}"))
                 .hint("reach the engine by a name that its certificate has, or make one with this name in subjectAltName")
         }
         CertificateError::UnknownIssuer => {
-            Blocked::new(format!("the certificate of {address} is not signed by the authority in {folder}/ca.pem"))
+            ConnectError::new(format!("the certificate of {address} is not signed by the authority in {folder}/ca.pem"))
                 .hint("take ca.pem from the machine that made the engine's certificates; if it was right before, somebody else answers")
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            Blocked::new(format!("the certificate of {address} is not meant for a server (extendedKeyUsage)"))
+            ConnectError::new(format!("the certificate of {address} is not meant for a server (extendedKeyUsage)"))
         }
-        other => Blocked::new(format!("the certificate of {address} is refused: {other}")),
+        other => ConnectError::new(format!("the certificate of {address} is refused: {other}")),
     }
 }
 
 /// What the engine says of ours. Go's TLS, which engines use, says "bad certificate" for one that is missing, too.
-fn alert_fault(target: &Target, alert: AlertDescription) -> Blocked {
-    let Target { address, folder, shows, .. } = target;
+fn alert_fault(target: &Target, alert: AlertDescription) -> ConnectError {
+    let Target { address, folder, has_client_certificate, .. } = target;
     let put =
         format!("put cert.pem and key.pem, signed by the engine's authority (--tlscacert), into {folder}");
-    match (alert, shows) {
+    match (alert, has_client_certificate) {
         (AlertDescription::CertificateRequired | AlertDescription::BadCertificate, false) => {
-            Blocked::new(format!("{address} wants a client certificate, and {folder} holds none")).hint(put)
+            ConnectError::new(format!("{address} wants a client certificate, and {folder} holds none")).hint(put)
         }
         (AlertDescription::CertificateExpired, _) => {
-            Blocked::new(format!("{address} says that the client certificate {folder}/cert.pem has expired"))
+            ConnectError::new(format!("{address} says that the client certificate {folder}/cert.pem has expired"))
                 .hint(put)
         }
         (
@@ -105,15 +105,15 @@ fn alert_fault(target: &Target, alert: AlertDescription) -> Blocked {
             | AlertDescription::UnsupportedCertificate
             | AlertDescription::DecryptError,
             true,
-        ) => Blocked::new(format!(
+        ) => ConnectError::new(format!(
             "{address} refuses the client certificate {folder}/cert.pem (TLS alert: {alert:?}): expired, not for clients, or not signed by the engine's authority"
         ))
         .hint(put),
-        _ => Blocked::new(format!("{address} ended the TLS connection (TLS alert: {alert:?})")),
+        _ => ConnectError::new(format!("{address} ended the TLS connection (TLS alert: {alert:?})")),
     }
 }
 
-/// `DnsName("gpu1")` as rustls shows the names of a certificate.
+/// `DnsName("gpu1")` as rustls has_client_certificate the names of a certificate.
 fn plain(name: &str) -> String {
     match name.split_once('(') {
         Some((_, inner)) => inner.trim_end_matches(')').trim_matches('"').to_owned(),
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn target(shows: bool) -> Target {
+    fn target(has_client_certificate: bool) -> Target {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -148,18 +148,18 @@ mod tests {
             address: "gpu1:2376".into(),
             name: ServerName::try_from("gpu1").unwrap(),
             config: Arc::new(config),
-            shows,
+            has_client_certificate,
             folder: "/certs".into(),
         }
     }
 
-    fn says(shows: bool, error: rustls::Error) -> String {
-        tls(&target(shows), &std::io::Error::new(ErrorKind::InvalidData, error)).says
+    fn message(has_client_certificate: bool, error: rustls::Error) -> String {
+        tls(&target(has_client_certificate), &std::io::Error::new(ErrorKind::InvalidData, error)).message
     }
 
     #[test]
     fn each_cause_has_its_own_words() {
-        let certificate = |error| says(true, rustls::Error::InvalidCertificate(error));
+        let certificate = |error| message(true, rustls::Error::InvalidCertificate(error));
         let time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
         let expired = certificate(CertificateError::ExpiredContext {
             time: time(2_000_000_000),
@@ -175,7 +175,9 @@ mod tests {
             certificate(CertificateError::UnknownIssuer)
                 .contains("not signed by the authority in /certs/ca.pem")
         );
-        let alert = |shows, alert| says(shows, rustls::Error::AlertReceived(alert));
+        let alert = |has_client_certificate, alert| {
+            message(has_client_certificate, rustls::Error::AlertReceived(alert))
+        };
         assert!(alert(false, AlertDescription::BadCertificate).contains("wants a client certificate"));
         assert!(alert(true, AlertDescription::BadCertificate).contains("refuses the client certificate"));
         assert!(alert(true, AlertDescription::CertificateExpired).contains("has expired"));
@@ -184,6 +186,6 @@ mod tests {
     #[test]
     fn nobody_there_is_said_as_it_is() {
         let refused = std::io::Error::from(ErrorKind::ConnectionRefused);
-        assert!(tcp("gpu1:2376", &refused).says.contains("nobody listens at gpu1:2376"));
+        assert!(tcp("gpu1:2376", &refused).message.contains("nobody listens at gpu1:2376"));
     }
 }

@@ -2,35 +2,35 @@
 
 use std::time::Duration;
 
-use super::{Blocked, SshAddress};
+use super::{ConnectError, SshAddress};
 
 /// The most lines of ssh's that are shown where none of them is known.
-const LINES_MAX: usize = 5;
+const LINES_LIMIT: usize = 5;
 
 /// ssh ended before the connection was ready.
-pub fn of(address: &SshAddress, stderr: &str, stdout: &str) -> Blocked {
+pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> ConnectError {
     let lines: Vec<&str> =
         stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
     let line = |words: &str| lines.iter().copied().find(|line| line.contains(words));
-    let (typed, known_as) = (address.typed(), address.known_as());
+    let (ssh, known_host) = (address.ssh_arguments(), address.known_hosts_name());
     if line("REMOTE HOST IDENTIFICATION HAS CHANGED").is_some() {
         let old = line("Offending").unwrap_or("the key in known_hosts differs");
         let new = line("SHA256:")
             .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
             .unwrap_or_default();
-        return Blocked::new(format!("ssh: the host key of {known_as} has changed: {old}{new}"))
+        return ConnectError::new(format!("ssh: the host key of {known_host} has changed: {old}{new}"))
             .hint("ask whoever runs the machine whether it was installed anew; if not, somebody else answers in its place")
-            .hint(format!("only then: ssh-keygen -R '{known_as}' && ssh {typed} true"));
+            .hint(format!("only then: ssh-keygen -R '{known_host}' && ssh {ssh} true"));
     }
     if line("Host key verification failed").is_some() {
         let unknown = line("host key is known for").unwrap_or("Host key verification failed");
-        return Blocked::new(format!("ssh: {unknown}"))
-            .hint(format!("ssh {typed} true, and compare the fingerprint that it shows with the machine's own before saying yes"))
+        return ConnectError::new(format!("ssh: {unknown}"))
+            .hint(format!("ssh {ssh} true, and compare the fingerprint that it shows with the machine's own before saying yes"))
             .hint("on that machine: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub");
     }
     if let Some(denied) = line("Permission denied (") {
-        return Blocked::new(format!("ssh: {denied}"))
-            .hint(format!("keys only, nobody is asked for a password: ssh-copy-id {typed}"))
+        return ConnectError::new(format!("ssh: {denied}"))
+            .hint(format!("keys only, nobody is asked for a password: ssh-copy-id {ssh}"))
             .hint("a key with a passphrase has to be in the agent: ssh-add");
     }
     let hints: &[(&str, &str)] = &[
@@ -57,58 +57,62 @@ pub fn of(address: &SshAddress, stderr: &str, stdout: &str) -> Blocked {
     ];
     for (words, hint) in hints {
         if let Some(line) = line(words) {
-            return Blocked::new(format!("ssh: {}", line.trim_start_matches("ssh: "))).hint(*hint);
+            return ConnectError::new(format!("ssh: {}", line.trim_start_matches("ssh: "))).hint(*hint);
         }
     }
     let said: Vec<&str> =
         lines.iter().copied().chain(stdout.lines().map(str::trim).filter(|line| !line.is_empty())).collect();
     match said.len() {
-        0 => Blocked::new(format!("ssh {typed} ended without a word")),
-        count => Blocked::new(format!("ssh: {}", said[count.saturating_sub(LINES_MAX)..].join("; "))),
+        0 => ConnectError::new(format!("ssh {ssh} ended without a word")),
+        count => ConnectError::new(format!("ssh: {}", said[count.saturating_sub(LINES_LIMIT)..].join("; "))),
     }
 }
 
 /// ssh was still at it when the time was up.
-pub fn late(address: &SshAddress, stderr: &str, after: Duration) -> Blocked {
+pub(super) fn timed_out(address: &SshAddress, stderr: &str, after: Duration) -> ConnectError {
     let said = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
     let said = said.map(|line| format!("; ssh said: {line}")).unwrap_or_default();
-    Blocked::new(format!(
+    ConnectError::new(format!(
         "no SSH connection to {} within {:.1} s{said}",
-        address.typed(),
+        address.ssh_arguments(),
         after.as_secs_f32()
     ))
-    .hint(format!("ssh -v {} true shows where it stays", address.typed()))
+    .hint(format!("ssh -v {} true shows where it stays", address.ssh_arguments()))
 }
 
-/// The connection is there, the engine's socket is not. `looked`: the user there, and what `test` found, a word a line.
-pub fn of_socket(address: &SshAddress, why: &str, looked: Option<&str>) -> Blocked {
+/// The connection is there, the engine's socket is not. `probed`: the user there, and what `test` found, a word a line.
+pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>) -> ConnectError {
     let SshAddress { host, socket, .. } = address;
-    let Some(looked) = looked else {
-        return Blocked::new(format!(
+    let Some(probed) = probed else {
+        return ConnectError::new(format!(
             "the SSH connection is there, but {socket} on {host} cannot be used: {why}"
         ));
     };
-    let user = looked.lines().next().unwrap_or_default().trim();
-    let found = |word: &str| looked.lines().skip(1).any(|line| line.trim() == word);
+    let user = probed.lines().next().unwrap_or_default().trim();
+    let found = |word: &str| probed.lines().skip(1).any(|line| line.trim() == word);
     if found("absent") {
-        return Blocked::new(format!("{socket} is not there on {host}, or {user} may not see it: {why}"))
-            .hint(format!("on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"));
+        return ConnectError::new(format!(
+            "{socket} is not there on {host}, or {user} may not see it: {why}"
+        ))
+        .hint(format!(
+            "on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"
+        ));
     }
     if !found("socket") {
-        return Blocked::new(format!("{socket} on {host} is no socket: {why}"));
+        return ConnectError::new(format!("{socket} on {host} is no socket: {why}"));
     }
     if !found("open") {
-        return Blocked::new(format!(
+        return ConnectError::new(format!(
             "{user} may not use {socket} on {host} (permission denied there): {why}"
         ))
         .hint(format!("on {host}: usermod -aG docker {user}, then a new login"));
     }
     // OpenSSH says the same of a socket that it may not forward and of one that nobody listens on.
     if found("listens") {
-        return Blocked::new(format!("{user} may use {socket} on {host}, and somebody listens there, but the SSH server does not forward it: {why}"))
+        return ConnectError::new(format!("{user} may use {socket} on {host}, and somebody listens there, but the SSH server does not forward it: {why}"))
             .hint(format!("on {host}: AllowStreamLocalForwarding yes in sshd_config, and no `restrict` before the key in authorized_keys"));
     }
-    Blocked::new(format!("no engine listens at {socket} on {host}: {why}"))
+    ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
         .hint(format!("on {host}: systemctl status docker"))
 }
 
@@ -122,37 +126,37 @@ mod tests {
 
     #[test]
     fn ssh_is_quoted_and_the_way_out_is_named() {
-        let unknown = of(
+        let unknown = from_output(
             &address(),
             "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking.\r\nHost key verification failed.\r\n",
             "",
         );
         assert_eq!(
-            unknown.says,
+            unknown.message,
             "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
         );
         assert!(unknown.hints[0].starts_with("ssh -p 2201 root@127.0.0.1 true"));
-        let changed = of(
+        let changed = from_output(
             &address(),
             "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n",
             "",
         );
         assert!(
-            changed.says.contains(
+            changed.message.contains(
                 "has changed: Offending ED25519 key in /root/.ssh/known_hosts:3; it shows SHA256:abc"
             )
         );
         assert!(changed.hints[1].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
-        let denied = of(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
-        assert_eq!(denied.says, "ssh: root@127.0.0.1: Permission denied (publickey).");
-        let shell = of(&address(), "", "This account is currently not available.\n");
-        assert_eq!(shell.says, "ssh: This account is currently not available.");
+        let denied = from_output(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
+        assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
+        let shell = from_output(&address(), "", "This account is currently not available.\n");
+        assert_eq!(shell.message, "ssh: This account is currently not available.");
     }
 
     #[test]
     fn the_state_of_the_socket_is_told_as_seen_there() {
         let why = "channel 3: open failed: connect failed: open failed";
-        let says = |looked| of_socket(&address(), why, looked).says;
+        let says = |probed| from_socket(&address(), why, probed).message;
         assert!(says(Some("ann\nabsent\n")).contains("is not there"));
         assert!(says(Some("ann\nsocket\n")).contains("ann may not use /var/run/docker.sock"));
         assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));

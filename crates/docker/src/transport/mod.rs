@@ -1,6 +1,6 @@
 //! The way to an engine that is not behind a socket of this machine: over SSH, or over TCP with TLS.
 //!
-//! A [`Road`] turns any endpoint into a local one, `unix://` or plain `tcp://`, which everything else speaks to. It is the
+//! A [`Transport`] turns any endpoint into a local one, `unix://` or plain `tcp://`, which everything else speaks to. It is the
 //! only place that knows of SSH and TLS. Dropping it ends the connection and removes its folder.
 
 mod address;
@@ -22,41 +22,42 @@ use facts::{Fact, IntoFact};
 use host::live::{Engines, Live};
 use host::{Host, Reading, process};
 
-/// The longest that opening a road may take where the caller has no deadline of its own.
-pub const OPENING: Duration = Duration::from_secs(20);
+/// The longest that opening a transport may take where the caller has no deadline of its own.
+pub const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest that reading Docker's configuration may take.
-const READING: Duration = Duration::from_secs(5);
+const CONFIG_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open way to an engine.
 #[derive(Debug)]
-pub struct Road {
+pub struct Transport {
     /// The endpoint as it was asked for: `ssh://root@gpu1`.
     pub endpoint: String,
     local: String,
-    held: Held,
+    channel: Channel,
 }
 
-/// What ends with the road.
+/// What ends with the transport.
 #[derive(Debug)]
-enum Held {
+enum Channel {
     /// Nothing: the endpoint is itself.
-    Nothing,
+    Direct,
     Ssh(ssh::Connection),
-    Tls(#[expect(dead_code, reason = "held to be dropped with the road")] tls::Tunnel),
+    Tls(#[expect(dead_code, reason = "held to be dropped with the transport")] tls::Tunnel),
 }
 
-/// Why there is no road, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocked {
+/// Why there is no transport, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConnectError {
     /// What happened, in the words of who said it.
-    pub says: String,
+    pub message: String,
     /// What to do, each a sentence or a command.
     pub hints: Vec<String>,
 }
 
-impl Blocked {
-    fn new(says: impl Into<String>) -> Self {
-        Blocked { says: says.into(), hints: Vec::new() }
+impl ConnectError {
+    fn new(message: impl Into<String>) -> Self {
+        ConnectError { message: message.into(), hints: Vec::new() }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -67,70 +68,70 @@ impl Blocked {
     /// The same as the program's error.
     pub fn error(self, endpoint: &str) -> Error {
         let error =
-            Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {}", self.says));
+            Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {}", self.message));
         self.hints.into_iter().fold(error, Error::hint)
     }
 }
 
-impl Road {
+impl Transport {
     /// Opens the way to `endpoint`. `certificates` is the folder of ca.pem, cert.pem and key.pem; without it the one that the docker
     /// program would use. An engine over SSH or TLS has answered when this returns; others are not asked yet.
     pub async fn open(
         endpoint: &str,
         certificates: Option<&str>,
         deadline: Instant,
-    ) -> Result<Road, Blocked> {
-        let road = Road::connect(endpoint, certificates, deadline).await?;
-        if let Held::Ssh(connection) = &road.held {
-            connection.engine_answers(deadline).await?;
+    ) -> Result<Transport, ConnectError> {
+        let transport = Transport::connect(endpoint, certificates, deadline).await?;
+        if let Channel::Ssh(connection) = &transport.channel {
+            connection.check_engine(deadline).await?;
         }
-        Ok(road)
+        Ok(transport)
     }
 
-    /// Like [`Road::open`], but whether an engine answers at the end of an SSH connection is not asked.
+    /// Like [`Transport::open`], but whether an engine answers at the end of an SSH connection is not asked.
     pub async fn connect(
         endpoint: &str,
         certificates: Option<&str>,
         deadline: Instant,
-    ) -> Result<Road, Blocked> {
-        let (local, held) = match endpoint.split_once("://") {
-            Some(("unix" | "http", _)) => (endpoint.to_owned(), Held::Nothing),
+    ) -> Result<Transport, ConnectError> {
+        let (local, channel) = match endpoint.split_once("://") {
+            Some(("unix" | "http", _)) => (endpoint.to_owned(), Channel::Direct),
             Some((scheme @ ("tcp" | "https"), address)) => {
                 let folder = match certificates {
                     Some(folder) => Some(folder.to_owned()),
-                    None => folder(endpoint, scheme == "https")?,
+                    None => certificate_folder(endpoint, scheme == "https")?,
                 };
                 match folder {
-                    None => (endpoint.to_owned(), Held::Nothing),
+                    None => (endpoint.to_owned(), Channel::Direct),
                     Some(folder) => {
                         let tunnel = tls::open(address, &folder, deadline).await?;
-                        (tunnel.local(), Held::Tls(tunnel))
+                        (tunnel.local(), Channel::Tls(tunnel))
                     }
                 }
             }
             Some(("ssh", _)) => {
-                let address = SshAddress::parse(endpoint).map_err(Blocked::new)?;
+                let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
                 let connection = ssh::open(address, deadline).await?;
-                (connection.local(), Held::Ssh(connection))
+                (connection.local(), Channel::Ssh(connection))
             }
             _ => {
-                return Err(Blocked::new("envdoc reaches engines by unix://, tcp:// and ssh:// only"));
+                return Err(ConnectError::new("envdoc reaches engines by unix://, tcp:// and ssh:// only"));
             }
         };
-        Ok(Road { endpoint: endpoint.to_owned(), local, held })
+        Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
     }
 
-    /// Like [`Road::connect`] for an endpoint over SSH, with a command of the caller's in the connection's own session.
-    pub async fn connect_talking(
+    /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the connection's own session.
+    pub async fn connect_shell(
         endpoint: &str,
         remote: impl FnOnce(&SshAddress) -> String,
         deadline: Instant,
-    ) -> Result<(Road, ssh::Talk), Blocked> {
-        let address = SshAddress::parse(endpoint).map_err(Blocked::new)?;
+    ) -> Result<(Transport, ssh::Shell), ConnectError> {
+        let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
         let remote = remote(&address);
-        let (connection, talk) = ssh::open_talking(address, &remote, deadline).await?;
+        let (connection, shell) = ssh::open_shell(address, &remote, deadline).await?;
         let local = connection.local();
-        Ok((Road { endpoint: endpoint.to_owned(), local, held: Held::Ssh(connection) }, talk))
+        Ok((Transport { endpoint: endpoint.to_owned(), local, channel: Channel::Ssh(connection) }, shell))
     }
 
     /// The endpoint to speak to: `unix://…` or `tcp://…` without TLS.
@@ -140,63 +141,63 @@ impl Road {
 
     /// The SSH connection, where it is one: commands can be run over it.
     pub fn ssh(&self) -> Option<&ssh::Connection> {
-        match &self.held {
-            Held::Ssh(connection) => Some(connection),
+        match &self.channel {
+            Channel::Ssh(connection) => Some(connection),
             _ => None,
         }
     }
 }
 
 /// The folder with the certificates that the docker program would use here.
-fn folder(endpoint: &str, wanted: bool) -> Result<Option<String>, Blocked> {
-    let machine = Live::new(Instant::now() + READING);
+fn certificate_folder(endpoint: &str, wanted: bool) -> Result<Option<String>, ConnectError> {
+    let machine = Live::new(Instant::now() + CONFIG_TIMEOUT);
     let variables = machine.environment().text().map(|text| environment::parse(&text));
     match endpoint::certificates(&machine, &variables, endpoint, wanted) {
         Fact::Known(folder) => Ok(Some(folder)),
         Fact::Absent => Ok(None),
         Fact::Unknown(why) => {
-            Err(Blocked::new(format!("it is unclear whether this engine wants TLS: {why}")))
+            Err(ConnectError::new(format!("it is unclear whether this engine wants TLS: {why}")))
         }
     }
 }
 
-/// Roads that were opened for questions, each once.
+/// Transports that were opened for questions, each once.
 #[derive(Debug, Default)]
-pub struct Roads(Mutex<BTreeMap<String, Result<Arc<Road>, Blocked>>>);
+pub struct Transports(Mutex<BTreeMap<String, Result<Arc<Transport>, ConnectError>>>);
 
-impl Engines for Roads {
-    /// Asks the engine at `endpoint` for `path`, over a road where it needs one.
+impl Engines for Transports {
+    /// Asks the engine at `endpoint` for `path`, over a transport where it needs one.
     fn get(&self, endpoint: &str, path: &str, deadline: Instant) -> Reading {
-        if !needs_road(endpoint) {
+        if !needs_transport(endpoint) {
             return super::get(endpoint, path, deadline);
         }
-        let road = {
-            let mut roads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            match roads.get(endpoint) {
-                Some(road) => road.clone(),
+        let transport = {
+            let mut transports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match transports.get(endpoint) {
+                Some(transport) => transport.clone(),
                 None => {
-                    let road = now(endpoint, deadline).map(Arc::new);
-                    roads.insert(endpoint.to_owned(), road.clone());
-                    road
+                    let transport = open_blocking(endpoint, deadline).map(Arc::new);
+                    transports.insert(endpoint.to_owned(), transport.clone());
+                    transport
                 }
             }
         };
-        match road {
-            Ok(road) => super::get(road.local(), path, deadline),
-            Err(blocked) => Reading::failed(blocked.says),
+        match transport {
+            Ok(transport) => super::get(transport.local(), path, deadline),
+            Err(blocked) => Reading::failed(blocked.message),
         }
     }
 }
 
-fn needs_road(endpoint: &str) -> bool {
+fn needs_transport(endpoint: &str) -> bool {
     ["ssh://", "tcp://", "https://"].iter().any(|scheme| endpoint.starts_with(scheme))
 }
 
-/// Opens a road from code that is not asynchronous. What runs behind a road needs no runtime of the caller's.
-pub fn now(endpoint: &str, deadline: Instant) -> Result<Road, Blocked> {
+/// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the caller's.
+pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, ConnectError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Blocked::new(format!("no runtime: {error}")))?;
-    runtime.block_on(Road::open(endpoint, None, deadline))
+    let runtime = runtime.map_err(|error| ConnectError::new(format!("no runtime: {error}")))?;
+    runtime.block_on(Transport::open(endpoint, None, deadline))
 }
 
 /// A folder that nobody else may look into, removed with this, or when envdoc ends.
@@ -205,7 +206,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     /// Its path is short and plain: sockets have at most 107 bytes, and ssh gives `%` and `$` a meaning.
-    fn new() -> Result<Folder, Blocked> {
+    fn new() -> Result<Folder, ConnectError> {
         let plain = |path: &PathBuf| {
             path.to_str().is_some_and(|path| {
                 path.len() < 50 && path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b))
@@ -217,7 +218,10 @@ impl Folder {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(&parent);
         let folder = folder.map_err(|error| {
-            Blocked::new(format!("no folder for its socket can be made in {}: {error}", parent.display()))
+            ConnectError::new(format!(
+                "no folder for its socket can be made in {}: {error}",
+                parent.display()
+            ))
         })?;
         // The end of envdoc by Ctrl-C drops nothing: the list that programs are ended from removes it then.
         let path = folder.keep();
