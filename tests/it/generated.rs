@@ -324,7 +324,8 @@ fn printed(path: &Path, command: &str) -> String {
         .output()
         .unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{shown}");
+    // Findings or none; 2 would be a command that does not work.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{shown}");
     format!("```console\n$ {command}\n{}\n```\n", shown.trim_end())
 }
 
