@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use futures_util::{Stream, StreamExt, stream};
 
 use super::running::{interrupted, runtime};
@@ -103,7 +103,7 @@ fn no_container(why: String) -> Error {
 
 async fn cluster(plan: &ClusterPlan) -> Vec<Read> {
     let reached = reach::connect(plan).await;
-    let reads = join_all(reached.iter().map(|(node, engine)| async {
+    let reads = fan_out(reached.iter().map(|(node, engine)| async {
         match engine {
             Ok(engine) => container::read(engine, &node.name, Some(&node.name)).await,
             Err(problem) => Err(problem.says.clone()),

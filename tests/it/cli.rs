@@ -405,7 +405,7 @@ fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
     assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
-    assert!(report["says"].as_str().unwrap().contains("the first at 700"), "{report}");
+    assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | failed |"),

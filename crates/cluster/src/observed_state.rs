@@ -50,6 +50,7 @@ pub async fn look(
                     &node.name,
                     format!("the Docker engine ({}) failed to answer: {why}", node.engine),
                 )
+                .closed(why.is_closed())
                 .fix("Diagnose the engine on that machine: `envdoc check --only docker`"),
             ),
         }
@@ -58,7 +59,7 @@ pub async fn look(
 }
 
 /// Asks one.
-pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, String> {
+pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, docker::Error> {
     let machine = swarm::machine(engine).await?;
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let ahead = ahead.map(|time| time.as_second() - jiff::Timestamp::now().as_second());

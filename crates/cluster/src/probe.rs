@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::plan::{ClusterPlan, LABEL, Node};
+use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
@@ -34,7 +35,7 @@ impl<'engine> Probe<'engine> {
         engine: &'engine Engine,
         network: &str,
         bundle: &Bundle,
-    ) -> Result<Probe<'engine>, String> {
+    ) -> Result<Probe<'engine>, Error> {
         let name = name(plan, node);
         container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
@@ -47,12 +48,13 @@ impl<'engine> Probe<'engine> {
             &labels,
         )
         .await?;
-        let started = async {
+        let started: Result<Session, Error> = async {
             worker_container::deploy(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
             worker_container::session(engine, &name, bundle).await
-        };
-        match started.await {
+        }
+        .await;
+        match started {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
                 let _ = container::remove_now(engine, &name).await;

@@ -41,7 +41,7 @@ pub struct NodeStatus {
 pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
     let observed = join_all(nodes.iter().map(|(node, engine)| async move {
         match engine {
-            Ok(engine) => observed_state::one(plan, node, engine).await,
+            Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
             Err(problem) => Err(problem.says.clone()),
         }
     }))

@@ -64,6 +64,11 @@ impl Subject {
         Subject { file: Some(file.into()), line: Some(line), ..Subject::default() }
     }
 
+    /// A whole file.
+    pub fn file(file: impl Into<String>) -> Subject {
+        Subject { file: Some(file.into()), ..Subject::default() }
+    }
+
     /// A thing by its name.
     pub fn name(name: impl Into<String>) -> Subject {
         Subject { name: Some(name.into()), ..Subject::default() }
@@ -163,6 +168,14 @@ impl Fix {
     fn new(class: FixClass, title: impl Into<String>, commands: &[&str]) -> Fix {
         let commands = commands.iter().map(|&command| command.to_owned()).collect();
         Fix { title: title.into(), commands, edits: Vec::new(), class }
+    }
+
+    /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known everywhere.
+    #[must_use]
+    pub fn punctuated(mut self) -> Fix {
+        self.title.truncate(self.title.trim_end_matches(['.', ':']).len());
+        self.title.push(if self.commands.is_empty() { '.' } else { ':' });
+        self
     }
 
     /// Adds a change to a file.

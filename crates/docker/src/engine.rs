@@ -107,7 +107,7 @@ pub(super) async fn within<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
 ) -> Result<T, EngineError> {
     match tokio::time::timeout(limit, answer).await {
-        Ok(answer) => answer.map_err(|error| EngineError::from(error).after(limit)),
+        Ok(answer) => answer.map_err(EngineError::from),
         Err(_) => Err(EngineError::answer_timeout(limit)),
     }
 }

@@ -14,6 +14,7 @@ pub mod ignore;
 pub mod image;
 pub mod live;
 pub mod network;
+mod parallel;
 pub mod pull;
 pub mod push;
 pub mod reference;
@@ -27,3 +28,4 @@ pub mod volume;
 
 pub use error::{Cause, Error, LoginFault, Waited};
 pub use http::{REFUSED, ask, get};
+pub use parallel::{block_on, fan_out, runtime};

@@ -92,7 +92,7 @@ impl Client {
             builder = builder.tls_certs_merge(certificates);
         }
         let http = builder.build()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = crate::runtime();
         Ok(Client {
             http,
             runtime: runtime?,

@@ -20,7 +20,7 @@ pub struct Toolkit {
     /// `/etc/nvidia-container-runtime/config.toml`; absent when there is none.
     pub config: Fact<Config>,
     /// Why that file is not valid TOML; absent when it is, or when there is none.
-    pub config_error: Fact<String>,
+    pub config_error: Fact<ConfigError>,
     /// Whether the driver root that it names exists; absent when it names none.
     pub driver_root_exists: Fact<bool>,
     /// CDI specification files in `/etc/cdi` and `/var/run/cdi`; an empty list when there is none.
@@ -29,6 +29,24 @@ pub struct Toolkit {
     pub cdi_invalid: Fact<Vec<(String, String)>>,
     /// Whether the units `nvidia-cdi-refresh.{service,path}` are installed (toolkit 1.18 and newer).
     pub refresh_unit: Fact<bool>,
+}
+
+/// Where `config.toml` stops being TOML, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Line, from 1.
+    pub line: Option<usize>,
+    /// What the TOML parser says, on one line.
+    pub message: String,
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
 }
 
 /// The parts of config.toml that envdoc uses.
@@ -185,22 +203,24 @@ fn parse_version(text: &str) -> Option<String> {
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
-fn config(host: &dyn Host) -> (Fact<Config>, Fact<String>) {
+fn config(host: &dyn Host) -> (Fact<Config>, Fact<ConfigError>) {
     match host.read(CONFIG).text().about(CONFIG) {
         Fact::Known(text) => match parse_config(&text) {
             Ok(config) => (Fact::Known(config), Fact::Absent),
-            Err(why) => (Fact::unknown(format!("{CONFIG} is not valid: {why}")), Fact::Known(why)),
+            Err(error) => {
+                let why = format!("{CONFIG} is not valid: {error}");
+                (Fact::unknown(why), Fact::Known(error))
+            }
         },
         Fact::Absent => (Fact::Absent, Fact::Absent),
         Fact::Unknown(why) => (Fact::Unknown(why.clone()), Fact::Unknown(why)),
     }
 }
 
-fn parse_config(text: &str) -> Result<Config, String> {
+fn parse_config(text: &str) -> Result<Config, ConfigError> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let said = error.message().trim().replace('\n', ", ");
-        line.map_or_else(|| said.clone(), |line| format!("line {line}: {said}"))
+        ConfigError { line, message: error.message().trim().replace('\n', ", ") }
     })?;
     let value = |path: &[&str]| {
         let (last, sections) = path.split_last()?;
@@ -417,7 +437,7 @@ mod tests {
     #[test]
     fn a_broken_config_names_the_line() {
         let why = parse_config("disable-require = false\n[nvidia-container-cli\n").unwrap_err();
-        assert!(why.starts_with("line 2: "), "{why}");
+        assert_eq!(why.line, Some(2), "{why}");
         assert!(parse_config("disable-require = False\n").is_err());
     }
 

@@ -80,7 +80,7 @@ for road in ssh tls; do
     check_that "$road: build: the image is there" docker image inspect --format ok "lab:$road"
     envdoc inspect "lab:$road" --host "${!road}"
     check_that "$road: inspect: status 0" ended_with 0
-    check_that "$road: inspect: from the engine" grep -q "from the engine at ${!road}" <<<"$answer"
+    check_that "$road: inspect: from the engine" grep -q "from the Docker Engine at ${!road}" <<<"$answer"
     check_that "$road: nothing is left" nothing_left
 done
 AS=(env DOCKER_HOST="$tls" DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH="$LAB/tls/right")

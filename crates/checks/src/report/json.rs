@@ -21,7 +21,8 @@ pub struct CheckReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`, `cuda`, `docker`,
+    /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`,
+    /// `cuda`, `docker`,
     /// `container_toolkit`, `time` and others.
     pub machine: BTreeMap<String, String>,
     /// How many results have each status.
@@ -39,7 +40,8 @@ pub struct CheckEntry {
     pub group: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,
-    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
+    /// empty for `pass`.
     pub message: String,
     /// The same as `message`, as schema 1 named it.
     pub says: String,

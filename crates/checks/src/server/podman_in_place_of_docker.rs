@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the engine is Docker, or Podman's socket is there for programs that speak Docker's API",
+    summary: "the engine is Docker, or Podman's Docker-compatible socket is on",
     explain: include_str!("podman_in_place_of_docker.md"),
     judge,
 };
@@ -30,14 +30,12 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if docker.program.decided()?.is_none() {
-        return Err(Verdict::NotApplicable(
-            "nothing here asks for Docker: Podman is used by its own program".into(),
-        ));
+        return Err(Verdict::NotApplicable("no docker command here: Podman is used directly".into()));
     }
-    let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
-                build or start containers";
+    let says = "Podman replaces Docker here but its socket is off; programs that use the Docker API, \
+                including envdoc, cannot build or start containers";
     let fix = Fix::safe(
-        "Let Podman listen, and point programs to it:",
+        "Enable Podman's socket and point programs to it:",
         &["sudo systemctl enable --now podman.socket", "export DOCKER_HOST=unix:///run/podman/podman.sock"],
     );
     Ok(Verdict::warning(says, fix))

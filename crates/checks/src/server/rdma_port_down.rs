@@ -1,6 +1,6 @@
 //! An InfiniBand port is not active.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, rdma::RdmaDevice};
 
 pub const CHECK: Check = Check {
@@ -24,7 +24,8 @@ fn judge(facts: &Facts) -> Judged {
         if ports.is_empty() {
             continue;
         }
-        // The second port of a card is often not connected, be it a port of this device or a device of its own.
+        // The second port of a card is often not connected, be it a port of this device or a device of its
+        // own.
         if ports.iter().any(|port| port.state == "ACTIVE") {
             active += 1;
             continue;
@@ -48,33 +49,37 @@ fn judge(facts: &Facts) -> Judged {
     };
     if let Some(first) = waiting.first() {
         let says = format!(
-            "{} of {} InfiniBand adapters have a link but are not active ({}): mostly no subnet manager has configured them",
+            "{} of {} InfiniBand adapters have a link but are not active ({}); usually no subnet manager has \
+             configured them",
             waiting.len(),
             active + waiting.len() + down.len(),
             first.name
         );
-        let fix = Fix::safe("See whether the fabric has a subnet manager.", &["sudo sminfo", "ibstat"]);
-        let verdict = Verdict::error(says, fix);
+        let fix = Fix::safe("Check whether the fabric has a subnet manager:", &["sudo sminfo", "ibstat"]);
+        let verdict = Verdict::error(says, fix).about(Subject::name(&first.name));
         return Ok(waiting.iter().fold(verdict, |verdict, device| verdict.evidence(show(device))));
     }
     if down.is_empty() {
         return Ok(Verdict::Pass);
     }
     let names: Vec<&str> = down.iter().map(|device| device.name.as_str()).collect();
-    let fix = Fix::safe("Check cable, transceiver and switch port.", &["ibstat"]);
+    let fix = Fix {
+        class: FixClass::Manual,
+        ..Fix::safe("Check cable, transceiver and switch port:", &["ibstat"])
+    };
     let verdict = match active {
         0 if facts.expected.rdma == Some(true) => {
-            Verdict::error("RDMA is expected, but no InfiniBand port has a link", fix)
+            Verdict::error("RDMA was expected but no InfiniBand port has a link", fix)
         }
         0 => return Err(Verdict::NotApplicable("no InfiniBand port is connected".into())),
         _ => {
             let says = format!(
-                "{} {} no link while {active} others are active: if GPUs use {}, their data takes a farther adapter",
+                "{} {} no link while {active} others are active; GPUs near {} use a more distant adapter",
                 names.join(", "),
                 if names.len() == 1 { "has" } else { "have" },
                 if names.len() == 1 { "it" } else { "them" }
             );
-            Verdict::warning(says, fix)
+            Verdict::warning(says, fix).about(Subject::name(names.join(", ")))
         }
     };
     Ok(down.iter().fold(verdict, |verdict, device| verdict.evidence(show(device))))

@@ -134,6 +134,7 @@ impl<'a> Work<'a> {
             true => engine_swarm::members(engine).await.map_err(|why| {
                 vec![
                     Problem::of("swarm", &leader.name, format!("the manager cannot list its members: {why}"))
+                        .closed(why.is_closed())
                         .fix(
                             "Check whether the swarm has a leader (it needs a majority of its managers): \
                         `docker node ls`",

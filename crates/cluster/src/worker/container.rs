@@ -10,6 +10,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::bundle::Bundle;
 use super::session::Session;
+use crate::Error;
 
 /// The longest that a worker may take to say its first word.
 const WORKER: Duration = Duration::from_secs(30);
@@ -38,14 +39,14 @@ pub async fn deploy(engine: &Engine, name: &str, bundle: &Bundle) -> Result<(), 
 const LEAVING: usize = 3;
 
 /// Starts a worker that was brought into a container which runs.
-pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, String> {
+pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Session, Error> {
     let (silence, folder) = (SILENCE.as_secs().to_string(), format!("/{}", Bundle::NAME));
     worker(engine, name, bundle.command("/", &["worker", "--silence", &silence, "--and-remove", &folder]))
         .await
 }
 
 /// Starts a worker by a command of one's own.
-pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Session, String> {
+pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Session, Error> {
     let running = start(engine, name, &Command { argv, input: true, ..Command::default() }).await?;
     let (reader, mut pipe) = tokio::io::duplex(PIPE);
     let mut output = running.output;
@@ -61,8 +62,13 @@ pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Se
 }
 
 /// Takes the worker's files out of a container.
-pub async fn forget_worker(engine: &Engine, name: &str) -> Result<(), String> {
+pub async fn forget_worker(engine: &Engine, name: &str) -> Result<(), Error> {
     let path = format!("/{}", Bundle::NAME);
     let ran = run(engine, name, &["rm", "-rf", &path], WORKER).await?;
-    if ran.status == 0 { Ok(()) } else { Err(ran.stderr.trim().to_owned()) }
+    match ran.status {
+        0 => Ok(()),
+        status => {
+            Err(Error::Command { what: "removing the worker", status, output: ran.stderr.trim().to_owned() })
+        }
+    }
 }

@@ -195,9 +195,7 @@ fn needs_transport(endpoint: &str) -> bool {
 
 /// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the caller's.
 pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, ConnectError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ConnectError::new(format!("no runtime: {error}")))?;
-    runtime.block_on(Transport::open(endpoint, None, deadline))
+    crate::block_on(Transport::open(endpoint, None, deadline)).map_err(ConnectError::new)?
 }
 
 /// A folder that nobody else may look into, removed with this, or when envdoc ends.

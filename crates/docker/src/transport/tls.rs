@@ -120,7 +120,7 @@ fn listen(target: Target) -> Result<Tunnel, ConnectError> {
         |error: std::io::Error| ConnectError::new(format!("no local socket for the engine: {error}"));
     let socket = std::os::unix::net::UnixListener::bind(folder.path("engine.sock")).map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;
+    let runtime = crate::runtime().map_err(ConnectError::new)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let serve = move || {
         runtime.block_on(async {

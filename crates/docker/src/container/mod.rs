@@ -1,14 +1,14 @@
-//! Containers that stay: making, starting, looking, filling, removing them.
+//! Containers: create, start, inspect, upload to, stop, remove. [`request`] has what each kind of container is created with.
+
+pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::time::Duration;
 
+use bollard::Docker;
 use bollard::container::LogOutput;
-use bollard::models::{
-    ContainerCreateBody, DeviceMapping, DeviceRequest, EndpointSettings, HealthStatusEnum, HostConfig, Mount,
-    MountType, NetworkingConfig, ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
-};
+use bollard::models::{ContainerCreateBody, HealthStatusEnum};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
     RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
@@ -16,9 +16,9 @@ use bollard::query_parameters::{
 };
 use futures_util::{Stream, StreamExt};
 
-use super::engine::{Engine, answered, optional};
+use super::engine::{ANSWER_TIMEOUT, Engine, answered, optional, within};
 use crate::error::Error;
-use crate::spec::{Container, ContainerNetwork, GpuRequest, Volume};
+use crate::spec::Container;
 
 /// What a container may take to end by itself before it is killed, in seconds.
 const STOP_GRACE_SECONDS: i32 = 10;
@@ -110,127 +110,45 @@ pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<S
     Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
 }
 
-/// Makes a container of this name.
-pub(crate) async fn create(engine: &Engine, name: &str, body: ContainerCreateBody) -> Result<(), Error> {
+/// Creates a container; `limit`: how long the engine may take.
+pub(crate) async fn create(
+    docker: &Docker,
+    name: &str,
+    body: ContainerCreateBody,
+    limit: Duration,
+) -> Result<(), Error> {
     let options = CreateContainerOptionsBuilder::default().name(name).build();
-    answered(engine.docker.create_container(Some(options), body)).await.map(drop)
+    within(limit, docker.create_container(Some(options), body)).await.map(drop)
 }
 
-/// Makes the container of a cluster's node.
+/// Creates the container of a cluster's node.
 pub async fn create_node(engine: &Engine, container: &Container) -> Result<(), Error> {
-    create(engine, &container.name, node_body(container)).await
+    create(&engine.docker, &container.name, request::node(container), ANSWER_TIMEOUT).await
 }
 
-/// A node's container as the engine's API takes it.
-fn node_body(container: &Container) -> ContainerCreateBody {
-    let mut labels: HashMap<String, String> = container.labels.clone().into_iter().collect();
-    // As compose writes them, so that its programs show these containers as the project's.
-    labels.insert("com.docker.compose.project".into(), container.project.clone());
-    labels.insert("com.docker.compose.service".into(), container.name.clone());
-    let environment = container.environment.iter().map(|(name, value)| format!("{name}={value}"));
-    let second = 1_000_000_000_i64;
-    let health = container.health.as_ref().map(|health| bollard::models::HealthConfig {
-        test: Some(std::iter::once("CMD".to_owned()).chain(health.command.clone()).collect()),
-        interval: Some(i64::from(health.interval) * second),
-        timeout: Some(i64::from(health.timeout) * second),
-        retries: Some(i64::from(health.retries)),
-        start_period: Some(i64::from(health.start_period) * second),
-        ..Default::default()
-    });
-    let endpoints = match &container.network {
-        ContainerNetwork::Host => None,
-        ContainerNetwork::Named { name, alias } => {
-            let endpoint = EndpointSettings { aliases: Some(vec![alias.clone()]), ..Default::default() };
-            Some(NetworkingConfig { endpoints_config: Some(HashMap::from([(name.clone(), endpoint)])) })
-        }
-    };
-    ContainerCreateBody {
-        hostname: Some(container.hostname.clone()).filter(|_| container.network != ContainerNetwork::Host),
-        image: Some(container.image.clone()),
-        user: container.user.clone(),
-        entrypoint: Some(container.entrypoint.clone()),
-        cmd: Some(container.command.clone()),
-        env: Some(environment.collect()),
-        labels: Some(labels),
-        healthcheck: health,
-        stop_timeout: Some(i64::from(container.stop_seconds)),
-        networking_config: endpoints,
-        host_config: Some(host(container)),
-        ..Default::default()
-    }
-}
-
-fn host(container: &Container) -> HostConfig {
-    let limit = |(name, value): &(&str, i64)| ResourcesUlimits {
-        name: Some((*name).to_owned()),
-        soft: Some(*value),
-        hard: Some(*value),
-    };
-    let device = |path: &String| DeviceMapping {
-        path_on_host: Some(path.clone()),
-        path_in_container: Some(path.clone()),
-        cgroup_permissions: Some("rwm".into()),
-    };
-    HostConfig {
-        mounts: Some(container.volumes.iter().map(mount).collect()),
-        tmpfs: Some(
-            container
-                .tmpfs
-                .iter()
-                .map(|tmpfs| (tmpfs.path.to_owned(), format!("mode={:o}", tmpfs.mode)))
-                .collect(),
-        ),
-        shm_size: i64::try_from(container.shm).ok(),
-        ulimits: Some(container.ulimits.iter().map(limit).collect()),
-        device_requests: gpus(&container.gpus).map(|request| vec![request]),
-        devices: Some(container.devices.iter().map(device).collect()),
-        cap_add: Some(container.capabilities.clone()),
-        extra_hosts: Some(
-            container.extra_hosts.iter().map(|(name, address)| format!("{name}:{address}")).collect(),
-        ),
-        network_mode: Some(match &container.network {
-            ContainerNetwork::Host => "host".to_owned(),
-            ContainerNetwork::Named { name, .. } => name.clone(),
-        }),
-        restart_policy: Some(RestartPolicy {
-            name: container.restart.parse::<RestartPolicyNameEnum>().ok(),
-            maximum_retry_count: None,
-        }),
-        ..Default::default()
-    }
-}
-
-fn mount(volume: &Volume) -> Mount {
-    Mount {
-        target: Some(volume.to.clone()),
-        source: Some(volume.from.clone()),
-        typ: Some(if volume.bind { MountType::BIND } else { MountType::VOLUME }),
-        read_only: Some(volume.read_only),
-        ..Default::default()
-    }
-}
-
-fn gpus(request: &GpuRequest) -> Option<DeviceRequest> {
-    let (count, devices) = match request {
-        GpuRequest::None => return None,
-        GpuRequest::All => (Some(-1), None),
-        GpuRequest::Count(count) => (Some(i64::from(*count)), None),
-        GpuRequest::Devices(devices) => (None, Some(devices.clone())),
-    };
-    Some(DeviceRequest {
-        driver: Some("nvidia".into()),
-        count,
-        device_ids: devices,
-        capabilities: Some(vec![vec!["gpu".into()]]),
-        ..Default::default()
-    })
-}
-
-/// Starts a container that was made.
+/// Starts a container that was created.
 pub async fn start(engine: &Engine, name: &str) -> Result<(), Error> {
     let docker = engine.docker.clone().with_timeout(START_TIMEOUT);
-    let started = docker.start_container(name, None::<StartContainerOptions>).await;
-    started.map_err(|error| Error::from(error).after(START_TIMEOUT))
+    start_within(&docker, name, START_TIMEOUT).await.map_err(|error| error.after(START_TIMEOUT))
+}
+
+pub(crate) async fn start_within(docker: &Docker, name: &str, limit: Duration) -> Result<(), Error> {
+    within(limit, docker.start_container(name, None::<StartContainerOptions>)).await
+}
+
+/// Kills and removes a container, with its anonymous volumes if `volumes`; whether there was one.
+pub(crate) async fn delete(
+    docker: &Docker,
+    name: &str,
+    volumes: bool,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
+    match within(limit, docker.remove_container(name, Some(options))).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Ends a container and keeps it.
@@ -244,8 +162,7 @@ pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
     let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
     // One that cannot be stopped is removed by force.
     let _ = optional(engine.docker.stop_container(name, Some(stop))).await;
-    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    Ok(optional(engine.docker.remove_container(name, Some(options))).await?.is_some())
+    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
 }
 
 /// Puts an archive into a directory of a container, which need not run.
@@ -263,20 +180,8 @@ pub async fn create_volume_holder(
     at: &str,
     labels: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
-    let mount = Mount {
-        target: Some(at.to_owned()),
-        source: Some(volume.to_owned()),
-        typ: Some(MountType::VOLUME),
-        ..Default::default()
-    };
-    let body = ContainerCreateBody {
-        image: Some(image.to_owned()),
-        entrypoint: Some(vec!["true".into()]),
-        labels: Some(labels.clone().into_iter().collect()),
-        host_config: Some(HostConfig { mounts: Some(vec![mount]), ..Default::default() }),
-        ..Default::default()
-    };
-    create(engine, name, body).await
+    let body = request::volume_holder(image, volume, at, labels);
+    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
 }
 
 /// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
@@ -288,32 +193,18 @@ pub async fn create_waiting(
     program: Vec<String>,
     labels: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
-    let body = ContainerCreateBody {
-        image: Some(image.to_owned()),
-        entrypoint: Some(program),
-        user: Some("0".into()),
-        open_stdin: Some(true),
-        labels: Some(labels.clone().into_iter().collect()),
-        healthcheck: Some(bollard::models::HealthConfig {
-            test: Some(vec!["NONE".into()]),
-            ..Default::default()
-        }),
-        host_config: Some(HostConfig { network_mode: Some(network.to_owned()), ..Default::default() }),
-        ..Default::default()
-    };
-    create(engine, name, body).await
+    let body = request::waiting(image, network, program, labels);
+    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
 }
 
 /// Removes a container that never ran, and leaves its volumes.
 pub async fn remove_keeping_volumes(engine: &Engine, name: &str) -> Result<(), Error> {
-    let options = RemoveContainerOptionsBuilder::default().force(true).v(false).build();
-    optional(engine.docker.remove_container(name, Some(options))).await.map(drop)
+    delete(&engine.docker, name, false, ANSWER_TIMEOUT).await.map(drop)
 }
 
 /// Removes a container at once; whether there was one.
 pub async fn remove_now(engine: &Engine, name: &str) -> Result<bool, Error> {
-    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    Ok(optional(engine.docker.remove_container(name, Some(options))).await?.is_some())
+    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
 }
 
 /// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.
