@@ -11,7 +11,7 @@ use checks::fleet::FLEET_CHECKS;
 use checks::report::json;
 use checks::{self, CHECKS, Group};
 use cluster::request::ClusterRequest;
-use diagnose::says;
+use diagnose::message;
 use diagnostic::error::EXIT_CODES;
 use envdoc::cli::explain::text as explain;
 use envdoc::cli::image::{ImageArgs, Settled};
@@ -163,20 +163,21 @@ fn signatures() {
     let all = signatures::all();
     let mut text = format!(
         "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit there. -->\n\n\
-         The {} wordings by which failures are recognised. `envdoc explain 'a line of a log'` finds those that match;\n\
-         `envdoc explain ID` shows causes, what tells them apart, fixes, example lines and the source, offline.\n\n\
-         A *root cause* is where a failure began; a *symptom* follows from something else; *context* is no failure by itself.\n\n",
+         envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that match;\n\
+         `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, offline.\n\n\
+         A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no failure\n\
+         by itself.\n\n",
         all.len()
     );
     for component in Component::ALL {
         let _ = writeln!(
             text,
-            "## {}\n\n| signature | is | says | causes |\n|---|---|---|---|",
+            "## {}\n\n| signature | role | message | causes |\n|---|---|---|---|",
             component.title()
         );
         for one in all.iter().filter(|one| one.component == *component) {
             let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause).collect();
-            let cells = [one.role.says().to_owned(), says::general(one.says), causes.join("; ")];
+            let cells = [one.role.describe().to_owned(), message::general(one.message), causes.join("; ")];
             let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
             let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
         }

@@ -88,7 +88,7 @@ impl Group {
         Group::Environment,
     ];
 
-    /// As it stands after `--only` and in JSON.
+    /// As given after `--only` and in JSON.
     pub fn id(self) -> &'static str {
         match self {
             Group::System => "system",
@@ -107,7 +107,7 @@ impl Group {
         }
     }
 
-    /// As it stands in the report.
+    /// As shown in the report.
     pub fn title(self) -> &'static str {
         match self {
             Group::System => "System",
@@ -148,9 +148,9 @@ impl Rule for Check {
 /// One check's verdict on one machine.
 #[derive(Debug, Clone)]
 pub struct CheckResult {
-    /// The check.
+    /// One of [`crate::CHECKS`].
     pub check: &'static Check,
-    /// What it says.
+    /// Not applicable, too, where the check's [`Applies`] excludes the machine.
     pub verdict: Verdict,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Fix, FixClass};
 
-/// The keys that dockerd sees: those of objects that are no values of their own stand beside the others.
+/// The keys that dockerd sees: those of an object that is no value of its own count as keys of the file.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     let mut keys = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {

@@ -65,9 +65,9 @@ impl<'a> Partner<'a> {
         Fix::safe(format!("Install the matching {name}:"), &[&command])
     }
 
-    pub(crate) fn finding(&self, severity: Severity, says: String, fix: Fix) -> Verdict {
+    pub(crate) fn finding(&self, severity: Severity, message: String, fix: Fix) -> Verdict {
         let (name, installed, prefix) = (self.name, self.installed, &self.environment.prefix);
         let evidence = format!("torch {} and {name} {installed} in {prefix}", self.torch.full());
-        Diagnostic::new(severity, says).subject(Subject::name(name)).evidence(evidence).fix(fix).into()
+        Diagnostic::new(severity, message).subject(Subject::name(name)).evidence(evidence).fix(fix).into()
     }
 }

@@ -36,7 +36,7 @@ impl fmt::Display for Severity {
 }
 
 /// What a finding is about, as far as it is known. Nobody has to read it out of the message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// A file, as it was named: `Dockerfile`, `/etc/docker/daemon.json`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +189,8 @@ impl Fix {
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets it.
+    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets
+    /// it.
     pub id: Cow<'static, str>,
     /// How bad.
     pub severity: Severity,

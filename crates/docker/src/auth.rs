@@ -92,8 +92,8 @@ impl Logins {
         serde_json::from_str(text).map_err(Error::other)
     }
 
-    /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An error where a credential
-    /// helper failed: that is not the same as having no login.
+    /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An
+    /// error where a credential helper failed: that is not the same as having no login.
     pub fn for_registry(&self, registry: &str) -> Result<Option<Login>, Error> {
         let key = key(registry);
         let helper = self.cred_helpers.get(registry).or_else(|| self.cred_helpers.get(key));

@@ -15,7 +15,8 @@ use super::ignore::Ignore;
 
 /// How much is sent at a time, in bytes.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Time of envdoc's own files, always the same: the second day of 1980, which zip files can hold in every time zone.
+/// Time of envdoc's own files, always the same: the second day of 1980, which zip files can hold in every
+/// time zone.
 const OWN_FILES_MTIME: u64 = 315_619_200;
 /// How many chunks may wait for the engine.
 const CHUNKS_QUEUED: usize = 8;
@@ -27,7 +28,8 @@ pub struct Context {
     pub folder: Option<PathBuf>,
     /// Files of envdoc's own, which replace the folder's of the same name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The text that decides what of the folder stays behind; the folder's own .dockerignore where it is `None`.
+    /// The text that decides what of the folder stays behind; the folder's own .dockerignore where it is
+    /// `None`.
     pub ignore: Option<String>,
     /// The Dockerfile's path in the context: it is sent even if .dockerignore excludes it.
     pub dockerfile: String,
@@ -129,7 +131,7 @@ impl Context {
         for entry in entries {
             let file_name = entry.file_name();
             let Some(name) = file_name.to_str() else {
-                return Err(io::Error::other(format!("{} is no UTF-8 name", entry.path().display())));
+                return Err(io::Error::other(format!("file name is not UTF-8: {}", entry.path().display())));
             };
             let name = if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
             if self.files.iter().any(|(own, _)| *own == name) {
@@ -192,7 +194,7 @@ fn append(
     })?;
     match reader.limit() {
         0 => Ok(()),
-        _ => Err(about(path, &io::Error::other("the file became shorter while it was being sent"))),
+        _ => Err(about(path, &io::Error::other("the file shrank while it was sent"))),
     }
 }
 

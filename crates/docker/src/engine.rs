@@ -31,7 +31,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines read.
+    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines
+    /// read.
     pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
         let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
         Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
@@ -81,7 +82,8 @@ impl Engine {
     }
 }
 
-/// A connection to a local endpoint ([`Transport::local`]) whose API version is the engine's or bollard's, whichever is older.
+/// A connection to a local endpoint ([`Transport::local`]) whose API version is the engine's or bollard's,
+/// whichever is older.
 pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
     let seconds = ANSWER_TIMEOUT.max(deadline).as_secs();
     let docker = match endpoint.split_once("://") {
@@ -127,11 +129,13 @@ fn unreachable(endpoint: &str, why: &EngineError) -> Error {
     let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
     match (why, why.cause()) {
         (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
-            error.hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`")
+            error.hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`")
         }
-        (_, Cause::TlsRequired) => error
-            .hint("it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem"),
-        _ => error.hint("`envdoc check --only docker` says what is wrong with it"),
+        (_, Cause::TlsRequired) => error.hint(
+            "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
+                of ca.pem, cert.pem and key.pem",
+        ),
+        _ => error.hint("Find the cause: `envdoc check --only docker`"),
     }
 }
 

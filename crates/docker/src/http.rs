@@ -1,7 +1,7 @@
 //! A GET to an engine's HTTP API that returns the text as the engine wrote it.
 //!
-//! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some version of a
-//! client library understood of it; that is why this does not go through bollard.
+//! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some
+//! version of a client library understood of it; that is why this does not go through bollard.
 
 use std::io;
 use std::time::Instant;
@@ -68,7 +68,7 @@ pub async fn ask(endpoint: &str, path: &str) -> Reading {
         Err(error) => refused(&error),
         Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
             Ok(text) => Reading::Text(text),
-            Err(why) => Reading::Failed(why.about("the engine's answer could not be used")),
+            Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
         },
     }
 }
@@ -79,7 +79,8 @@ pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> 
     transact(stream, hyper::Request::post(path)).await
 }
 
-/// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with these headers.
+/// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with
+/// these headers.
 pub(super) async fn upgrade(
     endpoint: &str,
     path: &str,

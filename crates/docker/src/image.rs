@@ -51,7 +51,7 @@ pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, Error> {
     })
 }
 
-/// What tells whether two engines have the same image.
+/// Identifies an image across engines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// `sha256:…`: of its configuration, or of its manifest where the engine keeps images in containerd's store.
@@ -71,7 +71,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether it is the same image: the same id, a common digest of a registry, or the same layers where two engines count ids differently.
+    /// Whether it is the same image: the same id, a common digest of a registry, or the same layers where two
+    /// engines count ids differently.
     pub fn same(&self, other: &Identity) -> bool {
         self.id == other.id
             || self.digests.iter().any(|digest| other.digests.contains(digest))

@@ -1,5 +1,5 @@
-//! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container ([`live`]). Package indexes and
-//! image registries: [`index`], [`page`], [`registry`], [`remote_image`].
+//! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container
+//! ([`live`]). Package indexes and image registries: [`index`], [`page`], [`registry`], [`remote_image`].
 
 pub mod auth;
 pub mod build;

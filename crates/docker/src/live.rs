@@ -1,7 +1,7 @@
 //! One real container, started through the engine, in which envdoc itself looks whether the GPU has arrived.
 //!
-//! The image is one that is here already (nothing is pulled). envdoc's own program is copied into the container, records a
-//! snapshot there, and the container is removed again, whatever happens.
+//! The image is one that is here already (nothing is pulled). envdoc's own program is copied into the
+//! container, records a snapshot there, and the container is removed again, whatever happens.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,8 @@ pub struct Request {
 const IMAGES_LIMIT: usize = 4;
 /// Where envdoc lies inside the container.
 const PROGRAM: &str = "envdoc-live-check";
-/// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left behind.
+/// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left
+/// behind.
 const LABEL: &str = "envdoc.live";
 
 /// Starts the container and looks.
@@ -57,7 +58,7 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
             }
         }
         last.ok_or_else(|| {
-            NotTried::Because("there is no image here; pull one and name it with --image".into())
+            NotTried::Because("the engine has no image; pull one and specify it with --image".into())
         })
     });
     answer.map_err(|error| NotTried::Because(error.to_string()))?
@@ -105,7 +106,7 @@ async fn snapshot(
     let body = container::request::snapshot(image, PROGRAM, request.gpus, LABEL);
     let created = container::create(docker, name, body, request.step).await;
     if created.as_ref().is_err_and(|error| *error.cause() == Cause::NoSuchImage) {
-        let why = format!("the image {image} is not here, and envdoc pulls nothing: docker pull {image}");
+        let why = format!("image {image} not found; envdoc does not pull images: docker pull {image}");
         return Err(NotTried::Because(why));
     }
     let looking = async {

@@ -82,7 +82,8 @@ fn from_inspect(network: bollard::models::NetworkInspect) -> Network {
     }
 }
 
-/// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from `network`.
+/// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from
+/// `network`.
 pub async fn create(manager: &Engine, network: &Network) -> Result<(), Error> {
     let mut options = HashMap::new();
     if let Some(mtu) = network.mtu {

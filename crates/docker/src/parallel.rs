@@ -1,5 +1,5 @@
-//! Waiting for futures from code that is not asynchronous, and for many at once. What drives them is compiled once, here: callers only
-//! box their futures.
+//! Waiting for futures from code that is not asynchronous, and for many at once. What drives them is compiled
+//! once, here: callers only box their futures.
 
 use std::pin::Pin;
 

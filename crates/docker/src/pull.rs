@@ -15,7 +15,7 @@ use crate::reference::{registry, split};
 /// The longest that a pull may say nothing.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Pulls. `progress` is told the bytes that are here and those that there will be, as far as the engine knows them.
+/// Pulls. `progress` gets the bytes received so far and the total, as far as the engine knows it.
 pub async fn pull(
     engine: &Engine,
     logins: Arc<Logins>,

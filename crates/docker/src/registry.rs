@@ -14,7 +14,8 @@ use reqwest::header::{
 use super::auth::Login;
 use crate::error::{Error, LoginFault, Waited};
 
-/// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have about 20 MB.
+/// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have
+/// about 20 MB.
 pub const PAGE_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A client for one command.
@@ -77,8 +78,8 @@ impl Answer {
 }
 
 impl Client {
-    /// A client that trusts the system's certificates and those of `certificates` (PEM), and gives up at `deadline`. Proxies are those
-    /// of the environment.
+    /// A client that trusts the system's certificates and those of `certificates` (PEM), and gives up at
+    /// `deadline`. Proxies are those of the environment.
     pub fn new(certificates: Option<&str>, deadline: Instant) -> Result<Client, Error> {
         // An error only says that it was installed before.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -163,8 +164,8 @@ impl Client {
         Err(malformed("invalid list of tags", "more than 100 pages"))
     }
 
-    /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
-    /// 401 is an answer.
+    /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer
+    /// with any other status than 401 is an answer.
     pub fn ask(
         &self,
         access: &mut Access,
@@ -299,8 +300,8 @@ fn malformed(what: &'static str, message: impl ToString) -> Error {
     Error::Malformed { what, message: message.to_string() }
 }
 
-/// How an identity token is exchanged for one of the registry: the address without its parameters, and the form that it gets
-/// (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
+/// How an identity token is exchanged for one of the registry: the address without its parameters, and the
+/// form that it gets (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
 fn identity(url: &str, token: &str) -> Result<(String, String), Error> {
     let mut address = reqwest::Url::parse(url).map_err(Error::other)?;
     let mut form = reqwest::Url::parse("form:/").map_err(Error::other)?;
@@ -339,12 +340,12 @@ fn token_address(challenge: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// An address that stands in a page at another one.
+/// Resolves a link in the page at `base`.
 pub fn join(base: &str, target: &str) -> Option<String> {
     Some(reqwest::Url::parse(base).ok()?.join(target).ok()?.into())
 }
 
-/// An address without the password that may stand in it.
+/// A URL without its password.
 pub fn without_password(url: &str) -> String {
     let Ok(mut parsed) = reqwest::Url::parse(url) else { return url.to_owned() };
     if parsed.username().is_empty() && parsed.password().is_none() {

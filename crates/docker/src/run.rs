@@ -82,7 +82,8 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
     ended(&engine.docker, name, OUTPUT_LIMIT_BYTES).await.map_err(NotRan::Engine)
 }
 
-/// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is an error.
+/// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is
+/// an error.
 pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {

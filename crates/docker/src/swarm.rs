@@ -8,8 +8,8 @@ use bollard::query_parameters::{DeleteNodeOptions, LeaveSwarmOptions, ListNodesO
 use super::engine::{Engine, answered, within};
 use crate::error::{Cause, Error};
 
-/// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up waiting for a join
-/// after 20 s, and goes on with it.
+/// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up
+/// waiting for a join after 20 s, and goes on with it.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// What an engine says of its machine.
@@ -143,7 +143,8 @@ pub async fn token(manager: &Engine) -> Result<Token, Error> {
     token.map(Token).ok_or_else(|| Error::other("the manager returned no join token"))
 }
 
-/// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and [`machine`] tells how far it is.
+/// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and
+/// [`machine`] tells how far it is.
 pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), Error> {
     let request = SwarmJoinRequest {
         listen_addr: Some("0.0.0.0:2377".into()),

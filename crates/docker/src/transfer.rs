@@ -20,8 +20,8 @@ const PIECES_QUEUED: usize = 16;
 
 type Piece = Result<Bytes, std::io::Error>;
 
-/// Sends an image as one engine has it to others: it is read once and sent to all at the pace of the slowest. `sent` is told the bytes
-/// so far. For each of the others whether it has the image now.
+/// Sends an image as one engine has it to others: it is read once and sent to all at the pace of the slowest.
+/// `sent` is told the bytes so far. For each of the others whether it has the image now.
 pub async fn stream(
     from: &Engine,
     image: &str,
@@ -79,7 +79,7 @@ async fn read(
 /// Half an archive must not look like a whole one.
 async fn broken(open: &[Option<mpsc::Sender<Piece>>], why: Error) -> Result<(), Error> {
     for sender in open.iter().flatten() {
-        let _ = sender.send(Err(std::io::Error::other("the image broke off"))).await;
+        let _ = sender.send(Err(std::io::Error::other("the image was not sent completely"))).await;
     }
     Err(why)
 }

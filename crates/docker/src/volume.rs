@@ -14,7 +14,8 @@ pub async fn labels(engine: &Engine, name: &str) -> Result<Option<BTreeMap<Strin
     Ok(volume.map(|volume| volume.labels.into_iter().collect()))
 }
 
-/// Makes a local volume. `options` are the driver's: `type=nfs`, `o=addr=…`, `device=:/export`; empty for a directory of the engine's.
+/// Makes a local volume. `options` are the driver's: `type=nfs`, `o=addr=…`, `device=:/export`; empty for a
+/// directory of the engine's.
 pub async fn create(
     engine: &Engine,
     name: &str,

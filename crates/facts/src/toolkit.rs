@@ -10,10 +10,12 @@ use host::{Host, Stat};
 /// The toolkit.
 #[derive(Debug, Clone)]
 pub struct Toolkit {
-    /// Version of the installed package (dpkg status, rpm), else what `nvidia-ctk --version` says. Absent when not installed.
+    /// Version of the installed package (dpkg status, rpm), else what `nvidia-ctk --version` says. Absent
+    /// when not installed.
     pub version: Fact<String>,
-    /// Programs found: `nvidia-container-runtime`, `nvidia-container-runtime-hook`, `nvidia-ctk`, `nvidia-cdi-hook`, `nvidia-container-cli`,
-    /// by name and path. Looked for where a service looks, then on PATH.
+    /// Programs found: `nvidia-container-runtime`, `nvidia-container-runtime-hook`, `nvidia-ctk`,
+    /// `nvidia-cdi-hook`, `nvidia-container-cli`, by name and path. Looked for where a service looks, then on
+    /// PATH.
     pub programs: Fact<Vec<(String, String)>>,
     /// Installed packages of the family and their versions.
     pub packages: Fact<Vec<(String, String)>>,
@@ -184,12 +186,12 @@ fn version(
                 let said = host.run(&[path, "--version"], std::time::Duration::from_secs(1)).stdout();
                 said.about("nvidia-ctk --version").and_then(|text| match parse_version(&text) {
                     Some(version) => Fact::Known(version),
-                    None => Fact::unknown("nvidia-ctk --version names no version"),
+                    None => Fact::unknown("nvidia-ctk --version prints no version"),
                 })
             }
             // Without nvidia-ctk (before 1.11) but with a hook there is a toolkit of unknown version.
             None if !all.is_empty() => {
-                Fact::unknown("the toolkit is there, but no package or nvidia-ctk tells its version")
+                Fact::unknown("toolkit installed, but neither a package nor nvidia-ctk gives its version")
             }
             None => packages.as_ref().and_then(|_| Fact::Absent),
         },
@@ -341,7 +343,8 @@ struct Mount {
 /// The most paths of one specification that are looked for.
 const NAMED_MAX: usize = 64;
 
-/// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver library.
+/// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver
+/// library.
 fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), String> {
     let spec: Spec = if path.ends_with(".json") {
         serde_json::from_str(text).map_err(|error| error.to_string())?

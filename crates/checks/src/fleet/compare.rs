@@ -148,8 +148,8 @@ pub(super) fn same(
         _ => {
             let shown: Vec<String> =
                 values.iter().map(|(member, found)| format!("{}: {}", member.name, value(found))).collect();
-            let says = format!("{} differs: {}; {consequence}", of.name, groups(&values));
-            Ok(Diagnostic { evidence: shown, ..Diagnostic::new(severity, says).fix(fix) }.into())
+            let message = format!("{} differs: {}; {consequence}", of.name, groups(&values));
+            Ok(Diagnostic { evidence: shown, ..Diagnostic::new(severity, message).fix(fix) }.into())
         }
     }
 }

@@ -29,33 +29,33 @@ fn judge(fleet: &Fleet) -> Judged {
         match &pair.resolved {
             Fact::Known(found) => {
                 if found.iter().all(IpAddr::is_loopback) && address(pair.to).parse::<IpAddr>().is_err() {
-                    let says = format!(
+                    let message = format!(
                         "on {from}, {} resolves to the loopback address {}, so {from} connects to itself \
                          instead of {to}",
                         address(pair.to),
                         list(found)
                     );
-                    return Ok(Verdict::error(says, fix()).about(Subject::node(from)));
+                    return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
                 }
                 let mut sorted = found.clone();
                 sorted.sort();
                 if let Some((_, other, before)) =
                     seen.iter().find(|(of, _, before)| *of == pair.to && *before != sorted)
                 {
-                    let says = format!(
+                    let message = format!(
                         "{} resolves to {} on {from} but to {} on {}",
                         address(pair.to),
                         list(&sorted),
                         list(before),
                         name(*other)
                     );
-                    return Ok(Verdict::warning(says, fix()).about(Subject::node(from)));
+                    return Ok(Verdict::warning(message, fix()).about(Subject::node(from)));
                 }
                 seen.push((pair.to, pair.from, sorted));
             }
             Fact::Absent => {
-                let says = format!("{from} cannot resolve {}, the address of {to}", address(pair.to));
-                return Ok(Verdict::error(says, fix()).about(Subject::node(from)));
+                let message = format!("{from} cannot resolve {}, the address of {to}", address(pair.to));
+                return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
             }
             Fact::Unknown(why) => unknown = unknown.or(Some(format!("from {from} to {to}: {why}"))),
         }

@@ -50,7 +50,7 @@ fn judge(fleet: &Fleet) -> Judged {
             None => Ok(Verdict::Pass),
         };
     }
-    let says = format!(
+    let message = format!(
         "the clock of {} is {} ahead of the clock of {}; certificates and tokens may count as not yet valid, \
          and log times do not match",
         first.0,
@@ -62,8 +62,8 @@ fn judge(fleet: &Fleet) -> Judged {
         &["timedatectl set-ntp true", "timedatectl"],
     );
     let finding = match surely > CERTIFICATES {
-        true => Verdict::error(says, fix),
-        false => Verdict::warning(says, fix),
+        true => Verdict::error(message, fix),
+        false => Verdict::warning(message, fix),
     };
     Ok(known.iter().fold(finding, |finding, (name, skew)| {
         finding.evidence(format!("{name}: {:+.3} s (± {:.3})", skew.seconds, skew.uncertain))

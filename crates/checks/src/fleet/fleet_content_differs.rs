@@ -46,8 +46,8 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
             }
             Some(Fact::Known(digest)) => known.push((member, digest)),
             Some(Fact::Absent) => {
-                let says = format!("{path} does not exist on {}", member.name);
-                return Ok(Verdict::error(says, fix()).about(Subject::node(&member.name)));
+                let message = format!("{path} does not exist on {}", member.name);
+                return Ok(Verdict::error(message, fix()).about(Subject::node(&member.name)));
             }
             Some(Fact::Unknown(why)) => {
                 unknown = unknown.or(Some(format!("{path} on {}: {why}", member.name)))
@@ -58,7 +58,7 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
     if let Some(((first, one), rest)) = known.split_first()
         && let Some((second, other)) = rest.iter().find(|(_, other)| other.sha256 != one.sha256)
     {
-        let says = format!(
+        let message = format!(
             "{path} differs between {} ({} files, {}) and {} ({} files, {}){}",
             first.name,
             one.files,
@@ -68,7 +68,7 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
             diagnostic::units::size(other.bytes, 3),
             entries(one, other)
         );
-        return Ok(known.iter().fold(Verdict::error(says, fix()), |finding, (member, digest)| {
+        return Ok(known.iter().fold(Verdict::error(message, fix()), |finding, (member, digest)| {
             finding
                 .evidence(format!("{}: {path} {} files, sha256 {}", member.name, digest.files, digest.sha256))
         }));

@@ -25,7 +25,7 @@ fn judge(fleet: &Fleet) -> Judged {
         match name.or_look(|| member.facts.network.hostname.clone()) {
             Fact::Known(hostname) => match seen.iter().find(|(known, _)| *known == hostname) {
                 Some((_, other)) => {
-                    let says = format!(
+                    let message = format!(
                         "{other} and {} have the same host name {hostname}, which a swarm uses to list its \
                          nodes",
                         member.name
@@ -34,7 +34,7 @@ fn judge(fleet: &Fleet) -> Judged {
                         "Rename one of the machines:",
                         &["hostnamectl set-hostname NEW-NAME", "systemctl restart docker"],
                     );
-                    return Ok(Verdict::warning(says, fix).about(Subject::node(&member.name)));
+                    return Ok(Verdict::warning(message, fix).about(Subject::node(&member.name)));
                 }
                 None => seen.push((hostname, &member.name)),
             },

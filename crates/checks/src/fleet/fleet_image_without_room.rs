@@ -42,7 +42,7 @@ fn judge(fleet: &Fleet) -> Judged {
         match &member.facts.docker.data_root {
             Fact::Known(root) if root.space.available < bytes => {
                 let size = |bytes| diagnostic::units::size(bytes, 3);
-                let says = format!(
+                let message = format!(
                     "{} has no room for {image}: it needs {}, but only {} are free in {}",
                     member.name,
                     size(bytes),
@@ -53,7 +53,7 @@ fn judge(fleet: &Fleet) -> Judged {
                     "Remove unused images and build cache on that machine:",
                     &["docker system df", "docker builder prune", "docker image prune -a"],
                 );
-                return Ok(Verdict::error(says, fix).about(Subject::node(&member.name)));
+                return Ok(Verdict::error(message, fix).about(Subject::node(&member.name)));
             }
             Fact::Known(_) => {}
             Fact::Absent => unknown = unknown.or(Some(format!("{}: the data root is unknown", member.name))),

@@ -29,7 +29,7 @@ fn judge(fleet: &Fleet) -> Judged {
     // Where nothing arrives at all, that is not the size's fault.
     let silent = broken.iter().find(|(_, _, mtu)| mtu.bytes == 0);
     if let Some((from, to, mtu)) = broken.iter().find(|(_, _, mtu)| mtu.bytes > 0) {
-        let says = format!(
+        let message = format!(
             "packets from {from} to {to} arrive up to {} bytes and larger ones are lost, but the interface \
              MTU is {}; overlay networks can use at most {}",
             mtu.bytes,
@@ -42,7 +42,7 @@ fn judge(fleet: &Fleet) -> Judged {
             &[&format!("ip link set INTERFACE mtu {}", mtu.bytes)],
         );
         return Ok(broken.iter().take(20).fold(
-            Verdict::error(says, fix).about(Subject::node(*from)),
+            Verdict::error(message, fix).about(Subject::node(*from)),
             |finding, (from, to, mtu)| {
                 finding.evidence(format!("{from} → {to}: {} of {} bytes", mtu.bytes, mtu.interface))
             },
@@ -57,11 +57,11 @@ fn judge(fleet: &Fleet) -> Judged {
         (sizes.iter().min_by_key(|(_, size)| size), sizes.iter().max_by_key(|(_, size)| size))
         && smallest.1 != largest.1
     {
-        let says = format!(
+        let message = format!(
             "the MTU differs: {} has {} bytes, {} has {}; large packets may be lost in one direction",
             largest.0, largest.1, smallest.0, smallest.1
         );
-        return Ok(Verdict::warning(says, Fix::manual("Set the same MTU on every machine.")));
+        return Ok(Verdict::warning(message, Fix::manual("Set the same MTU on every machine.")));
     }
     match (unknown, sizes.is_empty()) {
         (Some(why), _) => Err(Verdict::unknown(why)),

@@ -24,7 +24,7 @@ fn judge(fleet: &Fleet) -> Judged {
         for (port, reach) in &pair.ports {
             match reach {
                 Fact::Known(Reach::Reached) => reached = true,
-                Fact::Known(Reach::Not(why, says)) => blocked.push((pair, *port, words(*why, says))),
+                Fact::Known(Reach::Not(why, message)) => blocked.push((pair, *port, words(*why, message))),
                 Fact::Absent => {}
                 Fact::Unknown(why) => {
                     unknown =
@@ -50,7 +50,7 @@ fn judge(fleet: &Fleet) -> Judged {
         let more = if of().count() > 3 { format!(" and {} more", of().count() - 3) } else { String::new() };
         format!("{port} ({}): {}{more}", port.purpose, ways.join(", "))
     });
-    let says = format!("cannot connect to {}", each.collect::<Vec<_>>().join("; "));
+    let message = format!("cannot connect to {}", each.collect::<Vec<_>>().join("; "));
     let commands: Vec<String> = ports.iter().map(|port| format!("ufw allow {port}")).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let fix = Fix::safe(
@@ -58,17 +58,17 @@ fn judge(fleet: &Fleet) -> Judged {
          too):",
         &commands,
     );
-    Ok(blocked.iter().take(20).fold(Verdict::error(says, fix), |finding, (pair, port, why)| {
+    Ok(blocked.iter().take(20).fold(Verdict::error(message, fix), |finding, (pair, port, why)| {
         finding.evidence(format!("{} → {}, {port}: {why}", name(pair.from), name(pair.to)))
     }))
 }
 
-fn words(why: Why, says: &str) -> String {
+fn words(why: Why, message: &str) -> String {
     match why {
         Why::TimedOut => "no reply: packets are dropped on the path (firewall)".into(),
         Why::Refused => "refused although envdoc was listening: rejected on the path (firewall)".into(),
-        Why::Unreachable => format!("unreachable: {says}"),
-        _ => says.to_owned(),
+        Why::Unreachable => format!("unreachable: {message}"),
+        _ => message.to_owned(),
     }
 }
 

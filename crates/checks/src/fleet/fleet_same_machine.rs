@@ -41,11 +41,11 @@ fn judge(fleet: &Fleet) -> Judged {
                 )));
             }
             if boot {
-                let says = format!(
+                let message = format!(
                     "{one} and {other} share one kernel: two containers or namespaces on one machine, which \
                      share its GPUs"
                 );
-                return Ok(Verdict::warning(says, fix));
+                return Ok(Verdict::warning(message, fix));
             }
             if installation {
                 cloned = cloned.or(Some((one.clone(), other.clone())));
@@ -53,12 +53,12 @@ fn judge(fleet: &Fleet) -> Judged {
         }
     }
     if let Some((one, other)) = cloned {
-        let says = format!("{one} and {other} are clones: two machines with the same /etc/machine-id");
+        let message = format!("{one} and {other} are clones: two machines with the same /etc/machine-id");
         let fix = Fix::needs_reboot(
             "Create a new machine id on one of them:",
             &["rm /etc/machine-id /var/lib/dbus/machine-id", "systemd-machine-id-setup", "reboot"],
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix));
     }
     for member in &fleet.members {
         match &member.identity {

@@ -83,13 +83,13 @@ pub const FLEET_CHECKS: &[&FleetCheck] = &[
 /// One check's verdict on the machines.
 #[derive(Debug, Clone)]
 pub struct FleetResult {
-    /// The check.
+    /// One of [`FLEET_CHECKS`].
     pub check: &'static FleetCheck,
-    /// What it says.
+    /// Unknown where a machine that it needs gave no answer.
     pub verdict: Verdict,
 }
 
-/// Runs all of them.
+/// Runs every check of [`FLEET_CHECKS`].
 pub fn judge(fleet: &Fleet) -> Vec<FleetResult> {
     let verdict = |check: &'static FleetCheck| match (check.judge)(fleet) {
         Ok(verdict) | Err(verdict) => verdict,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::Subject;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::report::Summary;
 use facts::Facts;
@@ -45,6 +46,9 @@ pub struct CheckEntry {
     pub message: String,
     /// The same as `message`, as schema 1 named it.
     pub says: String,
+    /// What a finding is about, as far as it is known: a file, a line, a node, a variable, a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// The readings that a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
@@ -74,6 +78,7 @@ pub fn of_check(result: &CheckResult) -> CheckEntry {
         status: verdict.status().into(),
         message: verdict.message().into(),
         says: verdict.message().into(),
+        subject: verdict.found().map(|found| found.subject.clone()).filter(|subject| !subject.is_empty()),
         evidence: evidence(verdict),
         fixes: fixes(verdict),
         fix: old_fix(verdict),

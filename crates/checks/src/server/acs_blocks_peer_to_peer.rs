@@ -26,7 +26,7 @@ fn judge(facts: &Facts) -> Judged {
     if redirecting.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "ACS redirects peer-to-peer traffic to the CPU on {} of {} PCIe switch ports above GPUs and \
          adapters; GPUDirect is slow there and NCCL may hang",
         redirecting.len(),
@@ -41,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     Ok(redirecting
         .iter()
-        .fold(Verdict::warning(says, fix).about(Subject::name(ports_of.join(", "))), |verdict, port| {
+        .fold(Verdict::warning(message, fix).about(Subject::name(ports_of.join(", "))), |verdict, port| {
             verdict.evidence(format!("{}: ACSCtl ReqRedir+", port.address))
         }))
 }

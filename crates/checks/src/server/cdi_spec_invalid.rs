@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
             Ok(Verdict::Pass)
         };
     };
-    let says = format!("{path} is not a valid CDI specification, so container engines ignore it: {why}");
+    let message = format!("{path} is not a valid CDI specification, so container engines ignore it: {why}");
     // The directories are shared: another maker's file must not be written over.
     let ours = path.rsplit('/').next().is_some_and(|name| name.contains("nvidia"));
     let fix = Fix {
@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
         edits: Vec::new(),
         class: FixClass::Safe,
     };
-    Ok(Verdict::warning(says, fix).about(Subject::file(path)))
+    Ok(Verdict::warning(message, fix).about(Subject::file(path)))
 }
 
 #[cfg(test)]

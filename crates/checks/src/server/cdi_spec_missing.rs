@@ -26,7 +26,7 @@ fn judge(facts: &Facts) -> Judged {
     if !toolkit.gpu_specs().require("no CDI directory")?.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "{need}, but /etc/cdi and /var/run/cdi contain no CDI specification for NVIDIA GPUs; containers get \
          no GPU"
     );
@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
             &["sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"],
         )
     };
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 /// What on this machine gives GPUs by CDI; `None` where nothing does.

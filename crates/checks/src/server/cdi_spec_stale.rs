@@ -36,21 +36,21 @@ fn judge(facts: &Facts) -> Judged {
         if let Some(first) = missing.first() {
             let more =
                 if missing.len() > 1 { format!(" and {} more", missing.len() - 1) } else { String::new() };
-            let says = format!(
+            let message = format!(
                 "{} names {first}{more}, which does not exist; containers that get GPUs through CDI do not \
                  start",
                 spec.path
             );
-            return Ok(finding(says, fix).about(Subject::file(&spec.path)));
+            return Ok(finding(message, fix).about(Subject::file(&spec.path)));
         }
         let Some(driver) = spec.driver.decided()? else { continue };
         if *driver != module.version.to_string() {
-            let says = format!(
+            let message = format!(
                 "{} was generated for driver {driver}, but {} is loaded; containers that get GPUs through \
                  CDI get the wrong driver libraries",
                 spec.path, module.version
             );
-            return Ok(finding(says, fix).about(Subject::file(&spec.path)));
+            return Ok(finding(message, fix).about(Subject::file(&spec.path)));
         }
     }
     Ok(Verdict::Pass)

@@ -25,14 +25,14 @@ fn judge(facts: &Facts) -> Judged {
     if engine == kubelet {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "Docker's cgroup driver is {engine}, but the kubelet is configured for {kubelet}; the two must match"
     );
     let text = format!(
         "Set \"exec-opts\": [\"native.cgroupdriver={kubelet}\"] in daemon.json, drain the node and restart \
          both:"
     );
-    Ok(Verdict::warning(says, Fix::restarts_service(text, &["sudo systemctl restart docker kubelet"])))
+    Ok(Verdict::warning(message, Fix::restarts_service(text, &["sudo systemctl restart docker kubelet"])))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ fn judge(facts: &Facts) -> Judged {
     if limit >= LEAST {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "the cgroup memory limit is {} MiB, too little for PyTorch with CUDA; a process that exceeds it is \
          killed (exit code 137)",
         limit >> 20
@@ -30,7 +30,7 @@ fn judge(facts: &Facts) -> Judged {
         "Start the container or job with a higher limit:",
         &["docker run --memory=32g …"],
     );
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("lowest memory limit in the cgroup hierarchy: {limit} bytes")))
 }
 

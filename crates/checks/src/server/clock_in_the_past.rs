@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let days = (EARLIEST - now) / 86_400;
-    let says = format!(
+    let message = format!(
         "the clock is at least {days} days behind; certificates count as not yet valid, so TLS connections \
          fail"
     );
@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
             &["sudo date -u -s '2026-11-21 12:00:00'"],
         ),
     };
-    Ok(Verdict::error(says, fix).evidence(format!("{now} seconds since 1970-01-01 UTC")))
+    Ok(Verdict::error(message, fix).evidence(format!("{now} seconds since 1970-01-01 UTC")))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("Windows sets the clock of WSL".into()));
     }
     let Some(keeper) = facts.clock.keeper.decided()? else {
-        let says = "no time service is running; the clock drifts away from the clocks of other nodes";
+        let message = "no time service is running; the clock drifts away from the clocks of other nodes";
         let install = |package| facts.system.os.known().and_then(|os| os.install(package));
         let (package, start) = match family(facts) {
             Family::Ubuntu | Family::Debian => ("systemd-timesyncd", "sudo timedatectl set-ntp true"),
@@ -29,7 +29,7 @@ fn judge(facts: &Facts) -> Judged {
         let install = install(package);
         let commands: Vec<&str> = install.as_deref().into_iter().chain([start]).collect();
         let fix = Fix::safe("Install and start a time service:", &commands);
-        return Ok(Verdict::warning(says, fix)
+        return Ok(Verdict::warning(message, fix)
             .evidence("no running service among systemd-timesyncd, chronyd, ntpd, openntpd, phc2sys"));
     };
     match facts.clock.synchronised.decided()? {
@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
             "{keeper} is running but does not report its state to the kernel"
         ))),
         _ => {
-            let says = format!(
+            let message = format!(
                 "{keeper} is running but the clock is not synchronized; it may differ from the clocks of \
                  other nodes"
             );
@@ -55,7 +55,7 @@ fn judge(facts: &Facts) -> Judged {
                 _ => "Check that it reaches its servers; if not, configure reachable ones:",
             };
             let fix = Fix::safe(text, &[command]);
-            Ok(Verdict::warning(says, fix).evidence(format!("{keeper}: not synchronized")))
+            Ok(Verdict::warning(message, fix).evidence(format!("{keeper}: not synchronized")))
         }
     }
 }

@@ -31,12 +31,12 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_too_old_for_gpu::CHECK], facts)?;
-    let says = format!(
+    let message = format!(
         "the proprietary kernel module is installed, but {} works only with NVIDIA's open kernel module",
         name(first)
     );
     Ok(needy.iter().fold(
-        Verdict::error(says, replace(facts)).about(Subject::name(first.address.clone())),
+        Verdict::error(message, replace(facts)).about(Subject::name(first.address.clone())),
         |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, name(gpu))),
     ))
 }

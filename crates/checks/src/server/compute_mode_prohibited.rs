@@ -25,8 +25,8 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi -i {} -c DEFAULT", gpu.index)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!("{} {verb} in compute mode Prohibited; no CUDA program can use it", names(&found));
-    let verdict = Verdict::error(says, Fix::safe("Set the compute mode to Default:", &commands))
+    let message = format!("{} {verb} in compute mode Prohibited; no CUDA program can use it", names(&found));
+    let verdict = Verdict::error(message, Fix::safe("Set the compute mode to Default:", &commands))
         .about(Subject::name(names(&found)));
     Ok(found
         .iter()

@@ -60,11 +60,11 @@ fn judge(facts: &Facts) -> Judged {
             )
         }
     };
-    let says = format!("the loader uses the compat library {} (driver {version}): {why}", library.path);
+    let message = format!("the loader uses the compat library {} (driver {version}): {why}", library.path);
     let verdict = if version < driver {
-        Verdict::warning(says, fix(library))
+        Verdict::warning(message, fix(library))
     } else {
-        Verdict::error(says, fix(library))
+        Verdict::error(message, fix(library))
     };
     Ok(verdict
         .evidence(format!("{} found through {} ({})", library.path, library.found_in, library.directory))

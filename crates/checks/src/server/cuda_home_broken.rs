@@ -29,10 +29,10 @@ fn judge(facts: &Facts) -> Judged {
     };
     match toolkit {
         None => {
-            let says = format!(
+            let message = format!(
                 "{variable} is {home}, which does not exist; builds of CUDA extensions use it and fail"
             );
-            Ok(Verdict::warning(says, fix()).about(Subject::name(variable)))
+            Ok(Verdict::warning(message, fix()).about(Subject::name(variable)))
         }
         Some(toolkit) if !toolkit.nvcc => {
             // An image without a compiler compiles nothing: that is what it is made for, unless another
@@ -43,11 +43,11 @@ fn judge(facts: &Facts) -> Judged {
                 }
                 (None, Fact::Unknown(why)) => Err(Verdict::Unknown(why.clone())),
                 _ => {
-                    let says = format!(
+                    let message = format!(
                         "{variable} is {home}, which has no bin/nvcc, but a CUDA compiler is installed \
                          elsewhere; builds of CUDA extensions fail"
                     );
-                    Ok(Verdict::warning(says, fix()).about(Subject::name(variable)))
+                    Ok(Verdict::warning(message, fix()).about(Subject::name(variable)))
                 }
             }
         }

@@ -30,14 +30,14 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let variable = facts.cuda.home_variable.known().map(String::as_str).unwrap_or("CUDA_HOME");
-    let says = format!(
+    let message = format!(
         "{variable} is CUDA {own}, but nvcc on PATH is CUDA {other}; some builds use one and some the other"
     );
     let fix = Fix::safe(
         format!("Put the toolkit in {variable} first on PATH (or point {variable} to the other one):"),
         &[&format!("export PATH={}/bin:$PATH", home.path)],
     );
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .about(Subject::name(variable))
         .evidence(format!("CUDA {own} ({})", home.path))
         .evidence(format!("CUDA {other} ({path})")))

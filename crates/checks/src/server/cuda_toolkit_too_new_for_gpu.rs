@@ -40,7 +40,7 @@ fn judge(facts: &Facts) -> Judged {
             (_, true, _, Some(first)) => format!("CUDA {first} is the first toolkit that supports it"),
             _ => return Ok(Verdict::Pass),
         };
-        let says = format!(
+        let message = format!(
             "the toolkit in {path} is CUDA {version}, which cannot compile for compute capability {name} \
              ({}); {bound}",
             row.architecture
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
             "Install CUDA {} next to it and point CUDA_HOME there.",
             wanted.map(String::as_str).unwrap_or("in a version that supports the GPU")
         ));
-        Ok(Verdict::warning(says, fix).evidence(format!("source: {}", row.source)))
+        Ok(Verdict::warning(message, fix).evidence(format!("source: {}", row.source)))
     };
     Verdict::together(
         capabilities.require("nvidia-smi lists no GPU")?.iter().map(one),

@@ -25,8 +25,8 @@ fn judge(facts: &Facts) -> Judged {
     let entries: Vec<&str> = setting.value.split(',').map(str::trim).collect();
     let first = entries.first().copied().unwrap_or_default();
     if first.is_empty() || first.starts_with('-') || first == "NoDevFiles" {
-        let says = format!("CUDA_VISIBLE_DEVICES={:?} hides every GPU", setting.value);
-        return Ok(Verdict::error(says, fix()).about(Subject::name(setting.name)).evidence(because));
+        let message = format!("CUDA_VISIBLE_DEVICES={:?} hides every GPU", setting.value);
+        return Ok(Verdict::error(message, fix()).about(Subject::name(setting.name)).evidence(because));
     }
     let numbers: Vec<u64> = entries.iter().map_while(|entry| entry.parse().ok()).collect();
     if numbers.is_empty() {
@@ -38,15 +38,15 @@ fn judge(facts: &Facts) -> Judged {
     };
     let Some(at) = numbers.iter().position(|number| *number >= count) else { return Ok(Verdict::Pass) };
     let hidden = entries.len() - at;
-    let says = format!(
+    let message = format!(
         "CUDA_VISIBLE_DEVICES names GPU {}, but this machine has {count} (numbered from 0); CUDA ignores \
          that entry and all after it ({hidden})",
         numbers[at]
     );
     let verdict = if at == 0 {
-        Verdict::error(says, fix()).about(Subject::name(setting.name))
+        Verdict::error(message, fix()).about(Subject::name(setting.name))
     } else {
-        Verdict::warning(says, fix()).about(Subject::name(setting.name))
+        Verdict::warning(message, fix()).about(Subject::name(setting.name))
     };
     Ok(verdict.evidence(because))
 }

@@ -38,7 +38,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     });
     let Some(library) = other else { return Ok(Verdict::Pass) };
     let version = library.version.known().map(String::as_str).unwrap_or("of unknown version");
-    let says = format!(
+    let message = format!(
         "the loader finds cuDNN {version} in {}, but PyTorch in {} comes with {}; mixing the two in one \
          process fails with CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         library.directory, environment.prefix, wheel.version
@@ -52,7 +52,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
             Fix::manual("Remove the system's cuDNN if nothing else needs it, or run PyTorch in a container.")
         }
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{} ({})", library.path, library.found_in))
         .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
 }

@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
         .collect();
     twice.dedup();
     let Some((first, _)) = twice.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
+    let message = format!(
         "set both in {} and as a dockerd flag: {}; dockerd does not start with both",
         file.path,
         twice.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join(", ")
@@ -49,7 +49,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo systemctl edit docker.service"],
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
-    Ok(Verdict::error(says, fix).about(subject).evidence(format!("flags: {} ({place})", argv.join(" "))))
+    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({place})", argv.join(" "))))
 }
 
 #[cfg(test)]

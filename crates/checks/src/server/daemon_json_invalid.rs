@@ -28,13 +28,13 @@ fn judge(facts: &Facts) -> Judged {
     let value = match &file.value {
         Ok(value) => value,
         Err(error) => {
-            let says = format!(
+            let message = format!(
                 "{}, line {}, column {}: {}; {later}",
                 file.path, error.line, error.column, error.says
             );
             let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
             let subject = Subject { column: Some(error.column), ..Subject::line(&file.path, error.line) };
-            let verdict = Verdict::error(says, fix).about(subject);
+            let verdict = Verdict::error(message, fix).about(subject);
             return Ok(if line.is_empty() {
                 verdict
             } else {
@@ -54,8 +54,8 @@ fn judge(facts: &Facts) -> Judged {
         match facts.docker.at_least("23.0") {
             Fact::Known(true) => {}
             Fact::Known(false) => {
-                let says = format!("{}: {what}; {later}", file.path);
-                return Ok(Verdict::error(says, fix).about(Subject::line(&file.path, 1)));
+                let message = format!("{}: {what}; {later}", file.path);
+                return Ok(Verdict::error(message, fix).about(Subject::line(&file.path, 1)));
             }
             _ => {
                 let why = format!("{}: {what}; the version of this engine is unknown", file.path);
@@ -65,13 +65,13 @@ fn judge(facts: &Facts) -> Judged {
     }
     let wrong = wrong_types(value);
     let Some((first, _)) = wrong.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
+    let message = format!(
         "{}: {}; {later}",
         file.path,
         wrong.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join("; ")
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
-    Ok(Verdict::error(says, fix).about(subject))
+    Ok(Verdict::error(message, fix).about(subject))
 }
 
 /// Keys whose values are of another type than dockerd reads into, and what is wrong with each.
@@ -123,8 +123,7 @@ mod tests {
         let text = "{\n  \"runtimes\": {},\n}";
         let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         assert!(
-            says_of(text)
-                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma stands before"),
+            says_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
             "{}",
             says_of(text)
         );

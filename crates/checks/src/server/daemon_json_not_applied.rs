@@ -52,7 +52,7 @@ fn judge(facts: &Facts) -> Judged {
             )))
         };
     };
-    let says = format!(
+    let message = format!(
         "{} changed after the engine started, and the engine still uses the old settings: {}",
         file.path,
         differs.iter().map(|(_, how)| how.as_str()).collect::<Vec<_>>().join("; ")
@@ -62,7 +62,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo systemctl restart docker"],
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
-    Ok(Verdict::warning(says, fix).about(subject).evidence(format!(
+    Ok(Verdict::warning(message, fix).about(subject).evidence(format!(
         "engine started {}, file changed {}",
         day(started),
         day(modified)

@@ -64,16 +64,16 @@ fn judge(facts: &Facts) -> Judged {
                 list(&unknown)
             )));
         }
-        let says = format!(
+        let message = format!(
             "{} has keys that dockerd does not know: {}; dockerd does not start with them",
             file.path,
             list(&unknown)
         );
-        return Ok(Verdict::error(says, fix).about(key(file, first)));
+        return Ok(Verdict::error(message, fix).about(key(file, first)));
     }
     if let Some((first, _)) = idle.first() {
-        let says = format!("{} has keys that dockerd accepts but ignores: {}", file.path, list(&idle));
-        return Ok(Verdict::warning(says, fix).about(key(file, first)));
+        let message = format!("{} has keys that dockerd accepts but ignores: {}", file.path, list(&idle));
+        return Ok(Verdict::warning(message, fix).about(key(file, first)));
     }
     Ok(Verdict::Pass)
 }

@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let says = format!(
+    let message = format!(
         "{:.1} GiB free in the data root {} ({:.0} GiB total); an image with CUDA and torch takes 10 to 24 \
          GB",
         gib(free),
@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
         "Remove unused images and build cache, or move data-root to a larger disk:",
         &["docker system df", "docker builder prune", "docker image prune -a"],
     );
-    Ok(if free < TOO_SMALL { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
+    Ok(if free < TOO_SMALL { Verdict::error(message, fix) } else { Verdict::warning(message, fix) })
 }
 
 #[cfg(test)]

@@ -27,10 +27,10 @@ fn judge(facts: &Facts) -> Judged {
         found.push((setting, effect));
     }
     let Some((first, effect)) = found.first() else { return Ok(Verdict::Pass) };
-    let says = format!("debugging variable {}={} is still set: {effect}", first.name, first.value);
+    let message = format!("debugging variable {}={} is still set: {effect}", first.name, first.value);
     let unset: Vec<String> = found.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
-    let verdict = Verdict::warning(says, Fix::safe("Remove it where it is set:", &commands))
+    let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
         .about(Subject::name(first.name));
     Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
         verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))

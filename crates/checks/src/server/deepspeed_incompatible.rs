@@ -1,4 +1,4 @@
-//! DeepSpeed cannot be imported with what is installed beside it.
+//! DeepSpeed cannot be imported with the installed packages.
 
 use std::str::FromStr;
 
@@ -42,8 +42,8 @@ fn one(environment: &PythonEnvironment) -> Judged {
         Ok(environment.package(name).decided()?.map(|version| public(version)))
     };
     let finding = |with: String, effect: &str, commands: &[&str]| {
-        let says = format!("DeepSpeed {installed} in {} {effect} {with}", environment.prefix);
-        Ok(Verdict::error(says, Fix::safe("Install a compatible version:", commands))
+        let message = format!("DeepSpeed {installed} in {} {effect} {with}", environment.prefix);
+        Ok(Verdict::error(message, Fix::safe("Install a compatible version:", commands))
             .about(Subject::name("deepspeed"))
             .evidence(format!("source: {}", release.source)))
     };

@@ -47,7 +47,7 @@ fn judge(facts: &Facts) -> Judged {
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says =
+    let message =
         format!("the driver is loaded but {} is missing; programs cannot reach the GPU", missing.join(", "));
     let mut commands = Vec::new();
     if !nodes.control || nodes.gpus.len() < gpus {
@@ -73,14 +73,14 @@ fn judge(facts: &Facts) -> Judged {
             nodes.uvm
         )
     };
-    Ok(Verdict::error(says, fix).evidence(shown))
+    Ok(Verdict::error(message, fix).evidence(shown))
 }
 
 fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
     let expected = facts.expected.gpus.is_some_and(|count| count > 0);
-    let finding = |says: String, fix: Fix| match expected {
-        true => Verdict::error(says, fix),
-        false => Verdict::warning(says, fix),
+    let finding = |message: String, fix: Fix| match expected {
+        true => Verdict::error(message, fix),
+        false => Verdict::warning(message, fix),
     };
     let again = || Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"]);
     match nodes {
@@ -92,9 +92,9 @@ fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
         }
         Some(nodes) if !nodes.control || !nodes.uvm => {
             let name = if nodes.control { "/dev/nvidia-uvm" } else { "/dev/nvidiactl" };
-            let says = format!("this container has GPUs but no {name}; CUDA cannot start without it");
+            let message = format!("this container has GPUs but no {name}; CUDA cannot start without it");
             let text = "Check that the host has the device, then start the container with --gpus:";
-            Verdict::error(says, Fix::restarts_service(text, &["docker run --gpus all …"]))
+            Verdict::error(message, Fix::restarts_service(text, &["docker run --gpus all …"]))
         }
         Some(_) => Verdict::Pass,
     }

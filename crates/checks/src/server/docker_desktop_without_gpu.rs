@@ -22,13 +22,13 @@ fn judge(facts: &Facts) -> Judged {
     if facts.system.wsl.decided()?.is_some() {
         return Err(Verdict::NotApplicable("under WSL2 Docker Desktop passes the GPU through".into()));
     }
-    let says = "the engine is Docker Desktop, which runs in a virtual machine without access to the GPU; no \
-                container gets it";
+    let message = "the engine is Docker Desktop, which runs in a virtual machine without access to the GPU; \
+                   no container gets it";
     let fix = Fix::safe(
         "Install Docker Engine (https://docs.docker.com/engine/install/) and switch to it:",
         &["docker context use default"],
     );
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

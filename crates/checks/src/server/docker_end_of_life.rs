@@ -37,13 +37,13 @@ fn judge(facts: &Facts) -> Judged {
     let newest = newest
         .and_then(|row| row.latest.as_deref())
         .map(|latest| format!("; the current release is {latest}"));
-    let says = format!(
+    let message = format!(
         "Docker {text} is out of support: series {} got its last fixes on {end}{}",
         row.series,
         newest.unwrap_or_default()
     );
     let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
-    Ok(Verdict::warning(says, fix).evidence(format!("end of life {end} ({})", row.source)))
+    Ok(Verdict::warning(message, fix).evidence(format!("end of life {end} ({})", row.source)))
 }
 
 #[cfg(test)]

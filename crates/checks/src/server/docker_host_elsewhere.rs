@@ -18,14 +18,14 @@ fn judge(facts: &Facts) -> Judged {
     if !endpoint.elsewhere {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "docker commands go to another machine, {} (set by {}); envdoc checked this machine and its own \
          socket",
         endpoint.url, endpoint.from
     );
     let command =
         if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
-    Ok(Verdict::warning(says, Fix::safe("Switch back to the engine on this machine:", &[command])))
+    Ok(Verdict::warning(message, Fix::safe("Switch back to the engine on this machine:", &[command])))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable(format!("containers run without Docker here ({others})")));
     }
     let program = docker.program.decided()?;
-    let says = match program {
+    let message = match program {
         Some(path) => format!(
             "the docker client is installed ({path}) but no engine: no dockerd, socket or docker.service; \
              images cannot be built and containers cannot start"
@@ -55,7 +55,8 @@ fn judge(facts: &Facts) -> Judged {
     };
     let mut fix = Fix::safe(title, &[]);
     fix.commands.extend(command);
-    let verdict = if program.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let verdict =
+        if program.is_some() { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
     Ok(match package {
         Some(_) => verdict
             .or_fix(Fix::manual("Install Docker's own packages: https://docs.docker.com/engine/install/")),

@@ -29,9 +29,9 @@ fn judge(facts: &Facts) -> Judged {
     match facts.docker.state() {
         State::Running => Ok(Verdict::Pass),
         State::Stopped(shown) if facts.docker.idle == Fact::Known(true) => {
-            let says = "the engine is stopped until the first docker command starts it through systemd; \
-                        envdoc does not start it, so checks that need a running engine did not run";
-            Ok(Verdict::warning(says, fix).evidence(shown))
+            let message = "the engine is stopped until the first docker command starts it through systemd; \
+                           envdoc does not start it, so checks that need a running engine did not run";
+            Ok(Verdict::warning(message, fix).evidence(shown))
         }
         State::Stopped(shown) => {
             let other = docker
@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
                 .known()
                 .filter(|endpoint| !["default", "rootless"].contains(&endpoint.from.as_str()));
             if let Some(endpoint) = other {
-                let says = format!(
+                let message = format!(
                     "the docker command uses {} (set by {}), where no engine is listening; every docker \
                      command fails",
                     endpoint.url, endpoint.from
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
                 } else {
                     "docker context use default"
                 };
-                return Ok(Verdict::error(says, Fix::safe(text, &[command])).evidence(shown));
+                return Ok(Verdict::error(message, Fix::safe(text, &[command])).evidence(shown));
             }
             // What keeps dockerd from starting is one finding, and this is its consequence.
             let causes = [

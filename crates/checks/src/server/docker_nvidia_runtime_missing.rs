@@ -36,10 +36,11 @@ fn judge(facts: &Facts) -> Judged {
     if defined {
         return Ok(Verdict::Pass);
     }
-    let says = "nvidia is the default runtime but is not defined; dockerd or every container fails to start";
+    let message = "nvidia is the default runtime but is not defined; dockerd or every container fails to \
+                   start";
     let commands = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
     Ok(Verdict::error(
-        says,
+        message,
         Fix::restarts_service("Add the runtime with the toolkit (or remove default-runtime):", &commands),
     ))
 }

@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
         } else {
             "containers that use it fail to start"
         };
-        let says = format!(
+        let message = format!(
             "daemon.json sets {} for runtime {}, but that program does not exist; {which}",
             runtime.path, runtime.name
         );
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
             "Configure the runtime with the container toolkit (without the toolkit, remove the entry):",
             &commands,
         );
-        return Ok(Verdict::error(says, fix).about(Subject::name(&runtime.name)));
+        return Ok(Verdict::error(message, fix).about(Subject::name(&runtime.name)));
     }
     Ok(Verdict::Pass)
 }

@@ -23,13 +23,27 @@ fn judge(facts: &Facts) -> Judged {
         State::Missing => return Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
         State::Unknown(why) => return Err(Verdict::Unknown(why)),
     }
+    let (message, fix) = cause(facts);
+    let verdict = Verdict::error(message, fix);
+    Ok(match docker.socket.known() {
+        Some(socket) => verdict.evidence(format!(
+            "{} has mode {}, owner {}, group {}",
+            socket.path, socket.mode, socket.uid, socket.gid
+        )),
+        None => verdict,
+    })
+}
+
+/// Why this user has no access, and what to do.
+fn cause(facts: &Facts) -> (String, Fix) {
+    let docker = &facts.docker;
     let user = facts.environment.variable("USER").known().copied().unwrap_or("$USER").to_owned();
     let group = docker.group.known();
     let socket_group = docker.socket.known().map(|socket| socket.gid);
     let member = group.is_some_and(|group| group.members.contains(&user));
     let in_session =
         group.zip(facts.system.gids.known()).is_some_and(|(group, gids)| gids.contains(&group.gid));
-    let (says, fix) = match group {
+    match group {
         Some(group) if socket_group.is_some_and(|gid| gid != group.gid) => (
             format!(
                 "the engine's socket belongs to group {}, not to group docker ({}); members of docker cannot \
@@ -72,15 +86,7 @@ fn judge(facts: &Facts) -> Judged {
                 ],
             ),
         ),
-    };
-    let verdict = Verdict::error(says, fix);
-    Ok(match docker.socket.known() {
-        Some(socket) => verdict.evidence(format!(
-            "{} has mode {}, owner {}, group {}",
-            socket.path, socket.mode, socket.uid, socket.gid
-        )),
-        None => verdict,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn judge(facts: &Facts) -> Judged {
     if !has.require("no engine")?.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "this shell uses a proxy ({name}) but the engine does not; image pulls fail if the network requires \
          the proxy"
     );
@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
          /etc/docker/daemon.json (Docker 23 and newer) and restart the engine:",
         &["sudo systemctl restart docker"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

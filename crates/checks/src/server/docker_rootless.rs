@@ -29,13 +29,13 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Ok(Verdict::Pass);
     }
-    let says = "the engine is rootless but the toolkit's no-cgroups is not set; containers with --gpus do \
-                not start";
+    let message = "the engine is rootless but the toolkit's no-cgroups is not set; containers with --gpus do \
+                   not start";
     let fix = Fix::safe(
         "Set no-cgroups in the toolkit's configuration:",
         &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

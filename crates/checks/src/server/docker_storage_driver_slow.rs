@@ -24,13 +24,13 @@ fn judge(facts: &Facts) -> Judged {
         "aufs" => "it is deprecated and was removed in Docker 24",
         _ => return Ok(Verdict::Pass),
     };
-    let says = format!("Docker uses storage driver {driver}: {why}");
+    let message = format!("Docker uses storage driver {driver}: {why}");
     let fix = Fix::restarts_service(
         "Set \"storage-driver\": \"overlay2\" in daemon.json and restart the engine (existing images must be \
          pulled or built again):",
         &["sudo systemctl restart docker"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

@@ -35,12 +35,12 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("not needed: --gpus uses the toolkit's hook".into()));
     }
     if !*docker.at_least(toolkit::ENGINE_WITH_CDI).require("the engine reports no version")? {
-        let says = format!(
+        let message = format!(
             "Docker {text} does not support CDI (25.0 is the first release that does) and ignores {}; only \
              --gpus works",
             spec.path
         );
-        return Ok(Verdict::warning(says, fix).about(Subject::file(&spec.path)));
+        return Ok(Verdict::warning(message, fix).about(Subject::file(&spec.path)));
     }
     let new_format = Version::parse("0.7.0").is_some_and(|new| {
         specs.iter().any(|spec| Version::parse(&spec.cdi_version).is_some_and(|version| version >= new))
@@ -48,11 +48,11 @@ fn judge(facts: &Facts) -> Judged {
     if new_format
         && !*docker.at_least(toolkit::ENGINE_WITH_CDI_0_7).require("the engine reports no version")?
     {
-        let says = format!(
+        let message = format!(
             "Docker {text} cannot read {}, which uses CDI {}; 26.1.0 or newer can",
             spec.path, spec.cdi_version
         );
-        return Ok(Verdict::warning(says, fix).about(Subject::file(&spec.path)));
+        return Ok(Verdict::warning(message, fix).about(Subject::file(&spec.path)));
     }
     Ok(Verdict::Pass)
 }

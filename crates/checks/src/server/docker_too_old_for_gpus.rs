@@ -22,9 +22,9 @@ fn judge(facts: &Facts) -> Judged {
     if *docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine reports no version")? {
         return Ok(Verdict::Pass);
     }
-    let says = format!("Docker {text} does not support `docker run --gpus`; 19.03 or newer does");
+    let message = format!("Docker {text} does not support `docker run --gpus`; 19.03 or newer does");
     let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
-    Ok(Verdict::error(says, fix).evidence(format!("ServerVersion {text} (/info)")))
+    Ok(Verdict::error(message, fix).evidence(format!("ServerVersion {text} (/info)")))
 }
 
 #[cfg(test)]

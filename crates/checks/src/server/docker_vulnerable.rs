@@ -53,11 +53,11 @@ fn judge(facts: &Facts) -> Judged {
     let ids: Vec<&str> = found.iter().map(|(_, _, cve)| cve.id.as_str()).collect();
     let versions =
         runc.map_or_else(|| format!("engine {engine}"), |runc| format!("engine {engine}, runc {runc}"));
-    let says = format!("{versions}: affected by {}", ids.join(", "));
+    let message = format!("{versions}: affected by {}", ids.join(", "));
     let packages = "docker-ce docker-ce-cli containerd.io";
     let mut fix = Fix::restarts_service("Upgrade the engine with containerd and runc:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(packages)));
-    let verdict = Verdict::warning(says, fix.punctuated());
+    let verdict = Verdict::warning(message, fix.punctuated());
     Ok(found.iter().fold(verdict, |verdict, (name, version, cve)| {
         let what = cve.summary.as_deref().unwrap_or("no description in envdoc's catalog");
         verdict.evidence(format!(

@@ -41,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     let latest =
         branch.latest.as_deref().filter(|latest| latest.parse().is_ok_and(|latest| *version < latest));
     let latest = latest.map(|latest| format!(" (last known release: {latest})")).unwrap_or_default();
-    let says = format!(
+    let message = format!(
         "driver {version} is from branch {}, which ended {end}{latest}; it gets no security fixes and no \
          support for new kernels",
         branch.branch
@@ -62,7 +62,7 @@ fn judge(facts: &Facts) -> Judged {
         true => "Install a driver from a supported branch.".to_owned(),
         false => format!("Install a driver from a supported branch: {}.", supported.join(", ")),
     };
-    let mut verdict = Verdict::warning(says, Fix::needs_reboot(text, &[]));
+    let mut verdict = Verdict::warning(message, Fix::needs_reboot(text, &[]));
     if let Some(earlier) = &branch.end_of_life_disputed {
         verdict = verdict.evidence(format!("sources give {earlier} and {end} as its end"));
     }

@@ -23,13 +23,13 @@ fn judge(facts: &Facts) -> Judged {
     if found || other {
         return Ok(Verdict::Pass);
     }
-    let says = "this container has GPU device nodes but no libcuda.so.1: the driver's libraries were not \
-                mounted, so CUDA finds no driver";
+    let message = "this container has GPU device nodes but no libcuda.so.1: the driver's libraries were not \
+                   mounted, so CUDA finds no driver";
     let fix = Fix::restarts_service(
         "Restart the container with the compute and utility capabilities:",
         &["docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"],
     );
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

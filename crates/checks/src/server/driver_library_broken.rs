@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let (path, what) = &broken[0];
     let more = if broken.len() > 1 { format!(" (and {} more)", broken.len() - 1) } else { String::new() };
-    let says = format!("{path} {what}{more}; programs that load it fail");
+    let message = format!("{path} {what}{more}; programs that load it fail");
     let inside = matches!(facts.role(), Fact::Known(Role::Container));
     let fix = if inside {
         Fix::manual(
@@ -34,9 +34,11 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         Fix::safe("Reinstall the driver packages, then refresh the loader cache:", &["sudo ldconfig"])
     };
-    Ok(broken.iter().fold(Verdict::error(says, fix).about(Subject::file(path)), |verdict, (path, what)| {
-        verdict.evidence(format!("{path} {what}"))
-    }))
+    Ok(broken
+        .iter()
+        .fold(Verdict::error(message, fix).about(Subject::file(path)), |verdict, (path, what)| {
+            verdict.evidence(format!("{path} {what}"))
+        }))
 }
 
 #[cfg(test)]

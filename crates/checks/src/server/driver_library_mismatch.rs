@@ -19,7 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     if module.version == *library {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "the loaded kernel module is {} but libcuda is {library}; new CUDA processes fail until the two \
          match",
         module.version
@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
         ),
         _ => Fix::needs_reboot("Reboot to load the new kernel module:", &["sudo reboot"]),
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("loaded module {} (/proc/driver/nvidia/version)", module.version))
         .evidence(format!("user library {library} (libcuda.so.1)")))
 }

@@ -32,8 +32,8 @@ fn judge(facts: &Facts) -> Judged {
     }
     let kernel = facts.system.kernel.known().map_or("the running kernel", String::as_str);
     let now = if loaded.is_some() { "after the next boot" } else { "now" };
-    let says = format!("the NVIDIA driver has no module for kernel {kernel}; the GPU is unusable {now}");
-    let mut verdict = Verdict::error(says, build(facts)).evidence("modinfo: module nvidia not found");
+    let message = format!("the NVIDIA driver has no module for kernel {kernel}; the GPU is unusable {now}");
+    let mut verdict = Verdict::error(message, build(facts)).evidence("modinfo: module nvidia not found");
     for built in facts.modules.dkms.known().into_iter().flatten() {
         let kernels =
             if built.built_for.is_empty() { "no kernel".into() } else { built.built_for.join(", ") };

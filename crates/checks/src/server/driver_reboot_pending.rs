@@ -26,12 +26,12 @@ fn judge(facts: &Facts) -> Judged {
     if library.is_some_and(|library| *library != loaded.version) {
         return Ok(Verdict::NotApplicable("see driver-library-mismatch".into()));
     }
-    let says = format!(
+    let message = format!(
         "driver {} is loaded but {} is installed; the driver changes at the next reboot",
         loaded.version, file.version
     );
     let fix = Fix::needs_reboot("Reboot to load the installed driver:", &["sudo reboot"]);
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("loaded {} (/proc/driver/nvidia/version)", loaded.version))
         .evidence(format!("{}: {}", file.path, file.version)))
 }

@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let stubs = facts.driver.stubs.require("no loader directory found")?;
     let Some(stub) = stubs.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
+    let message = format!(
         "{stub} is a link-time stub without code, but is in the loader's directories; programs that load it \
          find no GPU"
     );
@@ -27,8 +27,8 @@ fn judge(facts: &Facts) -> Judged {
     let named = |name: &str| stubs.iter().any(|stub| stub.ends_with(name));
     // Programs load libcuda.so.1; a stub under that name is taken for certain.
     let verdict = match named("libcuda.so.1") || named("libnvidia-ml.so.1") {
-        true => Verdict::error(says, fix).about(Subject::file(stub)),
-        false => Verdict::warning(says, fix).about(Subject::file(stub)),
+        true => Verdict::error(message, fix).about(Subject::file(stub)),
+        false => Verdict::warning(message, fix).about(Subject::file(stub)),
     };
     Ok(stubs.iter().fold(verdict, |verdict, stub| verdict.evidence(stub.clone())))
 }

@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
             _ => Verdict::Pass,
         });
     };
-    let says = format!(
+    let message = format!(
         "driver {version} no longer supports {}; {last} is the last branch for {architecture} GPUs",
         name(gpu)
     );
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
         &[],
     );
     Ok(left.iter().fold(
-        Verdict::error(says, fix).about(Subject::name(gpu.address.clone())),
+        Verdict::error(message, fix).about(Subject::name(gpu.address.clone())),
         |verdict, (gpu, architecture, last)| {
             verdict.evidence(format!(
                 "{} {}: {architecture}, supported up to branch {last}",

@@ -25,7 +25,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     };
     let minor = cuda::minor(version).unwrap_or(version);
-    let says = format!(
+    let message = format!(
         "driver {driver} is too old for programs compiled with CUDA {version}, which need {needs} or newer; \
          they do not start"
     );
@@ -35,7 +35,7 @@ fn judge(facts: &Facts) -> Judged {
         ),
         &[],
     );
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("CUDA {version} ({path})"))
         .evidence(format!("driver {driver}")))
 }

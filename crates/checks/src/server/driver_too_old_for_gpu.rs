@@ -46,17 +46,17 @@ fn judge(facts: &Facts) -> Judged {
     };
     let gpu = name(old[0].0);
     let verdict = if certain {
-        let says = format!(
+        let message = format!(
             "driver {version} is too old for {gpu}, which needs branch {needed} or newer; the GPU does not \
              work"
         );
-        Verdict::error(says, replace(facts)).about(Subject::name(old[0].0.address.clone()))
+        Verdict::error(message, replace(facts)).about(Subject::name(old[0].0.address.clone()))
     } else {
-        let says = format!(
+        let message = format!(
             "driver {version} did not bind {gpu} and may be too old for it; the open kernel module supports \
              it from branch {needed}"
         );
-        Verdict::warning(says, replace(facts)).about(Subject::name(old[0].0.address.clone()))
+        Verdict::warning(message, replace(facts)).about(Subject::name(old[0].0.address.clone()))
     };
     Ok(old.iter().fold(verdict, |verdict, (gpu, minimum)| {
         verdict.evidence(format!("{} {}: branch {minimum} or newer", gpu.address, name(gpu)))

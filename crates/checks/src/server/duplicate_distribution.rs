@@ -37,7 +37,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
     };
     let install = environment.pip("install");
     let uninstall = environment.pip("uninstall");
-    let says = format!(
+    let message = format!(
         "{name} is installed {} times in {site} ({}), so its files are a mix of versions",
         found.len(),
         found.join(" and ")
@@ -46,7 +46,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
     let again = format!("{install} {name}");
     let commands: Vec<&str> = found.iter().map(|_| remove.as_str()).chain([again.as_str()]).collect();
     let verdict =
-        Verdict::warning(says, Fix::safe("Uninstall every copy, then install it again:", &commands))
+        Verdict::warning(message, Fix::safe("Uninstall every copy, then install it again:", &commands))
             .about(Subject::name(*name));
     Ok(versions
         .iter()

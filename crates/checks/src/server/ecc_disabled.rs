@@ -1,4 +1,4 @@
-//! A data-centre GPU runs without ECC.
+//! A data-center GPU runs without ECC.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
@@ -30,8 +30,8 @@ fn judge(facts: &Facts) -> Judged {
     commands.push("sudo reboot");
     let off = found.iter().any(|gpu| gpu.ecc.known().is_some_and(|(now, _)| !now));
     let is = if off { "is off on" } else { "will be off after the next boot on" };
-    let says = format!("ECC {is} {}; memory errors corrupt results silently", names(&found));
-    let verdict = Verdict::warning(says, Fix::needs_reboot("Turn ECC on, then reboot:", &commands))
+    let message = format!("ECC {is} {}; memory errors corrupt results silently", names(&found));
+    let verdict = Verdict::warning(message, Fix::needs_reboot("Turn ECC on, then reboot:", &commands))
         .about(Subject::name(names(&found)));
     let state = |on: bool| if on { "on" } else { "off" };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {

@@ -37,18 +37,20 @@ fn judge(facts: &Facts) -> Judged {
     let worn = found.iter().any(|gpu| gpu.sram_threshold_exceeded == Fact::Known(true));
     let more =
         if worn { "; a board exceeded NVIDIA's threshold for SRAM errors and must be replaced" } else { "" };
-    let says = format!(
+    let message = format!(
         "uncorrectable memory errors on {}; programs that read the memory were terminated{more}",
         names(&found)
     );
-    let verdict =
-        found.iter().fold(Verdict::error(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
             let (volatile, aggregate) = gpu.ecc_uncorrected.known().copied().unwrap_or_default();
             verdict.evidence(format!(
                 "{}: {volatile} since the driver was loaded, {aggregate} lifetime",
                 gpu.label()
             ))
-        });
+        },
+    );
     Ok(verdict)
 }
 

@@ -32,14 +32,14 @@ fn judge(facts: &Facts) -> Judged {
         "inactive" => "is not running".to_owned(),
         other => format!("is {other}"),
     };
-    let says = match (state.as_str(), fabric::completed(facts)) {
+    let message = match (state.as_str(), fabric::completed(facts)) {
         ("active" | "reloading", _) => return Ok(Verdict::Pass),
         ("activating", _) => {
-            let says = "the fabric manager is still starting or keeps restarting";
-            return Ok(Verdict::warning(says, fix).evidence("nvidia-fabricmanager.service is activating"));
+            let message = "the fabric manager is still starting or keeps restarting";
+            return Ok(Verdict::warning(message, fix).evidence("nvidia-fabricmanager.service is activating"));
         }
         (_, Fact::Known(true)) => {
-            let says = format!(
+            let message = format!(
                 "the fabric manager {is}; existing NVLink paths remain, but link errors are not handled"
             );
             // A start sets the paths up anew, below what runs.
@@ -51,14 +51,14 @@ fn judge(facts: &Facts) -> Judged {
                 ..fix
             };
             return Ok(
-                Verdict::warning(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}"))
+                Verdict::warning(message, fix).evidence(format!("nvidia-fabricmanager.service is {state}"))
             );
         }
         _ => {
             format!("the fabric manager {is}; CUDA programs fail with error 802 (system not yet initialized)")
         }
     };
-    Ok(Verdict::error(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}")))
+    Ok(Verdict::error(message, fix).evidence(format!("nvidia-fabricmanager.service is {state}")))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_library_mismatch::CHECK], facts)?;
-    let says = format!(
+    let message = format!(
         "the fabric manager is {version} but the loaded driver is {module}; it refuses to start with another \
          version, and CUDA programs fail without it (error 802)"
     );
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         "Find and install fabric manager {module}, then restart it (running jobs may lose their fabric):"
     );
     let fix = Fix::restarts_service(text, &[&find, "sudo systemctl restart nvidia-fabricmanager"]);
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("nv-fabricmanager --version: {version}"))
         .evidence(format!("loaded module {module} (/proc/driver/nvidia/version)")))
 }

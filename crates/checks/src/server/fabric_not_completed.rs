@@ -42,16 +42,18 @@ fn judge(facts: &Facts) -> Judged {
         )
     };
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!(
+    let message = format!(
         "{} {verb} not registered with the NVLink fabric; CUDA fails there (error 802) or runs without \
          NVLink",
         names(&found)
     );
-    let verdict =
-        found.iter().fold(Verdict::error(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
             let (state, status) = gpu.fabric.known().cloned().unwrap_or_default();
             verdict.evidence(format!("{}: fabric state {state}, status {status}", gpu.label()))
-        });
+        },
+    );
     Ok(verdict)
 }
 

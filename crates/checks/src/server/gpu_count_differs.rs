@@ -33,10 +33,10 @@ fn judge(facts: &Facts) -> Judged {
         // Else the machine itself has another number: gpu-missing-from-bus says so.
         && there.is_none_or(|there| there == expected as usize)
     {
-        let says = format!("the driver lists {}, but {expected} were expected", count(listed.len()));
+        let message = format!("the driver lists {}, but {expected} were expected", count(listed.len()));
         return Ok(listed
             .iter()
-            .fold(Verdict::error(says, fix()), |verdict, gpu| verdict.evidence(gpu.label())));
+            .fold(Verdict::error(message, fix()), |verdict, gpu| verdict.evidence(gpu.label())));
     }
     if inside {
         return match facts.expected.gpus {
@@ -49,8 +49,8 @@ fn judge(facts: &Facts) -> Judged {
     if let Fact::Known(attached) = facts.gpu.attached
         && attached as usize > listed.len()
     {
-        let says = format!("nvidia-smi reports {attached} attached GPUs but lists {}", listed.len());
-        return Ok(Verdict::error(says, fix()));
+        let message = format!("nvidia-smi reports {attached} attached GPUs but lists {}", listed.len());
+        return Ok(Verdict::error(message, fix()));
     }
     // On WSL2 and other systems without a PCI bus of their own there is nothing to compare with.
     let devices = facts.pci.devices.require("no PCI bus to compare with")?;
@@ -61,9 +61,9 @@ fn judge(facts: &Facts) -> Judged {
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says =
+    let message =
         format!("the driver lists {}, but the PCI bus has {} more", count(listed.len()), missing.len());
-    let verdict = missing.iter().fold(Verdict::error(says, fix()), |verdict, device| {
+    let verdict = missing.iter().fold(Verdict::error(message, fix()), |verdict, device| {
         verdict.evidence(format!(
             "{} (10de:{:04x}) on the bus, bound to nvidia, not in nvidia-smi",
             device.address, device.device

@@ -36,10 +36,10 @@ fn judge(facts: &Facts) -> Judged {
     if found == expected as usize {
         return Ok(Verdict::Pass);
     }
-    let says = format!("{place} has {}, but {expected} were expected", count(found));
+    let message = format!("{place} has {}, but {expected} were expected", count(found));
     if found > expected as usize {
         return Ok(Verdict::warning(
-            says,
+            message,
             Fix::manual("Correct --expect gpus, or find out why there are more."),
         ));
     }
@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
             &["lspci -nn -d 10de:", "sudo dmesg | grep -i -E 'pcie|nvrm'"],
         )
     };
-    let verdict = Verdict::error(says, fix);
+    let verdict = Verdict::error(message, fix);
     Ok(facts
         .pci
         .gpus()

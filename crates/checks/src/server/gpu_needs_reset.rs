@@ -31,9 +31,10 @@ fn judge(facts: &Facts) -> Judged {
         Fix::restarts_service("Stop every program on the GPU, then reset it:", &resets)
     };
     let verb = if found.len() == 1 { "needs" } else { "need" };
-    let says = format!("{} {verb} recovery and may refuse work until then", names(&found));
-    let verdict =
-        found.iter().fold(Verdict::error(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let message = format!("{} {verb} recovery and may refuse work until then", names(&found));
+    let verdict = found
+        .iter()
+        .fold(Verdict::error(message, fix).about(Subject::name(names(&found))), |verdict, gpu| {
             verdict.evidence(format!("{}: recovery action {:?}", gpu.label(), action(gpu)))
         });
     Ok(verdict)

@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
         });
     }
     crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
-    let says = format!(
+    let message = format!(
         "{} of {looked} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until the \
          machine is rebooted or power-cycled",
         gone.len()
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         "Drain the machine and power-cycle it; if the fault returns, reseat or replace the board:",
         &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
     );
-    Ok(gone.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
+    Ok(gone.iter().fold(Verdict::error(message, fix), |verdict, gpu| {
         verdict.evidence(format!("{} {}: configuration space reads ff", gpu.address, name(gpu)))
     }))
 }

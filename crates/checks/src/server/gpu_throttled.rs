@@ -50,17 +50,19 @@ fn judge(facts: &Facts) -> Judged {
         ..Fix::safe(text, &["nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"])
     };
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!(
+    let message = format!(
         "{} {verb} throttled now; a multi-GPU job runs at the speed of the slowest GPU",
         names(&found)
     );
-    let verdict =
-        found.iter().fold(Verdict::warning(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let verdict = found.iter().fold(
+        Verdict::warning(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
             let active = reasons(gpu).known().cloned().unwrap_or_default();
             let first = active.first().map_or(String::new(), |(name, meaning)| format!("{name} ({meaning})"));
             let degrees = gpu.temperature.known().map_or(String::new(), |degrees| format!(", {degrees} C"));
             verdict.evidence(format!("{}: {first}{degrees}", gpu.label()))
-        });
+        },
+    );
     Ok(verdict)
 }
 

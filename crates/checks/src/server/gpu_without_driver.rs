@@ -76,22 +76,22 @@ fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Ve
         (some, all) => format!("{some} of {all} NVIDIA GPUs on the PCI bus have"),
     };
     if let Some(other) = without.iter().find_map(|(_, driver)| *driver) {
-        let says = format!("{which} driver `{other}` instead of the NVIDIA driver; CUDA cannot use it");
+        let message = format!("{which} driver `{other}` instead of the NVIDIA driver; CUDA cannot use it");
         let fix = Fix::restarts_service(
             "Find what bound the GPU (/etc/modprobe.d, driverctl, kernel command line), then load the NVIDIA \
              driver:",
             &[&format!("grep -rs {other} /etc/modprobe.d /proc/cmdline"), "sudo modprobe nvidia"],
         );
-        return Verdict::error(says, fix);
+        return Verdict::error(message, fix);
     }
     if let Fact::Known(module) = &facts.driver.module {
-        let says = format!(
+        let message = format!(
             "{which} no driver although the NVIDIA module {} is loaded: the module rejected the GPU (see the \
              kernel log)",
             module.version
         );
         return Verdict::error(
-            says,
+            message,
             Fix::safe("Find the reason in the kernel log:", &["sudo dmesg | grep -i nvrm"]),
         );
     }
@@ -99,30 +99,30 @@ fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Ve
         || matches!(&facts.modules.dkms, Fact::Known(dkms) if !dkms.is_empty());
     match (&facts.modules.nvidia_file, installed) {
         (Fact::Known(file), _) => {
-            let says = format!(
+            let message = format!(
                 "{which} no driver: module {} is installed for this kernel but not loaded; nothing can use \
                  the GPU",
                 file.version
             );
-            Verdict::error(says, Fix::safe("Load the driver:", &["sudo modprobe nvidia", "nvidia-smi"]))
+            Verdict::error(message, Fix::safe("Load the driver:", &["sudo modprobe nvidia", "nvidia-smi"]))
                 .evidence(file.path.clone())
         }
         (_, true) => {
-            let says = format!(
+            let message = format!(
                 "{which} no driver: the installed driver has no module for the running kernel (see \
                  driver-module-not-built)"
             );
-            Verdict::error(says, crate::driver::build(facts))
+            Verdict::error(message, crate::driver::build(facts))
         }
         (Fact::Absent, false) if matches!(facts.driver.packages, Fact::Absent) => {
-            let says = format!("{which} no driver: none is installed or loaded; nothing can use the GPU");
-            Verdict::error(says, install(facts))
+            let message = format!("{which} no driver: none is installed or loaded; nothing can use the GPU");
+            Verdict::error(message, install(facts))
         }
         _ => {
-            let says = format!(
+            let message = format!(
                 "{which} no driver; nothing can use the GPU (could not check whether a driver is installed)"
             );
-            Verdict::error(says, Fix::safe("Load the driver:", &["sudo modprobe nvidia"]))
+            Verdict::error(message, Fix::safe("Load the driver:", &["sudo modprobe nvidia"]))
         }
     }
 }

@@ -27,7 +27,7 @@ fn judge(facts: &Facts) -> Judged {
     if !addresses.iter().all(loopback) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "/etc/hosts maps {name} to {}; Gloo then advertises the loopback address, and other nodes connect to \
          themselves",
         addresses.join(" and ")
@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
     let interface = facts.network.default_route.known().map_or("eth0", String::as_str);
     let export = format!("export GLOO_SOCKET_IFNAME={interface}");
     let fix = Fix::safe(text, &["sudoedit /etc/hosts", &export]);
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .about(Subject::file("/etc/hosts"))
         .evidence(format!("{} {name} (/etc/hosts)", addresses.join(", ")))
         .evidence(peers))

@@ -36,11 +36,11 @@ fn judge(facts: &Facts) -> Judged {
     if has("dns") && facts.network.name_servers.decided()?.is_some_and(|servers| !servers.is_empty()) {
         return Err(Verdict::NotApplicable("/etc/hosts does not list the host name; DNS decides".into()));
     }
-    let says = format!("host name {name} does not resolve to an address; Gloo falls back to loopback");
+    let message = format!("host name {name} does not resolve to an address; Gloo falls back to loopback");
     let command = format!("echo '127.0.1.1 {name}' | sudo tee -a /etc/hosts");
     let fix =
         Fix::safe("Add the host name to /etc/hosts (on a cluster node, use its real address):", &[&command]);
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{name} is not in /etc/hosts; no name server is configured")))
 }
 

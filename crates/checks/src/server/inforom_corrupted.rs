@@ -24,10 +24,10 @@ fn judge(facts: &Facts) -> Judged {
     if warnings.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = "the infoROM of a GPU is corrupted: its error counters are unreliable, and nvidia-smi exits \
-                with status 14, which other programs treat as a failure";
+    let message = "the infoROM of a GPU is corrupted: its error counters are unreliable, and nvidia-smi \
+                   exits with status 14, which other programs treat as a failure";
     let fix = Fix::needs_reboot("Reboot; if the warning remains, replace the board:", &["sudo reboot"]);
-    Ok(warnings.into_iter().fold(Verdict::warning(says, fix), Verdict::evidence))
+    Ok(warnings.into_iter().fold(Verdict::warning(message, fix), Verdict::evidence))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
     if translated.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "the IOMMU translates the addresses of {} of {} GPUs; peer-to-peer over PCIe is slow with it and not \
          supported by NVIDIA on bare metal",
         translated.len(),
@@ -64,7 +64,7 @@ fn judge(facts: &Facts) -> Judged {
         ),
         Family::Other => Fix::needs_reboot("Add iommu=pt to the kernel command line and reboot.", &[]),
     };
-    Ok(translated.iter().fold(Verdict::warning(says, fix), |verdict, gpu| {
+    Ok(translated.iter().fold(Verdict::warning(message, fix), |verdict, gpu| {
         let kind = gpu.iommu_type.known().map_or("", String::as_str);
         verdict.evidence(format!("{} {}: IOMMU group type {kind}", gpu.address, name(gpu)))
     }))

@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
     if seen {
         return Err(Verdict::NotApplicable("see driver-stub-library".into()));
     }
-    let says = format!(
+    let message = format!(
         "LD_LIBRARY_PATH contains {stubs}; programs may load the stub instead of the driver's library and \
          find no GPU"
     );
@@ -35,7 +35,7 @@ fn judge(facts: &Facts) -> Judged {
         "Remove the directory from LD_LIBRARY_PATH (the linker needs it in LIBRARY_PATH only):",
         &[&command],
     );
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .about(Subject::name("LD_LIBRARY_PATH"))
         .evidence(format!("LD_LIBRARY_PATH={}", directories.join(":"))))
 }

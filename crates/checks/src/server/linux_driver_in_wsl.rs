@@ -23,8 +23,8 @@ fn judge(facts: &Facts) -> Judged {
     if packages.is_none() && foreign.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = "a Linux driver is installed inside WSL2, which uses the Windows driver; programs that load \
-                its libcuda.so find no GPU";
+    let message = "a Linux driver is installed inside WSL2, which uses the Windows driver; programs that \
+                   load its libcuda.so find no GPU";
     let names: Vec<&str> = packages.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let names = names.join(" ");
     let remove = match family(facts) {
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
     let fix = Fix::safe(text, &commands);
     // Without the libraries, packages of tools alone do no harm yet.
     let mut verdict =
-        if foreign.is_empty() { Verdict::warning(says, fix) } else { Verdict::error(says, fix) };
+        if foreign.is_empty() { Verdict::warning(message, fix) } else { Verdict::error(message, fix) };
     for library in foreign {
         verdict = verdict.evidence(library.path.clone());
     }

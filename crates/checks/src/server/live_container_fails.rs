@@ -26,11 +26,11 @@ fn judge(facts: &Facts) -> Judged {
         )));
     }
     let with = if live.gpus { " with all GPUs" } else { "" };
-    let says = format!(
+    let message = format!(
         "could not run a container of {}{with}; {} failed: {}",
         live.image, failure.step, failure.says
     );
-    Ok(Verdict::error(says, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
+    Ok(Verdict::error(message, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
 }
 
 fn fix(words: &str) -> Fix {

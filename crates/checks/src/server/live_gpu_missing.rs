@@ -34,22 +34,22 @@ fn judge(facts: &Facts) -> Judged {
     let nodes = inside.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     let host = facts.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     if nodes.gpus.len() < host.gpus.len() || !nodes.control {
-        let says = format!(
+        let message = format!(
             "a container with all GPUs has {} of the host's {} device nodes /dev/nvidiaN{}",
             nodes.gpus.len(),
             host.gpus.len(),
             if nodes.control { "" } else { " and no /dev/nvidiactl" }
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix));
     }
     let Some(library) = inside.driver.library.decided()? else {
-        let says = "a container with all GPUs has their device nodes but no libcuda.so.1: the driver's \
-                    library was not injected, so CUDA cannot start";
-        return Ok(Verdict::error(says, fix));
+        let message = "a container with all GPUs has their device nodes but no libcuda.so.1: the driver's \
+                       library was not injected, so CUDA cannot start";
+        return Ok(Verdict::error(message, fix));
     };
     let module = facts.driver.module.require("the driver is not loaded")?;
     if module.version != *library {
-        let says = format!(
+        let message = format!(
             "the driver library inside a container is {library} but the loaded kernel module is {}; CUDA \
              cannot start until the two match",
             module.version
@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
             "Regenerate the CDI specification:",
             &["sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"],
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix));
     }
     Ok(Verdict::Pass)
 }

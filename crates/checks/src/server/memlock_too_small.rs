@@ -39,26 +39,26 @@ fn judge(facts: &Facts) -> Judged {
     if *facts.limits.ipc_lock.require("no capabilities")? {
         return Err(Verdict::NotApplicable("CAP_IPC_LOCK lifts the limit for this process".into()));
     }
-    let says = format!(
+    let message = format!(
         "the locked-memory limit is {} KiB, but RDMA locks every buffer; NCCL can fail with \"ibv_reg_mr\"",
         bytes >> 10
     );
     let verdict = if container && bytes <= USUAL {
         let text = "Start the container without the limit:";
         Verdict::error(
-            says,
+            message,
             Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
         )
     } else if container {
         let text = "Start the container without the limit:";
         Verdict::warning(
-            says,
+            message,
             Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
         )
     } else {
         let lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n";
         let command = format!("printf '{lines}' | sudo tee /etc/security/limits.d/90-memlock.conf");
-        Verdict::warning(says, Fix::safe("Raise the limit (takes effect at the next login):", &[&command]))
+        Verdict::warning(message, Fix::safe("Raise the limit (takes effect at the next login):", &[&command]))
     };
     let show = |limit| match limit {
         Limit::At(bytes) => format!("{bytes} bytes"),

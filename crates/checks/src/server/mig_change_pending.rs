@@ -24,9 +24,9 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi --gpu-reset -i {}", gpu.index)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let (now, next) = if on { ("on", "off") } else { ("off", "on") };
-    let says = format!("MIG is {now} on {} but will be {next} after the next reset", names(&found));
+    let message = format!("MIG is {now} on {} but will be {next} after the next reset", names(&found));
     let verdict =
-        Verdict::warning(says, Fix::restarts_service("Reset the GPU while nothing uses it:", &commands))
+        Verdict::warning(message, Fix::restarts_service("Reset the GPU while nothing uses it:", &commands))
             .about(Subject::name(names(&found)));
     Ok(found.iter().fold(verdict, |verdict, gpu| verdict.evidence(gpu.label())))
 }

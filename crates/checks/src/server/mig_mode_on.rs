@@ -34,14 +34,14 @@ fn judge(facts: &Facts) -> Judged {
         commands.push(format!("sudo nvidia-smi -i {index} -mig 0"));
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let says = format!(
+    let message = format!(
         "MIG is on for {} but off for the others; MIG instances have no NVLink, so a job over all GPUs is \
          slow or fails",
         names(&found)
     );
     let text = "For multi-GPU jobs: stop all jobs, remove the MIG instances and turn MIG off:";
     let verdict =
-        Verdict::warning(says, Fix::restarts_service(text, &commands)).about(Subject::name(names(&found)));
+        Verdict::warning(message, Fix::restarts_service(text, &commands)).about(Subject::name(names(&found)));
     Ok(found.iter().fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: MIG enabled", gpu.label()))))
 }
 

@@ -52,11 +52,11 @@ fn one(environment: &PythonEnvironment) -> Judged {
         Some(_) => "Remove all NCCL wheels, then reinstall the one for this PyTorch:",
         None => "Remove all NCCL wheels, then reinstall the one that is needed:",
     };
-    let says = format!(
+    let message = format!(
         "{} has {} and {}, which install the same libnccl.so.2; every program loads the one installed last",
         environment.prefix, names[0], second.name
     );
-    let verdict = Verdict::error(says, Fix::safe(text, &commands));
+    let verdict = Verdict::error(message, Fix::safe(text, &commands));
     let verdict = names.into_iter().fold(verdict, |verdict, name| verdict.evidence(name));
     Ok(if environment.active() { verdict } else { verdict.softened() })
 }

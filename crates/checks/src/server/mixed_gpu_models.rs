@@ -15,7 +15,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// A board of its own for the screen, beside those for computing.
+/// A separate board for the screen, next to those for computing.
 fn for_a_screen(gpu: &Gpu) -> bool {
     gpu.name.contains("DGX Display") || gpu.display == Fact::Known(true)
 }
@@ -34,13 +34,13 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let list = names.into_iter().collect::<Vec<_>>().join(", ");
-    let says =
+    let message =
         format!("the GPUs are different models ({list}); a job over all of them is limited by the weakest");
     let fix = Fix::safe(
         "Select GPUs of one model by UUID, and number GPUs as nvidia-smi does:",
         &["nvidia-smi -L", "export CUDA_DEVICE_ORDER=PCI_BUS_ID"],
     );
-    Ok(compute.iter().fold(Verdict::warning(says, fix), |verdict, gpu| verdict.evidence(gpu.label())))
+    Ok(compute.iter().fold(Verdict::warning(message, fix), |verdict, gpu| verdict.evidence(gpu.label())))
 }
 
 #[cfg(test)]

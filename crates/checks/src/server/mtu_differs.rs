@@ -78,7 +78,7 @@ fn judge(facts: &Facts) -> Judged {
     let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
     let small: Vec<&&Interface> = members.iter().filter(|interface| interface.mtu < most).collect();
     let names: Vec<&str> = small.iter().map(|interface| interface.name.as_str()).collect();
-    let says = format!(
+    let message = format!(
         "{of}: {} {} MTU {} but the others have {most}; large messages may be lost or slow",
         names.join(", "),
         if names.len() == 1 { "has" } else { "have" },
@@ -88,8 +88,8 @@ fn judge(facts: &Facts) -> Judged {
         names.iter().map(|name| format!("sudo ip link set dev {name} mtu {most}")).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let text = "If the switch supports it, set the MTU (and make it permanent in the network configuration):";
-    let mut verdict =
-        Verdict::warning(says, Fix::restarts_service(text, &commands)).about(Subject::name(names.join(", ")));
+    let mut verdict = Verdict::warning(message, Fix::restarts_service(text, &commands))
+        .about(Subject::name(names.join(", ")));
     for member in members {
         verdict = verdict.evidence(format!("{} MTU {}", member.name, member.mtu));
     }

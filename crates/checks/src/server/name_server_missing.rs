@@ -30,8 +30,8 @@ fn judge(facts: &Facts) -> Judged {
         ));
     }
     // A resolver on this machine answers at 127.0.0.1, which is what programs ask when no server is named.
-    let says = "/etc/resolv.conf has no name server; registries and package indexes cannot be resolved \
-                unless a resolver runs on this machine";
+    let message = "/etc/resolv.conf has no name server; registries and package indexes cannot be resolved \
+                   unless a resolver runs on this machine";
     let (text, commands): (&str, &[&str]) = match facts.system.container.decided()? {
         Some(_) => (
             "Start the container with a name server (replace the example):",
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
             &["echo 'nameserver 10.0.0.53' | sudo tee -a /etc/resolv.conf"],
         ),
     };
-    Ok(Verdict::warning(says, Fix::safe(text, commands)).about(Subject::file("/etc/resolv.conf")))
+    Ok(Verdict::warning(message, Fix::safe(text, commands)).about(Subject::file("/etc/resolv.conf")))
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ fn judge(facts: &Facts) -> Judged {
         found.push((first.path.clone(), version.clone(), String::new()));
     }
     if found.is_empty() {
-        let says = format!("NCCL {range} was expected, but no NCCL was found");
-        return Ok(Verdict::error(says, Fix::manual("Install NCCL, or PyTorch, which includes it.")));
+        let message = format!("NCCL {range} was expected, but no NCCL was found");
+        return Ok(Verdict::error(message, Fix::manual("Install NCCL, or PyTorch, which includes it.")));
     }
     Verdict::together(
         found.into_iter().map(|(place, version, command)| match contains(range, &version) {

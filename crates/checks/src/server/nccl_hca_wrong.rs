@@ -29,10 +29,10 @@ fn judge(facts: &Facts) -> Judged {
         |name: &str| entries.iter().any(|entry| if whole { name == *entry } else { name.starts_with(entry) });
     let evidence = format!("RDMA devices: {}", names.join(", "));
     if !names.iter().any(|name| matches(name) != excluded) {
-        let says =
+        let message =
             format!("NCCL_IB_HCA={} matches no RDMA device; NCCL silently falls back to TCP", setting.value);
         return Ok(Verdict::error(
-            says,
+            message,
             Fix::safe("Unset NCCL_IB_HCA and let NCCL select the devices:", &["unset NCCL_IB_HCA"]),
         )
         .about(Subject::name(setting.name))
@@ -50,10 +50,10 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         }
         let verb = if excluded { "also excludes" } else { "also matches" };
-        let says =
+        let message =
             format!("{entry} in NCCL_IB_HCA {verb} {}, because entries are name prefixes", more.join(", "));
         let export = format!("export NCCL_IB_HCA={}={list}", if excluded { "^" } else { "" });
-        return Ok(Verdict::warning(says, Fix::safe("Match full names with `=`:", &[&export]))
+        return Ok(Verdict::warning(message, Fix::safe("Match full names with `=`:", &[&export]))
             .about(Subject::name(setting.name))
             .evidence(evidence)
             .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.place)));

@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
     if version == header {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "/usr/include/nccl.h is NCCL {header} but the loader finds NCCL {version}; programs are compiled for \
          one version and run with the other"
     );
@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
         "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
         _ => Fix::safe("Install the library and the headers in the same version:", &commands).punctuated(),
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH: {header} (/usr/include/nccl.h)"))
         .evidence(format!("{} ({})", library.path, library.found_in)))
 }

@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "NCCL{} would use {}, but {} lead{} only to containers or virtual machines on this node; other nodes \
          cannot connect to it",
         if wrong.iter().all(|name| name.starts_with("virbr")) { " before 2.28.3" } else { "" },
@@ -72,7 +72,7 @@ fn judge(facts: &Facts) -> Judged {
     let nccl = format!("export NCCL_SOCKET_IFNAME=={name}");
     let gloo = format!("export GLOO_SOCKET_IFNAME={name}");
     let fix = Fix::safe("Set the interface that reaches the other nodes, in every job:", &[&nccl, &gloo]);
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("interfaces with an address: {}", candidates.join(", ")))
         .evidence(peers))
 }

@@ -33,14 +33,15 @@ fn judge(facts: &Facts) -> Judged {
             exact(setting.value, interfaces)
         };
         let Some(wrong) = wrong else { continue };
-        let says = format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
+        let message =
+            format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
         let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != "down" && i.has_ipv4());
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);
         let name = route.or(names.first().copied()).unwrap_or("eth0");
         let command = format!("export {}={name}", setting.name);
         let fix = Fix::safe("Set the interface that reaches the other nodes:", &[&command]);
-        return Ok(Verdict::error(says, fix)
+        return Ok(Verdict::error(message, fix)
             .about(Subject::name(setting.name))
             .evidence(format!("set in {}", setting.place))
             .evidence(format!("interfaces with an address: {}", names.join(", "))));

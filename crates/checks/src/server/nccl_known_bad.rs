@@ -44,7 +44,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         }
     }
     let fixed = release.fixed_in.as_deref();
-    let says = format!(
+    let message = format!(
         "NCCL {} in {} has a known bug: {fault}{}",
         wheel.version,
         environment.prefix,
@@ -54,7 +54,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         fixed.map(|version| format!("{} --no-deps {}=={version}", environment.pip("install"), wheel.name));
     let commands: Vec<&str> = command.iter().map(String::as_str).collect();
     let fix = Fix::safe("Install the release that fixes it, the same on every node:", &commands).punctuated();
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .about(Subject::name(&wheel.name))
         .evidence(format!("source: {}", release.source)))
 }

@@ -49,7 +49,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
                 Some((_, function)) => format!("it lacks {function}, so `import torch` fails"),
                 None => "`import torch` fails if it lacks a function that torch uses".to_owned(),
             };
-            let says = format!(
+            let message = format!(
                 "torch {} in {} was built with NCCL {wanted} but {name} {installed} is installed; {then}",
                 torch.full(),
                 environment.prefix
@@ -57,7 +57,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
             let command = format!("{} {name}=={wanted}", environment.pip("install"));
             let fix = Fix::safe("Install the NCCL that this PyTorch requires:", &[&command]);
             let verdict =
-                if lacking.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+                if lacking.is_some() { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
             Ok(verdict.evidence(format!("{name} {installed} in {}", environment.prefix)))
         }
     }

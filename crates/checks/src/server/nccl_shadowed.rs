@@ -30,12 +30,12 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     {
         // Preloading the wheel's own file is a known way to make sure of it.
         if !environment.site_packages.iter().any(|site| library.starts_with(site.as_str())) {
-            let says = format!(
+            let message = format!(
                 "LD_PRELOAD loads {library}, so PyTorch in {} runs with it instead of its own NCCL {}",
                 environment.prefix, wheel.version
             );
             return Ok(Verdict::warning(
-                says,
+                message,
                 Fix::safe("Remove the library from LD_PRELOAD:", &["unset LD_PRELOAD"]),
             ));
         }
@@ -48,7 +48,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     if own || version == Some(wheel.version.as_str()) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "LD_LIBRARY_PATH contains NCCL {} in {}, but PyTorch in {} comes with {}; a program that loads NCCL \
          before torch gets the wrong version for the whole process",
         version.unwrap_or("of unknown version"),
@@ -60,7 +60,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         "Remove {} from LD_LIBRARY_PATH for programs that use PyTorch.",
         library.directory
     ));
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{} (LD_LIBRARY_PATH)", library.path))
         .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
 }

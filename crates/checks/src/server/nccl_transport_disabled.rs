@@ -49,11 +49,11 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("no such variable is set".into()));
     }
     let Some((first, effect)) = off.first() else { return Ok(Verdict::Pass) };
-    let says = format!("{}={} is still set: {effect}, which costs bandwidth", first.name, first.value);
+    let message = format!("{}={} is still set: {effect}, which costs bandwidth", first.name, first.value);
     let unset: Vec<String> = off.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let verdict = Verdict::warning(
-        says,
+        message,
         Fix::safe("Remove it where it is set, once the fault that it worked around is fixed:", &commands),
     )
     .about(Subject::name(first.name));

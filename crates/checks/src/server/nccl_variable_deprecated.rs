@@ -42,14 +42,14 @@ fn judge(facts: &Facts) -> Judged {
         compared |= !installed.is_empty();
         let Some(version) = installed.iter().find(|version| *version >= since) else { continue };
         let maker = if *owner == "nccl" { "NCCL" } else { "PyTorch" };
-        let says = format!(
+        let message = format!(
             "{} is a deprecated name for {}, which {maker} {version} supports; the old name may stop working",
             setting.name, new.name
         );
         let unset = format!("unset {}", setting.name);
         let export = format!("export {}={}", new.name, setting.value);
         let fix = Fix::safe("Rename the variable where it is set:", &[&unset, &export]);
-        return Ok(Verdict::warning(says, fix)
+        return Ok(Verdict::warning(message, fix)
             .about(Subject::name(setting.name))
             .evidence(format!("{}={} in {}", setting.name, setting.value, setting.place)));
     }

@@ -35,13 +35,14 @@ fn judge(facts: &Facts) -> Judged {
             false => Verdict::Pass,
         });
     };
-    let says = format!(
+    let message = format!(
         "{} of {} NVIDIA GPUs are bound to the in-kernel driver {driver}; CUDA needs the NVIDIA driver",
         bound.len(),
         gpus.len()
     );
     // A display card of its own beside GPUs that work is a choice that people make.
-    let verdict = if nvidia { Verdict::warning(says, fix(facts)) } else { Verdict::error(says, fix(facts)) };
+    let verdict =
+        if nvidia { Verdict::warning(message, fix(facts)) } else { Verdict::error(message, fix(facts)) };
     Ok(bound.iter().fold(verdict, |verdict, (gpu, driver)| {
         verdict.evidence(format!("{} {}: driver {driver}", gpu.address, name(gpu)))
     }))

@@ -48,7 +48,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     if [nvcc, of_torch].iter().all(|one| allowed.iter().any(|minor| minor == one)) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "nvcc is CUDA {nvcc} but torch {} in {} was built with CUDA {of_torch}; DeepSpeed {deepspeed} \
          refuses to compile its operators with this combination",
         torch.full(),
@@ -67,7 +67,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
              CUDA {nvcc}."
         )),
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("nvcc {version} ({path})"))
         .evidence(format!("source: {}", release.source)))
 }

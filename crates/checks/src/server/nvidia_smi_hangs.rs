@@ -40,21 +40,21 @@ fn hung(facts: &Facts, why: &Missing) -> Verdict {
     };
     if lost.is_none() && waited.is_none_or(|waited| waited < LONG) {
         let waited = waited.map_or_else(String::new, |waited| format!(" within {waited:.1} s"));
-        let says = format!(
+        let message = format!(
             "nvidia-smi did not respond{waited}; either the driver is still initializing the GPUs (slow \
              without persistence mode), or a GPU does not respond"
         );
         let fix = Fix::safe("Check again with a longer timeout:", &["envdoc check --timeout 30"]);
-        return Verdict::warning(says, fix).evidence(why.to_string());
+        return Verdict::warning(message, fix).evidence(why.to_string());
     }
-    let says = "nvidia-smi hangs because the driver waits for a GPU that does not respond; programs that \
-                open a GPU now hang too";
+    let message = "nvidia-smi hangs because the driver waits for a GPU that does not respond; programs that \
+                   open a GPU now hang too";
     let fix = Fix::needs_reboot(
         "Find the GPU that does not respond in the kernel log (Xid 79, 119, 120), then reboot to end the \
          hang:",
         &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
     );
-    let verdict = Verdict::error(says, fix).evidence(why.to_string());
+    let verdict = Verdict::error(message, fix).evidence(why.to_string());
     lost.map_or(verdict.clone(), |xid| verdict.evidence(xid.line.as_str()))
 }
 

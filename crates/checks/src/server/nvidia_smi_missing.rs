@@ -25,13 +25,13 @@ fn judge(facts: &Facts) -> Judged {
     if !library {
         return Ok(Verdict::NotApplicable("the driver's user libraries are not installed here".into()));
     }
-    let says = "the driver is loaded but nvidia-smi is not on PATH; the state of the GPUs is unknown";
+    let message = "the driver is loaded but nvidia-smi is not on PATH; the state of the GPUs is unknown";
     if matches!(facts.role(), Fact::Known(Role::Container)) {
         let fix = Fix::restarts_service(
             "Start the container with the utility capability:",
             &["docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"],
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix));
     }
     let packages = facts.driver.packages.decided()?;
     let server = packages.is_some_and(|packages| packages.iter().any(|(name, _)| name.contains("-server")));
@@ -45,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
         Family::Rhel | Family::Fedora => Fix::safe(INSTALL, &["sudo dnf install -y nvidia-driver-cuda"]),
         Family::Other => Fix::manual("Install the driver's utilities in the version of the driver."),
     };
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

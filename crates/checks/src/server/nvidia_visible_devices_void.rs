@@ -27,9 +27,9 @@ fn judge(facts: &Facts) -> Judged {
     if facts.expected.gpus.is_none_or(|count| count == 0) {
         return Err(Verdict::NotApplicable("no GPU is expected here (--expect gpus=N)".into()));
     }
-    let says = format!("NVIDIA_VISIBLE_DEVICES={} hides every GPU from this container", setting.value);
+    let message = format!("NVIDIA_VISIBLE_DEVICES={} hides every GPU from this container", setting.value);
     let fix = Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"]);
-    Ok(Verdict::error(says, fix).about(Subject::name(setting.name)).evidence("no /dev/nvidiaN"))
+    Ok(Verdict::error(message, fix).about(Subject::name(setting.name)).evidence("no /dev/nvidiaN"))
 }
 
 #[cfg(test)]

@@ -51,15 +51,15 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         "bandwidth to the other GPUs is lower"
     };
-    let says = format!(
+    let message = format!(
         "{} of {} are inactive; {effect}",
         if dead { "all NVLinks" } else { "some NVLinks" },
         names(&found)
     );
     let verdict = if switched == Fact::Known(true) {
-        Verdict::error(says, fix).about(Subject::name(names(&found)))
+        Verdict::error(message, fix).about(Subject::name(names(&found)))
     } else {
-        Verdict::warning(says, fix).about(Subject::name(names(&found)))
+        Verdict::warning(message, fix).about(Subject::name(names(&found)))
     };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {
         let links = gpu.nvlinks.known().map_or(0, Vec::len);

@@ -35,20 +35,20 @@ fn judge(facts: &Facts) -> Judged {
     let look = ["sudo dmesg | grep SXid", "nvidia-smi nvlink -s"];
     let verdict = if mild {
         let total: usize = counts.values().map(|(count, _)| count).sum();
-        let says = format!(
+        let message = format!(
             "NVSwitches logged {total} non-fatal {} since boot (SXid {number} on {address}); repeated errors \
              on one link mean that it is failing",
             if total == 1 { "error" } else { "errors" }
         );
-        Verdict::warning(says, Fix::safe("Watch for repeated errors on the same link:", &look))
+        Verdict::warning(message, Fix::safe("Watch for repeated errors on the same link:", &look))
             .about(Subject::name(address))
     } else {
-        let says = format!(
+        let message = format!(
             "NVSwitch {address} logged a fatal error since boot (SXid {number}); jobs over NVLink fail or \
              hang"
         );
         Verdict::error(
-            says,
+            message,
             Fix::needs_reboot(
                 "Stop all jobs, then reset all GPUs and NVSwitches together or reboot (if the error returns, \
                  have the board checked):",

@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
     if most >= LEAST {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "the open-files limit is {most}; jobs with many peers or data loaders fail with \"Too many open \
          files\""
     );
@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
         Fix::safe("Raise the limit (takes effect at the next login):", &[&command])
     };
     let soft = if let Limit::At(soft) = soft { soft.to_string() } else { "unlimited".into() };
-    Ok(Verdict::warning(says, fix).evidence(format!("max open files: soft {soft}, hard {most}")))
+    Ok(Verdict::warning(message, fix).evidence(format!("max open files: soft {soft}, hard {most}")))
 }
 
 #[cfg(test)]

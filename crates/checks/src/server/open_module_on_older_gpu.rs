@@ -32,7 +32,8 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_too_new_for_gpu::CHECK], facts)?;
-    let says = format!("the open kernel module is installed, but {} needs the proprietary one", name(first));
+    let message =
+        format!("the open kernel module is installed, but {} needs the proprietary one", name(first));
     let fix = Fix::needs_reboot(
         "Install the proprietary module of branch 580, the last for this GPU: \
          https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
@@ -40,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     Ok(older
         .iter()
-        .fold(Verdict::error(says, fix).about(Subject::name(first.address.clone())), |verdict, gpu| {
+        .fold(Verdict::error(message, fix).about(Subject::name(first.address.clone())), |verdict, gpu| {
             verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
         }))
 }

@@ -1,4 +1,4 @@
-//! The kernel killed processes for want of memory.
+//! The OOM killer ended processes.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
@@ -41,7 +41,7 @@ fn finding(killed: &[String]) -> Verdict {
     }
     let names: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ({count})")).collect();
     let processes = if killed.len() == 1 { "process" } else { "processes" };
-    let says = format!(
+    let message = format!(
         "the OOM killer killed {} {processes}: {}; a killed job ends with exit code 137 or -9 and no error \
          message",
         killed.len(),
@@ -50,7 +50,7 @@ fn finding(killed: &[String]) -> Verdict {
     let text = "Check whether a container limit (\"Memory cgroup\" in the log) or the machine itself ran out \
                 of memory:";
     Verdict::warning(
-        says,
+        message,
         Fix::safe(text, &["sudo dmesg | grep -i -e 'out of memory' -e oom-kill", "free -h"]),
     )
 }

@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let narrow: Vec<_> =
         links.iter().filter(|(_, link, port)| link.width < link.width_max.min(port.width_max)).collect();
     let Some((gpu, link, port)) = narrow.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
+    let message = format!(
         "{} of {} GPUs have a degraded PCIe link: {} {} runs at x{} instead of x{}; transfers take longer",
         narrow.len(),
         links.len(),
@@ -34,7 +34,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo dmesg | grep -i -E 'aer|pcie bus error'", "sudo poweroff"],
     );
     Ok(narrow.iter().fold(
-        Verdict::warning(says, fix).about(Subject::name(gpu.address.clone())),
+        Verdict::warning(message, fix).about(Subject::name(gpu.address.clone())),
         |verdict, (gpu, link, port)| {
             verdict.evidence(format!(
                 "{} {}: x{} now, GPU x{}, port x{}",

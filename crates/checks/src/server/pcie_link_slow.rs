@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::NotApplicable("the GPUs are idle; idle GPUs slow down their links".into()));
     }
     let Some((gpu, now, most)) = slow.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
+    let message = format!(
         "{} {} runs its PCIe link at generation {now} instead of {most} under load ({} of {busy} busy GPUs); \
          transfers take longer",
         gpu.address,
@@ -49,7 +49,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo dmesg | grep -i -E 'aer|pcie bus error'"],
     );
     Ok(slow.iter().fold(
-        Verdict::warning(says, fix).about(Subject::name(gpu.address.clone())),
+        Verdict::warning(message, fix).about(Subject::name(gpu.address.clone())),
         |verdict, (gpu, now, most)| {
             verdict.evidence(format!("{} {}: generation {now} of {most}", gpu.address, gpu.name))
         },

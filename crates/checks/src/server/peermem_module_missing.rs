@@ -26,7 +26,7 @@ fn judge(facts: &Facts) -> Judged {
         ));
     }
     let module = facts.driver.module.require("the driver is not loaded")?;
-    // GPUDirect RDMA is for professional and data centre cards.
+    // GPUDirect RDMA is for professional and data-center cards.
     if let Fact::Known(gpus) = &facts.gpu.list
         && !gpus.is_empty()
         && gpus.iter().all(|gpu| gpu.name.contains("GeForce"))
@@ -50,11 +50,11 @@ fn judge(facts: &Facts) -> Judged {
     if module.open && recent {
         return match facts.environment.setting("NCCL_DMABUF_ENABLE").decided()? {
             Some(setting) if setting.value == "0" => {
-                let says = "NCCL_DMABUF_ENABLE=0 disables dma-buf and nvidia_peermem is not loaded; \
-                            GPUDirect RDMA is off";
+                let message = "NCCL_DMABUF_ENABLE=0 disables dma-buf and nvidia_peermem is not loaded; \
+                               GPUDirect RDMA is off";
                 let fix =
                     Fix::safe("Unset the variable so that NCCL uses dma-buf:", &["unset NCCL_DMABUF_ENABLE"]);
-                Ok(Verdict::warning(says, fix).evidence(format!("set in {}", setting.place)))
+                Ok(Verdict::warning(message, fix).evidence(format!("set in {}", setting.place)))
             }
             _ => Ok(Verdict::Pass),
         };
@@ -65,9 +65,9 @@ fn judge(facts: &Facts) -> Judged {
              whether kernel {kernel} has it backported"
         )));
     }
-    let says = "nvidia_peermem is not loaded and the proprietary driver has no dma-buf; data between nodes \
-                is copied through host memory";
-    Ok(Verdict::warning(says, fix)
+    let message = "nvidia_peermem is not loaded and the proprietary driver has no dma-buf; data between \
+                   nodes is copied through host memory";
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("proprietary kernel module {} (/proc/driver/nvidia/version)", module.version))
         .evidence("nvidia_peermem: not in /proc/modules"))
 }

@@ -29,7 +29,7 @@ fn judge(facts: &Facts) -> Judged {
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "persistence mode is off on {}; every program waits at startup while the driver initializes the GPU",
         names(&found)
     );
@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
          --no-persistence-mode, remove that option):",
         &["sudo nvidia-smi -pm 1", "sudo systemctl enable --now nvidia-persistenced"],
     );
-    let verdict = Verdict::warning(says, fix).about(Subject::name(names(&found)));
+    let verdict = Verdict::warning(message, fix).about(Subject::name(names(&found)));
     Ok(found
         .iter()
         .fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: persistence mode off", gpu.label()))))

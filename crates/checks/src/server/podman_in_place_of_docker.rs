@@ -1,4 +1,4 @@
-//! Podman stands in for Docker.
+//! Podman replaces Docker.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
@@ -32,13 +32,13 @@ fn judge(facts: &Facts) -> Judged {
     if docker.program.decided()?.is_none() {
         return Err(Verdict::NotApplicable("no docker command here: Podman is used directly".into()));
     }
-    let says = "Podman replaces Docker here but its socket is off; programs that use the Docker API, \
-                including envdoc, cannot build or start containers";
+    let message = "Podman replaces Docker here but its socket is off; programs that use the Docker API, \
+                   including envdoc, cannot build or start containers";
     let fix = Fix::safe(
         "Enable Podman's socket and point programs to it:",
         &["sudo systemctl enable --now podman.socket", "export DOCKER_HOST=unix:///run/podman/podman.sock"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

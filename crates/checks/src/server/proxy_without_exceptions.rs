@@ -28,7 +28,7 @@ fn judge(facts: &Facts) -> Judged {
     if entries.iter().any(local) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "{proxy} is set but no_proxy does not contain localhost; requests to this machine itself go to the \
          proxy"
     );
@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
     all.extend(entries.iter().filter(|entry| !entry.is_empty()));
     let export = format!("export no_proxy={0} NO_PROXY={0}", all.join(","));
     Ok(Verdict::warning(
-        says,
+        message,
         Fix::safe("Exclude localhost (and the networks and domains of your cluster):", &[&export]),
     )
     .about(Subject::name(*proxy))

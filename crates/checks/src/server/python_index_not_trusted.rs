@@ -50,12 +50,12 @@ fn judge(facts: &Facts) -> Judged {
         {
             continue;
         }
-        let says = format!(
+        let message = format!(
             "{from} is {url}, which uses plain HTTP and is not a trusted host; pip ignores this index"
         );
         let command = format!("pip config set global.trusted-host {authority}");
         let fix = Fix::safe("Use the mirror's HTTPS address, or mark the host as trusted:", &[&command]);
-        return Ok(Verdict::warning(says, fix)
+        return Ok(Verdict::warning(message, fix)
             .about(Subject::name(from))
             .evidence(format!("{from} = {url}")));
     }

@@ -24,24 +24,25 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if facts.system.container.decided()?.is_none() {
-        let says = "RDMA ports are active but /dev/infiniband has no uverbs nodes; programs cannot use them";
+        let message = "RDMA ports are active but /dev/infiniband has no uverbs nodes; programs cannot use \
+                       them";
         let fix = Fix::safe(
             "Load ib_uverbs until the next boot (install rdma-core to load it at every boot):",
             &["sudo modprobe ib_uverbs"],
         );
-        return Ok(Verdict::error(says, fix).evidence("no /dev/infiniband/uverbs*"));
+        return Ok(Verdict::error(message, fix).evidence("no /dev/infiniband/uverbs*"));
     }
     let variable = |name: &str| facts.environment.setting(name).known().is_some();
     if facts.expected.rdma != Some(true) && !variable("MASTER_ADDR") && !variable("NCCL_IB_HCA") {
         return Err(Verdict::NotApplicable("no sign that this container is meant to use RDMA".into()));
     }
-    let says = "the machine has active RDMA ports but this container has no access to them; NCCL silently \
-                falls back to TCP";
+    let message = "the machine has active RDMA ports but this container has no access to them; NCCL silently \
+                   falls back to TCP";
     let fix = Fix::restarts_service(
         "Start the container with the RDMA devices:",
         &["docker run --device /dev/infiniband --ulimit memlock=-1 --cap-add IPC_LOCK …"],
     );
-    Ok(Verdict::warning(says, fix).evidence("no /dev/infiniband/uverbs*"))
+    Ok(Verdict::warning(message, fix).evidence("no /dev/infiniband/uverbs*"))
 }
 
 #[cfg(test)]

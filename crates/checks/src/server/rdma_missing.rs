@@ -38,20 +38,20 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if adapters.is_empty() {
-        let says = "RDMA was expected but there is no RDMA device; NCCL silently falls back to TCP";
+        let message = "RDMA was expected but there is no RDMA device; NCCL silently falls back to TCP";
         let fix = Fix::safe(
             "Check whether the adapter is on the PCI bus and which driver it uses:",
             &["lspci -nnk -d 15b3:"],
         );
-        return Ok(Verdict::error(says, fix).evidence("/sys/class/infiniband has no device"));
+        return Ok(Verdict::error(message, fix).evidence("/sys/class/infiniband has no device"));
     }
-    let says = "a ConnectX adapter is bound to mlx5_core but is not an RDMA device; NCCL silently falls back \
-                to TCP";
+    let message = "a ConnectX adapter is bound to mlx5_core but is not an RDMA device; NCCL silently falls \
+                   back to TCP";
     let fix = Fix::safe(
         "Load the RDMA driver and check for the device:",
         &["sudo modprobe mlx5_ib", "ls /sys/class/infiniband"],
     );
-    let verdict = if expected { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let verdict = if expected { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
     Ok(verdict.evidence(format!("mlx5_core on {}; /sys/class/infiniband has no device", adapters.join(", "))))
 }
 

@@ -15,40 +15,12 @@ pub const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
-    let mut active = 0;
-    let mut waiting = Vec::new();
-    let mut down = Vec::new();
-    for device in devices {
-        let ports = device.ports.require("no ports")?;
-        let ports: Vec<_> = ports.iter().filter(|port| port.link_layer == "InfiniBand").collect();
-        if ports.is_empty() {
-            continue;
-        }
-        // The second port of a card is often not connected, be it a port of this device or a device of its
-        // own.
-        if ports.iter().any(|port| port.state == "ACTIVE") {
-            active += 1;
-            continue;
-        }
-        let other = |other: &&RdmaDevice| {
-            other.name != device.name && other.card.is_some() && other.card == device.card
-        };
-        let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == "ACTIVE");
-        if devices.iter().filter(other).any(lit) {
-            continue;
-        }
-        let linked = ports.iter().any(|port| port.physical_state == "LinkUp");
-        if linked { waiting.push(device) } else { down.push(device) }
-    }
+    let Ports { active, waiting, down } = Ports::of(devices)?;
     if active + waiting.len() + down.len() == 0 {
         return Err(Verdict::NotApplicable("no InfiniBand port".into()));
     }
-    let show = |device: &&RdmaDevice| {
-        let ports = device.ports().map(|port| format!("{} ({})", port.state, port.physical_state));
-        format!("{}: {}", device.name, ports.collect::<Vec<_>>().join(", "))
-    };
     if let Some(first) = waiting.first() {
-        let says = format!(
+        let message = format!(
             "{} of {} InfiniBand adapters have a link but are not active ({}); usually no subnet manager has \
              configured them",
             waiting.len(),
@@ -56,7 +28,7 @@ fn judge(facts: &Facts) -> Judged {
             first.name
         );
         let fix = Fix::safe("Check whether the fabric has a subnet manager:", &["sudo sminfo", "ibstat"]);
-        let verdict = Verdict::error(says, fix).about(Subject::name(&first.name));
+        let verdict = Verdict::error(message, fix).about(Subject::name(&first.name));
         return Ok(waiting.iter().fold(verdict, |verdict, device| verdict.evidence(show(device))));
     }
     if down.is_empty() {
@@ -73,16 +45,62 @@ fn judge(facts: &Facts) -> Judged {
         }
         0 => return Err(Verdict::NotApplicable("no InfiniBand port is connected".into())),
         _ => {
-            let says = format!(
+            let message = format!(
                 "{} {} no link while {active} others are active; GPUs near {} use a more distant adapter",
                 names.join(", "),
                 if names.len() == 1 { "has" } else { "have" },
                 if names.len() == 1 { "it" } else { "them" }
             );
-            Verdict::warning(says, fix).about(Subject::name(names.join(", ")))
+            Verdict::warning(message, fix).about(Subject::name(names.join(", ")))
         }
     };
     Ok(down.iter().fold(verdict, |verdict, device| verdict.evidence(show(device))))
+}
+
+/// The devices with InfiniBand ports.
+struct Ports<'a> {
+    /// How many have an active port.
+    active: usize,
+    /// With a link, but not active.
+    waiting: Vec<&'a RdmaDevice>,
+    /// Without a link.
+    down: Vec<&'a RdmaDevice>,
+}
+
+impl Ports<'_> {
+    fn of(devices: &[RdmaDevice]) -> Result<Ports<'_>, Verdict> {
+        let mut active = 0;
+        let mut waiting = Vec::new();
+        let mut down = Vec::new();
+        for device in devices {
+            let ports = device.ports.require("no ports")?;
+            let ports: Vec<_> = ports.iter().filter(|port| port.link_layer == "InfiniBand").collect();
+            if ports.is_empty() {
+                continue;
+            }
+            // The second port of a card is often not connected, be it a port of this device or a device of
+            // its own.
+            if ports.iter().any(|port| port.state == "ACTIVE") {
+                active += 1;
+                continue;
+            }
+            let other = |other: &&RdmaDevice| {
+                other.name != device.name && other.card.is_some() && other.card == device.card
+            };
+            let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == "ACTIVE");
+            if devices.iter().filter(other).any(lit) {
+                continue;
+            }
+            let linked = ports.iter().any(|port| port.physical_state == "LinkUp");
+            if linked { waiting.push(device) } else { down.push(device) }
+        }
+        Ok(Ports { active, waiting, down })
+    }
+}
+
+fn show(device: &RdmaDevice) -> String {
+    let ports = device.ports().map(|port| format!("{} ({})", port.state, port.physical_state));
+    format!("{}: {}", device.name, ports.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
         if ports.len() < 3 {
             continue;
         }
-        let says = format!(
+        let message = format!(
             "{slow} is slower than the other {kind} adapters ({layer}), which run at {} Gbit/s; jobs that \
              use it run at its speed",
             most / 1000
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
             class: FixClass::Manual,
             ..Fix::safe("Check cable, transceiver and switch port:", &["ibstat"])
         };
-        let verdict = Verdict::warning(says, fix).about(Subject::name(slow));
+        let verdict = Verdict::warning(message, fix).about(Subject::name(slow));
         return Ok(ports.iter().fold(verdict, |verdict, (name, rate)| {
             verdict.evidence(format!("{name}: {} Gbit/s", f64::from(*rate) / 1000.0))
         }));

@@ -30,14 +30,14 @@ fn judge(facts: &Facts) -> Judged {
         ));
     }
     let names = wanted.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    let says = format!(
+    let message = format!(
         "an upgrade is waiting for a reboot ({names}); the next boot changes the kernel or the driver"
     );
     let fix = Fix::needs_reboot(
         "Check that the driver's module is built for the new kernel, then reboot:",
         &["dkms status", "sudo reboot"],
     );
-    Ok(Verdict::warning(says, fix).evidence("/run/reboot-required"))
+    Ok(Verdict::warning(message, fix).evidence("/run/reboot-required"))
 }
 
 #[cfg(test)]

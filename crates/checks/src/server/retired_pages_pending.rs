@@ -20,10 +20,10 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let verb = if found.len() == 1 { "has" } else { "have" };
-    let says =
+    let message =
         format!("{} {verb} a bad memory page that stays in use until the driver is reloaded", names(&found));
     let fix = Fix::needs_reboot("Reboot, or reload the driver while nothing uses a GPU:", &["sudo reboot"]);
-    let verdict = Verdict::warning(says, fix).about(Subject::name(names(&found)));
+    let verdict = Verdict::warning(message, fix).about(Subject::name(names(&found)));
     Ok(found
         .iter()
         .fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: page retirement pending", gpu.label()))))

@@ -35,9 +35,9 @@ fn judge(facts: &Facts) -> Judged {
     if actual.0 == expected {
         return Ok(Verdict::Pass);
     }
-    let says = format!("role {} was expected, but this is {}", expected.name(), actual.1);
+    let message = format!("role {} was expected, but this is {}", expected.name(), actual.1);
     let fix = Fix::manual(format!("If this is correct, pass --expect role={}.", actual.0.name()));
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

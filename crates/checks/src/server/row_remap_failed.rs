@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "row remapping failed on {}; bad memory stays in use until the board is replaced",
         names(&found)
     );
@@ -31,8 +31,9 @@ fn judge(facts: &Facts) -> Judged {
             &["nvidia-smi -q -d ROW_REMAPPER"],
         )
     };
-    let verdict =
-        found.iter().fold(Verdict::error(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
             let rows = gpu.remapped_rows.known();
             let (correctable, uncorrectable) =
                 rows.map_or((0, 0), |rows| (rows.correctable, rows.uncorrectable));
@@ -41,7 +42,8 @@ fn judge(facts: &Facts) -> Judged {
              uncorrectable errors",
             gpu.label()
         ))
-        });
+        },
+    );
     Ok(verdict)
 }
 

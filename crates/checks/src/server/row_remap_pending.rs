@@ -23,13 +23,14 @@ fn judge(facts: &Facts) -> Judged {
     let resets: Vec<String> =
         found.iter().map(|gpu| format!("sudo nvidia-smi --gpu-reset -i {}", gpu.index)).collect();
     let resets: Vec<&str> = resets.iter().map(String::as_str).collect();
-    let says = format!(
+    let message = format!(
         "{}: a bad memory row is remapped at the next reset; until then its page is not used",
         names(&found)
     );
     let fix = Fix::restarts_service("Reset the GPU while nothing uses it (or reboot):", &resets);
-    let verdict =
-        found.iter().fold(Verdict::warning(says, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+    let verdict = found.iter().fold(
+        Verdict::warning(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
             let rows = gpu.remapped_rows.known();
             let (correctable, uncorrectable) =
                 rows.map_or((0, 0), |rows| (rows.correctable, rows.uncorrectable));
@@ -38,7 +39,8 @@ fn judge(facts: &Facts) -> Judged {
                  uncorrectable errors",
                 gpu.label()
             ))
-        });
+        },
+    );
     Ok(verdict)
 }
 

@@ -27,8 +27,8 @@ fn judge(facts: &Facts) -> Judged {
              `sudo mokutil --list-enrolled`"
         )));
     }
-    let says = "Secure Boot is on but the NVIDIA module is unsigned and not loaded; a locked-down kernel \
-                rejects it";
+    let message = "Secure Boot is on but the NVIDIA module is unsigned and not loaded; a locked-down kernel \
+                   rejects it";
     let fix = Fix::needs_reboot(
         "Install signed modules, or sign them and enroll the key (mokutil asks for a password, which the \
          console asks for at the next boot), or turn Secure Boot off in the firmware; find the reason with:",
@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
             "sudo dmesg | grep -i -e lockdown -e 'module verification' -e 'unsigned module'",
         ],
     );
-    Ok(Verdict::error(says, fix).evidence(format!("{}: no signer", file.path)))
+    Ok(Verdict::error(message, fix).evidence(format!("{}: no signer", file.path)))
 }
 
 #[cfg(test)]

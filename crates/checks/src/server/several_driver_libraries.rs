@@ -28,7 +28,7 @@ fn judge(facts: &Facts) -> Judged {
         facts::Fact::Known(module) => format!(" (loaded module: {})", module.version),
         _ => String::new(),
     };
-    let says = format!(
+    let message = format!(
         "user libraries of drivers {names} are installed side by side{module}; the next ldconfig run may \
          select the wrong one"
     );
@@ -46,7 +46,7 @@ fn judge(facts: &Facts) -> Judged {
     };
     Ok(libraries
         .iter()
-        .fold(Verdict::warning(says, fix), |verdict, library| verdict.evidence(library.path.clone())))
+        .fold(Verdict::warning(message, fix), |verdict, library| verdict.evidence(library.path.clone())))
 }
 
 #[cfg(test)]

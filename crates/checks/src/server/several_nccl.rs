@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
     if compare(own, newest).is_none_or(|order| order.is_ge()) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "programs outside Python load NCCL {own} from {}, but {newest} is installed in {}",
         first.directory, other.directory
     );
@@ -51,7 +51,7 @@ fn judge(facts: &Facts) -> Judged {
             &["sudo ldconfig"],
         ),
     };
-    let verdict = Verdict::warning(says, fix);
+    let verdict = Verdict::warning(message, fix);
     Ok(versions.iter().fold(verdict, |verdict, (version, library)| {
         verdict.evidence(format!("{version}: {} ({})", library.path, library.found_in))
     }))

@@ -22,14 +22,14 @@ const SCARCE: u64 = 1024 * MIB;
 fn judge(facts: &Facts) -> Judged {
     let container = facts.system.container.decided()?.is_some();
     let Some(space) = facts.limits.shared_memory.decided()? else {
-        let says = "/dev/shm does not exist; NCCL and PyTorch data loaders cannot share memory";
+        let message = "/dev/shm does not exist; NCCL and PyTorch data loaders cannot share memory";
         let commands: &[&str] = if container { &[] } else { &["sudo mount -t tmpfs tmpfs /dev/shm"] };
-        return Ok(Verdict::error(says, Fix::safe("Mount a tmpfs on /dev/shm:", commands).punctuated()));
+        return Ok(Verdict::error(message, Fix::safe("Mount a tmpfs on /dev/shm:", commands).punctuated()));
     };
     let total = space.total / MIB;
     let evidence = format!("/dev/shm: {total} MiB, {} MiB free", space.available / MIB);
     if space.total < SCARCE {
-        let says = format!(
+        let message = format!(
             "/dev/shm has {total} MiB; NCCL and PyTorch data loaders fail with \"No space left on device\" \
              or \"Bus error\" if they need more"
         );
@@ -47,16 +47,17 @@ fn judge(facts: &Facts) -> Judged {
         // One process on one GPU without data loaders gets by with it.
         let several = facts.driver.device_nodes.known().is_none_or(|nodes| nodes.gpus.len() != 1);
         let verdict = if container && several && space.total <= DOCKER {
-            Verdict::error(says, fix)
+            Verdict::error(message, fix)
         } else {
-            Verdict::warning(says, fix)
+            Verdict::warning(message, fix)
         };
         return Ok(verdict.evidence(evidence));
     }
     if space.available < DOCKER {
-        let says = format!("/dev/shm ({total} MiB) is full; new jobs fail with \"No space left on device\"");
+        let message =
+            format!("/dev/shm ({total} MiB) is full; new jobs fail with \"No space left on device\"");
         let fix = Fix::safe("Delete files left by jobs that have ended:", &["ls -la /dev/shm"]);
-        return Ok(Verdict::error(says, fix).evidence(evidence));
+        return Ok(Verdict::error(message, fix).evidence(evidence));
     }
     Ok(Verdict::Pass)
 }

@@ -24,13 +24,13 @@ fn judge(facts: &Facts) -> Judged {
         match there.decided() {
             Ok(Some(true)) => {}
             Ok(_) => {
-                let says = format!(
+                let message = format!(
                     "{name} is {path}, which does not exist; programs that use it fail at every TLS \
                      connection"
                 );
                 let unset = format!("unset {name}");
                 let fix = Fix::safe("Unset the variable to use the distribution's certificates:", &[&unset]);
-                return Ok(Verdict::error(says, fix)
+                return Ok(Verdict::error(message, fix)
                     .about(Subject::name(name))
                     .evidence(format!("{name}={path}")));
             }

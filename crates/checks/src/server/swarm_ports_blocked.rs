@@ -35,7 +35,7 @@ fn judge(facts: &Facts) -> Judged {
     if closed.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "{} blocks {}; swarm nodes lose contact, or overlay networks carry no traffic",
         firewall.name,
         closed.join(", ")
@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
     };
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rules = firewall.allowed.known().map(|rules| rules.join(", ")).unwrap_or_default();
-    Ok(Verdict::warning(says, Fix::safe(text, &commands))
+    Ok(Verdict::warning(message, Fix::safe(text, &commands))
         .evidence(format!("{} allows: {rules}", firewall.name)))
 }
 

@@ -26,14 +26,14 @@ fn judge(facts: &Facts) -> Judged {
     if by_file != Some(true) && by_engine != Some(true) {
         return Ok(Verdict::Pass);
     }
-    let says = "live-restore is set on a swarm node; dockerd rejects the combination and will not start \
-                again";
+    let message = "live-restore is set on a swarm node; dockerd rejects the combination and will not start \
+                   again";
     let fix = Fix::manual("Delete the key live-restore from daemon.json.");
     let subject = Subject {
         file: docker.daemon_json.known().map(|file| file.path.clone()),
         ..Subject::name("live-restore")
     };
-    Ok(Verdict::error(says, fix).about(subject))
+    Ok(Verdict::error(message, fix).about(subject))
 }
 
 #[cfg(test)]

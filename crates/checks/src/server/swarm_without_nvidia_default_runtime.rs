@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "this node offers GPUs to swarm services, but they will not get them: {}",
         missing.join("; ")
     );
@@ -64,7 +64,7 @@ fn judge(facts: &Facts) -> Judged {
         "sudo systemctl restart docker",
     ];
     Ok(Verdict::warning(
-        says,
+        message,
         Fix::restarts_service(
             "Upgrade the toolkit to 1.19 or newer (or set mode = \"legacy\" in config.toml), then configure \
              Docker:",

@@ -50,9 +50,9 @@ fn judge(facts: &Facts) -> Judged {
     if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
         return Ok(Verdict::Pass);
     }
-    let says = "systemd manages container cgroups and --gpus uses the toolkit's hook; `systemctl \
-                daemon-reload` can remove GPUs from running containers (\"Failed to initialize NVML: Unknown \
-                Error\")";
+    let message = "systemd manages container cgroups and --gpus uses the toolkit's hook; `systemctl \
+                   daemon-reload` can remove GPUs from running containers (\"Failed to initialize NVML: \
+                   Unknown Error\")";
     let by_cdi = !docker.cdi_directories().known().is_none_or(Vec::is_empty);
     let fix = if by_cdi {
         Fix::safe(
@@ -70,7 +70,7 @@ fn judge(facts: &Facts) -> Judged {
         )
     };
     let engine = docker.info_text(&["ServerVersion"]).known().cloned().unwrap_or_default();
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("Docker {engine}, toolkit {version} in mode {mode}, cgroup driver systemd")))
 }
 

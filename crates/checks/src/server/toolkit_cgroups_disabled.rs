@@ -23,7 +23,7 @@ fn judge(facts: &Facts) -> Judged {
     if *docker.rootless().require("no engine")? || docker.gives_gpus_by_cdi(&facts.toolkit)? {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "{} has no-cgroups = true, which is for rootless engines only; containers see the GPUs but cannot \
          open them (\"Failed to initialize NVML: Unknown Error\")",
         config.path
@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
         "Set no-cgroups to false:",
         &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=false --in-place"],
     );
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .about(Subject { name: Some("no-cgroups".into()), ..Subject::file(&config.path) }))
 }
 

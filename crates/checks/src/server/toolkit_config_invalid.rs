@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let toolkit = &facts.toolkit;
     if let Some(error) = toolkit.config_error.decided()? {
         let at = error.line.map_or(String::new(), |line| format!(" in line {line}"));
-        let says = format!(
+        let message = format!(
             "the toolkit's config.toml is invalid{at}: {}; GPU containers do not start",
             error.message
         );
@@ -29,12 +29,12 @@ fn judge(facts: &Facts) -> Judged {
             "Fix the line, or regenerate the file with the defaults:",
             &["nvidia-ctk config default | sudo tee /etc/nvidia-container-runtime/config.toml"],
         );
-        return Ok(Verdict::error(says, fix).about(subject));
+        return Ok(Verdict::error(message, fix).about(subject));
     }
     let config = toolkit.config.require("no config.toml (defaults apply)")?;
     match config.mode.decided()? {
         Some(mode) if !MODES.contains(&mode.as_str()) => {
-            let says = format!(
+            let message = format!(
                 "{} sets the unknown mode {mode:?}; valid modes are {}",
                 config.path,
                 MODES.join(", ")
@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
                 &["sudo nvidia-ctk config --set nvidia-container-runtime.mode=auto --in-place"],
             );
             let subject = Subject { name: Some("mode".into()), ..Subject::file(&config.path) };
-            Ok(Verdict::error(says, fix).about(subject))
+            Ok(Verdict::error(message, fix).about(subject))
         }
         _ => Ok(Verdict::Pass),
     }

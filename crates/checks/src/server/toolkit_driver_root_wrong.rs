@@ -19,7 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     if *facts.toolkit.driver_root_exists.require("the driver root is the host's")? {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "{} sets the driver root to {root}, which does not exist; GPU containers find no driver library",
         config.path
     );
@@ -27,7 +27,7 @@ fn judge(facts: &Facts) -> Judged {
         "Set the driver root to /:",
         &["sudo nvidia-ctk config --set nvidia-container-cli.root=/ --in-place"],
     );
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .about(Subject { name: Some("nvidia-container-cli.root".into()), ..Subject::file(&config.path) }))
 }
 

@@ -29,7 +29,7 @@ fn judge(facts: &Facts) -> Judged {
     if current.is_some_and(|(version, without)| version >= without) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "the toolkit is installed from discontinued packages ({}), which get no more fixes",
         retired.join(", ")
     );
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
     fix.commands.push("sudo systemctl restart docker".into());
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Err(Verdict::NotApplicable("this engine assigns GPUs through CDI, without the hook".into()));
     }
-    let says = match hook {
+    let message = match hook {
         Some(path) => format!(
             "nvidia-container-runtime-hook is at {path}, which is not on dockerd's PATH; --gpus fails"
         ),
@@ -61,7 +61,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
     fix.commands.push("sudo systemctl restart docker".into());
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

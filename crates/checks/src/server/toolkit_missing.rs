@@ -30,8 +30,8 @@ fn judge(facts: &Facts) -> Judged {
     if facts.toolkit.version.decided()?.is_some() || programs.is_some_and(|programs| !programs.is_empty()) {
         return Ok(Verdict::Pass);
     }
-    let says = "the NVIDIA Container Toolkit is not installed; no container gets the GPU (\"could not select \
-                device driver\")";
+    let message = "the NVIDIA Container Toolkit is not installed; no container gets the GPU (\"could not \
+                   select device driver\")";
     let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
     let mut fix = Fix::restarts_service(
         format!("Set up NVIDIA's package repository ({guide}), then install the toolkit:"),
@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
         fix.commands.push("sudo systemctl restart docker".into());
     }
     // Podman comes with the distribution, whether it is to have GPUs or not.
-    Ok(if podman_only { Verdict::warning(says, fix) } else { Verdict::error(says, fix) })
+    Ok(if podman_only { Verdict::warning(message, fix) } else { Verdict::error(message, fix) })
 }
 
 #[cfg(test)]

@@ -32,11 +32,11 @@ fn judge(facts: &Facts) -> Judged {
     if family.all(|(_, version)| packages::upstream(version) == first) {
         return Ok(Verdict::Pass);
     }
-    let says =
+    let message =
         format!("the toolkit packages have different versions ({}); they must match", listed.join(", "));
     let mut fix = Fix::safe("Upgrade the packages together:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(&FAMILY.join(" "))));
-    Ok(Verdict::warning(says, fix.punctuated()))
+    Ok(Verdict::warning(message, fix.punctuated()))
 }
 
 #[cfg(test)]

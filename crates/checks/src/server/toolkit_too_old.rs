@@ -29,13 +29,13 @@ fn judge(facts: &Facts) -> Judged {
     if version >= first {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
+    let message = format!(
         "toolkit {text} does not support cgroup v2, which this machine uses (1.8.0 is the first release that \
          does); --gpus fails"
     );
     let mut fix = Fix::safe("Upgrade the toolkit:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
-    Ok(Verdict::error(says, fix.punctuated()))
+    Ok(Verdict::error(message, fix.punctuated()))
 }
 
 #[cfg(test)]

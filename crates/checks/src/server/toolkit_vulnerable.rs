@@ -42,13 +42,13 @@ fn judge(facts: &Facts) -> Judged {
         };
     };
     let ids: Vec<&str> = found.iter().map(|cve| cve.id.as_str()).collect();
-    let says =
+    let message =
         format!("toolkit {text} is affected by {}; {} is the first fixed release", ids.join(", "), newest.1);
     let packages = "nvidia-container-toolkit nvidia-container-toolkit-base libnvidia-container-tools \
                     libnvidia-container1";
     let mut fix = Fix::safe("Upgrade the toolkit packages together:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(packages)));
-    let mut verdict = Verdict::warning(says, fix.punctuated());
+    let mut verdict = Verdict::warning(message, fix.punctuated());
     for cve in &found {
         let what = cve.summary.as_deref().unwrap_or("no description in envdoc's catalog");
         verdict = verdict.evidence(format!("{}: fixed in {}: {what}", cve.id, cve.fixed_in.join(", ")));

@@ -27,7 +27,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         Some(hip) => format!("for AMD GPUs (ROCm {hip})"),
         None => "for CPU only".into(),
     };
-    let says = format!(
+    let message = format!(
         "torch {} in {} was built {kind}; it cannot use this machine's NVIDIA GPUs",
         torch.full(),
         environment.prefix
@@ -43,7 +43,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         }
         _ => Fix::manual("Install a CUDA build of PyTorch that this driver supports."),
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("cuda = None (torch/version.py in {})", environment.prefix)))
 }
 

@@ -28,7 +28,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let CudaSupport::No(needs) = support.require("the driver is not loaded")? else {
         return Ok(Verdict::Pass);
     };
-    let says = format!(
+    let message = format!(
         "torch {} in {} was built with CUDA {cuda}, which needs driver {needs} or newer, but driver {driver} \
          is loaded; CUDA does not start",
         torch.full(),
@@ -49,7 +49,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
             &[],
         ),
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("cuda = {cuda:?} (torch/version.py in {})", environment.prefix))
         .evidence(format!("driver {driver}")))
 }

@@ -42,7 +42,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let names: Vec<String> =
         facts.gpu.list.known().into_iter().flatten().map(|gpu| gpu.name.clone()).collect();
     let compiled = build.architectures.as_deref().unwrap_or_default().join(", ");
-    let says = format!(
+    let message = format!(
         "torch {} in {} was not compiled for compute capability {} ({}); the first kernel fails with \"no \
          kernel image\"",
         torch.full(),
@@ -72,7 +72,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
             None => Fix::manual("Install a PyTorch build that supports this GPU."),
         },
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("torch {} was compiled for {compiled}", torch.full()))
         .evidence(format!("source: {}", release.source)))
 }

@@ -37,23 +37,23 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
     let loose = at_least(version, "2.11.0") == Some(true) && at_least(&torch.version, "2.11") == Some(true);
     let linked = at_least(version, "2.9.0") == Some(false);
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
-    let (says, severity) = if !partner.is_in_series_of(last)? && !loose {
+    let (message, severity) = if !partner.is_in_series_of(last)? && !loose {
         let must = if linked { ", and the two must match" } else { "" };
         let own =
             wanted.map_or("none exists for its CUDA version".to_owned(), |wanted| format!("{wanted} does"));
-        let says = format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{must}");
-        (says, if linked { Severity::Error } else { Severity::Warning })
+        let message = format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{must}");
+        (message, if linked { Severity::Error } else { Severity::Warning })
     } else if let Some((own, of_torch)) = other_cuda(&partner, torch, x86) {
-        let says = format!(
+        let message = format!(
             "torchaudio {installed} in {prefix} is built for CUDA {own} but torch {full} for CUDA \
              {of_torch}; `import torchaudio` fails"
         );
-        (says, Severity::Error)
+        (message, Severity::Error)
     } else {
         return Ok(Verdict::Pass);
     };
     let fix = wanted.map_or_else(|| uninstall(environment, torch), |wanted| partner.install(wanted));
-    Ok(partner.finding(severity, says, fix))
+    Ok(partner.finding(severity, message, fix))
 }
 
 /// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build

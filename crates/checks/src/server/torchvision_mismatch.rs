@@ -31,7 +31,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         if build.starts_with("cu") { build.get(2..4).unwrap_or("").to_owned() } else { build.to_owned() }
     };
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
-    let says = if !partner.is_in_series_of(wanted)? && !loose {
+    let message = if !partner.is_in_series_of(wanted)? && !loose {
         format!(
             "torchvision {installed} does not match torch {full} in {prefix}; {wanted} does, and with \
              another version the import fails or operators are missing"
@@ -46,7 +46,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     } else {
         return Ok(Verdict::Pass);
     };
-    Ok(partner.finding(Severity::Error, says, partner.install(wanted)))
+    Ok(partner.finding(Severity::Error, message, partner.install(wanted)))
 }
 
 #[cfg(test)]

@@ -45,14 +45,14 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
         return Ok(Verdict::Pass);
     }
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
-    let says = format!(
+    let message = format!(
         "torch {full} in {prefix} requires triton {wanted}, but {installed} is installed; torch.compile may \
          fail"
     );
     let requirement = if exact { format!("=={wanted}") } else { wanted.to_owned() };
     let command = format!("{} 'triton{requirement}'", environment.pip("install"));
     let fix = Fix::safe("Install the triton that this PyTorch requires:", &[&command]);
-    Ok(partner.finding(Severity::Warning, says, fix))
+    Ok(partner.finding(Severity::Warning, message, fix))
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ fn judge(facts: &Facts) -> Judged {
     if matches!(architecture.as_str(), "x86_64" | "aarch64") {
         return Ok(Verdict::Pass);
     }
-    let says =
+    let message =
         format!("the processor is {architecture}; CUDA builds of PyTorch exist only for x86_64 and aarch64");
-    Ok(Verdict::error(says, Fix::manual("Use a machine with an x86_64 or aarch64 processor.")))
+    Ok(Verdict::error(message, Fix::manual("Use a machine with an x86_64 or aarch64 processor.")))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
         if !first.site.contains("/.local/lib/python") {
             continue;
         }
-        let says = format!(
+        let message = format!(
             "{name} {} in {} overrides {name} {} of {}",
             first.version, first.site, hidden.version, environment.prefix
         );
@@ -45,7 +45,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
             "Uninstall the copy in ~/.local, and exclude ~/.local from this environment:",
             &[&format!("{} {name}", environment.pip("uninstall")), "export PYTHONNOUSERSITE=1"],
         );
-        return Ok(Verdict::warning(says, fix).about(Subject::name(name)));
+        return Ok(Verdict::warning(message, fix).about(Subject::name(name)));
     }
     Ok(Verdict::Pass)
 }

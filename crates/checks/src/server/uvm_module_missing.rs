@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         "for users other than root, because no setuid nvidia-modprobe loads it at first use"
     };
-    let says = format!(
+    let message = format!(
         "nvidia {} is loaded without nvidia_uvm; nvidia-smi works, but CUDA fails with \"unknown error\" \
          {fails}",
         module.version
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo modprobe nvidia_uvm", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"],
     );
     let modprobe = if helper { "setuid root" } else { "missing, or not setuid root" };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence("nvidia_uvm is not in /proc/modules")
         .evidence(format!("/usr/bin/nvidia-modprobe: {modprobe}")))
 }

@@ -26,13 +26,13 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         }
         let allowed = row.allowed.as_deref().unwrap_or_default();
-        let says =
+        let message =
             format!("{}={} is not a valid value; valid values: {allowed}", setting.name, setting.value);
         let default =
             row.default.as_ref().map(|default| format!(" (default: {default})")).unwrap_or_default();
         let unset = format!("unset {}", setting.name);
         let fix = Fix::safe(format!("Unset the variable, or set a valid value{default}:"), &[&unset]);
-        return Ok(Verdict::warning(says, fix)
+        return Ok(Verdict::warning(message, fix)
             .about(Subject::name(setting.name))
             .evidence(format!("set in {}", setting.place)));
     }

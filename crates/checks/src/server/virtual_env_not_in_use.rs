@@ -24,10 +24,10 @@ fn judge(facts: &Facts) -> Judged {
         if environments.iter().any(|environment| environment.prefix == value) {
             return Ok(Verdict::Pass);
         }
-        let says =
+        let message =
             format!("VIRTUAL_ENV is {value}, which contains no Python; python3 runs another environment");
         return Ok(Verdict::warning(
-            says,
+            message,
             Fix::safe("Unset the variable, or activate an environment that exists:", &["unset VIRTUAL_ENV"]),
         )
         .about(Subject::name("VIRTUAL_ENV")));
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let word =
         |torch: &Option<String>| torch.as_ref().map_or("no PyTorch".into(), |torch| format!("torch {torch}"));
-    let says = format!(
+    let message = format!(
         "VIRTUAL_ENV is {} ({}) but python3 runs {} ({})",
         named.prefix,
         word(&wanted),
@@ -53,7 +53,7 @@ fn judge(facts: &Facts) -> Judged {
         "Activate the environment again in this shell:",
         &[&format!("source {}/bin/activate", named.prefix)],
     );
-    Ok(Verdict::warning(says, fix).about(Subject::name("VIRTUAL_ENV")))
+    Ok(Verdict::warning(message, fix).about(Subject::name("VIRTUAL_ENV")))
 }
 
 #[cfg(test)]

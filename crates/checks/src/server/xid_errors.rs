@@ -36,13 +36,13 @@ fn judge(facts: &Facts) -> Judged {
     let row = xids::xid(number);
     let meaning =
         row.map_or("not in envdoc's catalog".to_owned(), |row| format!("{}: {}", row.name, row.meaning));
-    let says = format!("Xid {number} since boot ({meaning})");
+    let message = format!("Xid {number} since boot ({meaning})");
     let action = row.map_or("Look up the number in NVIDIA's Xid catalog", |row| row.action.as_str());
     let fix = Fix::safe(sentence(action), &["sudo dmesg | grep -e Xid | tail -n 50"]).punctuated();
     let verdict = if worst == Weight::Fault {
-        Verdict::error(says, fix).about(Subject::name(address))
+        Verdict::error(message, fix).about(Subject::name(address))
     } else {
-        Verdict::warning(says, fix).about(Subject::name(address))
+        Verdict::warning(message, fix).about(Subject::name(address))
     };
     let verdict = events.iter().take(12).fold(verdict, |verdict, (_, _, address, count, line)| {
         let times = if *count == 1 { String::new() } else { format!("{count} times on {address}, first: ") };

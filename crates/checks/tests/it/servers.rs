@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
-use checks::{self, CHECKS, CheckResult, Verdict};
+use checks::{self, CHECKS, CheckResult, Group, Verdict};
 use facts::{Expected, gather};
 use host::snapshot::Snapshot;
 
@@ -189,6 +189,17 @@ fn every_fix_has_a_title_that_introduces_its_commands() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn findings_about_variables_name_the_variable() {
+    for server in servers() {
+        for CheckResult { check, verdict } in &server.results {
+            if let Some(found) = verdict.found().filter(|_| check.group == Group::Environment) {
+                assert!(found.subject.name.is_some(), "{}: {}: {:?}", server.name, check.id, found);
+            }
+        }
+    }
 }
 
 #[test]

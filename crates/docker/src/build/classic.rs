@@ -87,7 +87,7 @@ impl Classic {
         if !open.is_empty() {
             self.line(&shown(&open), on);
         }
-        self.end((!whole).then(|| "it failed".to_owned()), on);
+        self.end((!whole).then(|| "failed".to_owned()), on);
         let failed = self.steps.last().map(|step| (step.name.clone(), self.last.clone()));
         (failed, self.steps, self.image)
     }
@@ -103,7 +103,8 @@ fn step_name(line: &str) -> Option<String> {
     numeric.then(|| format!("[{count}] {}", name.trim()))
 }
 
-/// The registry that a FROM line takes its image from: `FROM ghcr.io/x/y AS z` from `ghcr.io`, `FROM debian` from `docker.io`.
+/// The registry that a FROM line takes its image from: `FROM ghcr.io/x/y AS z` from `ghcr.io`, `FROM debian`
+/// from `docker.io`.
 pub(super) fn registry_of_from(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     words.next().filter(|word| word.eq_ignore_ascii_case("from"))?;

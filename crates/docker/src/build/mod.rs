@@ -1,7 +1,7 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
-//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders
-//! say into [`Event`]s, [`request`] fixes the requests that bollard writes.
+//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
+//! turn what the two builders say into [`Event`]s, [`request`] fixes the requests that bollard writes.
 
 mod classic;
 mod progress;
@@ -51,7 +51,7 @@ pub struct Build {
     pub platform: Option<String>,
     /// Values of ARG.
     pub arguments: BTreeMap<String, String>,
-    /// Labels beside the Dockerfile's.
+    /// Labels in addition to those of the Dockerfile.
     pub labels: BTreeMap<String, String>,
     /// The stage to stop at.
     pub target: Option<String>,
@@ -179,12 +179,13 @@ pub async fn build(
             let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
             let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
             let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
-            Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
+            Some(open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))?)
         }
         false => None,
     };
     let options = options(&build, buildkit.then_some(id));
-    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
+    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the
+    // registries of FROM.
     let credentials = match buildkit {
         true => None,
         false => {
@@ -231,30 +232,30 @@ fn use_buildkit(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Re
     };
     let Some(why) = without else { return Ok(true) };
     if build.builder == Builder::BuildKit {
-        return Err(Failure::Impossible(format!("there is no BuildKit here: {why}")));
+        return Err(Failure::Impossible(format!("BuildKit is not available: {why}")));
     }
     if let Some(need) = build.needs_buildkit.as_ref().filter(|_| !engine.podman) {
-        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
-        return Err(Failure::Impossible(format!("this image needs BuildKit ({need}), and {why}")));
+        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
+        return Err(Failure::Impossible(format!("this image requires BuildKit ({need}), but {why}")));
     }
     if build.inline_cache {
-        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
-        return Err(Failure::Impossible(format!("--cache-to needs BuildKit, and {why}")));
+        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
+        return Err(Failure::Impossible(format!("--cache-to requires BuildKit, but {why}")));
     }
     let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
     if !build.secrets.is_empty() && !engine.podman {
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
         return Err(Failure::Impossible(format!(
-            "secrets and --ca-cert need BuildKit, and this is a build with {instead}{why}"
+            "secrets and --ca-cert require BuildKit; this build uses {instead}{why}"
         )));
     }
     if !build.secrets.is_empty() {
         return Err(Failure::Impossible(format!(
-            "secrets and --ca-cert cannot be given to {instead} through its socket ({why})"
+            "{instead} does not accept secrets or --ca-cert through its socket ({why})"
         )));
     }
     if !why.is_empty() {
-        on(Event::Note(format!("{why}: using {instead}, which builds one step after the other")));
+        on(Event::Note(format!("{why}: using {instead}, which runs one step at a time")));
     }
     Ok(false)
 }

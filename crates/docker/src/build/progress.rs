@@ -47,7 +47,7 @@ impl Progress {
             self.log(log, on);
         }
         for warning in &status.warnings {
-            on(Event::Note(format!("the builder warns: {}", String::from_utf8_lossy(&warning.short).trim())));
+            on(Event::Note(format!("builder warning: {}", String::from_utf8_lossy(&warning.short).trim())));
         }
     }
 
@@ -120,7 +120,8 @@ fn keep(known: &mut Known, step: usize, line: String, on: &mut dyn FnMut(Event))
     on(Event::Output { step, line });
 }
 
-/// A line as it would stand on a terminal at its end: what a carriage return wrote over is gone, and so are colours.
+/// A line as it would stand on a terminal at its end: what a carriage return wrote over is gone, and so are
+/// colours.
 pub(super) fn shown(line: &str) -> String {
     let line = line.trim_end_matches(['\n', '\r']);
     let line = line.rsplit('\r').next().unwrap_or(line);

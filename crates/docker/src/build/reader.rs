@@ -42,7 +42,11 @@ pub(super) async fn listen(
             }
             Err(_) if before.1.elapsed() < FIRST_MESSAGE_TIMEOUT => continue,
             Err(_) => {
-                return End::Broken(format!("no word from it for {} s", FIRST_MESSAGE_TIMEOUT.as_secs()));
+                return End::Broken(format!(
+                    "no message from the engine for {} \
+                    s",
+                    FIRST_MESSAGE_TIMEOUT.as_secs()
+                ));
             }
             Ok(None) => return End::Whole,
             Ok(Some(info)) => info,
@@ -114,7 +118,7 @@ impl Reader {
             }),
             (End::Broken(why), _) => Err(Failure::Gone(why)),
             (End::Whole, Some(image)) => Ok((image, steps)),
-            (End::Whole, None) => Err(Failure::Gone("it ended the build without a word".into())),
+            (End::Whole, None) => Err(Failure::Gone("the engine ended the build without a result".into())),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What bollard's requests lack, fixed before they are sent.
 //!
-//! bollard opens a session of its own whenever it is told to use BuildKit, and that session serves no secrets. So it is told to use the
-//! classic builder, and the address says what is meant: the platform `VERSION/BUILD-ID/PLATFORM` becomes `version=2&buildid=…`.
+//! bollard opens a session of its own for BuildKit, and that session serves no secrets. So it gets the
+//! classic builder, and the address says what is meant: the platform `VERSION/BUILD-ID/PLATFORM` becomes
+//! `version=2&buildid=…`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -10,7 +11,8 @@ use bollard::BollardRequest;
 /// The marker in the place of the session: what follows belongs to the address.
 pub(super) const SESSION_PREFIX: &str = "envdoc-buildkit-";
 
-/// Credentials in the URL-safe alphabet, which engines expect and bollard does not write; `version=2` for sessions of ours.
+/// Credentials in the URL-safe alphabet, which engines expect and bollard does not write; `version=2` for
+/// sessions of ours.
 pub(crate) fn fix_request(mut request: BollardRequest) -> BollardRequest {
     for name in ["x-registry-auth", "x-registry-config"] {
         let value = request.headers().get(name).and_then(|value| value.to_str().ok());

@@ -1,4 +1,5 @@
-//! Containers: create, start, inspect, upload to, stop, remove. [`request`] has what each kind of container is created with.
+//! Containers: create, start, inspect, upload to, stop, remove. [`request`] has what each kind of container
+//! is created with.
 
 pub(crate) mod request;
 
@@ -50,7 +51,7 @@ pub struct Found {
     pub exit: Option<i64>,
     /// What kept it from starting, in the engine's words.
     pub error: String,
-    /// Whether the kernel ended it for want of memory.
+    /// Whether the kernel killed it (out of memory).
     pub out_of_memory: bool,
     /// How often it was started again.
     pub restarts: i64,
@@ -219,7 +220,8 @@ pub fn logs<'engine>(
     printed(engine, name, options)
 }
 
-/// All that a container printed, each entry after its time and a space; with `follow` what it prints from now on too.
+/// All that a container printed, each entry after its time and a space; with `follow` what it prints from now
+/// on too.
 pub fn timed_logs<'engine>(
     engine: &'engine Engine,
     name: &str,

@@ -192,7 +192,8 @@ pub(crate) fn snapshot(image: &str, program: &str, gpus: bool, label: &str) -> C
         working_dir: Some("/".into()),
         network_disabled: Some(true),
         labels: Some(HashMap::from([(label.to_owned(), "true".to_owned())])),
-        // Without it the toolkit injects what the image's own variable asks for, which may leave nvidia-smi out.
+        // Without it the toolkit injects what the image's own variable asks for, which may leave nvidia-smi
+        // out.
         env: gpus.then(|| vec!["NVIDIA_DRIVER_CAPABILITIES=compute,utility".to_owned()]),
         host_config: Some(HostConfig {
             device_requests: gpus.then(|| vec![request]),

@@ -79,7 +79,7 @@ impl SshAddress {
         format!("{port}{user}{}", self.host)
     }
 
-    /// Under which name known_hosts has it: `gpu1`, `[gpu1]:2201`.
+    /// Its name in known_hosts: `gpu1`, `[gpu1]:2201`.
     pub fn known_hosts_name(&self) -> String {
         match self.port {
             Some(port) if port != 22 => format!("[{}]:{port}", self.host),

@@ -1,7 +1,8 @@
 //! The way to an engine that is not behind a socket of this machine: over SSH, or over TCP with TLS.
 //!
-//! A [`Transport`] turns any endpoint into a local one, `unix://` or plain `tcp://`, which everything else speaks to. It is the
-//! only place that knows of SSH and TLS. Dropping it ends the connection and removes its folder.
+//! A [`Transport`] turns any endpoint into a local one, `unix://` or plain `tcp://`, which everything else
+//! speaks to. It is the only place that knows of SSH and TLS. Dropping it ends the connection and removes its
+//! folder.
 
 mod address;
 pub mod ssh;
@@ -74,8 +75,9 @@ impl ConnectError {
 }
 
 impl Transport {
-    /// Opens the way to `endpoint`. `certificates` is the folder of ca.pem, cert.pem and key.pem; without it the one that the docker
-    /// program would use. An engine over SSH or TLS has answered when this returns; others are not asked yet.
+    /// Opens the way to `endpoint`. `certificates` is the folder of ca.pem, cert.pem and key.pem; without it
+    /// the one that the docker program would use. An engine over SSH or TLS has answered when this returns;
+    /// others are not asked yet.
     pub async fn open(
         endpoint: &str,
         certificates: Option<&str>,
@@ -115,13 +117,14 @@ impl Transport {
                 (connection.local(), Channel::Ssh(connection))
             }
             _ => {
-                return Err(ConnectError::new("envdoc reaches engines by unix://, tcp:// and ssh:// only"));
+                return Err(ConnectError::new("unsupported endpoint; expected unix://, tcp:// or ssh://"));
             }
         };
         Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
     }
 
-    /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the connection's own session.
+    /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the
+    /// connection's own session.
     pub async fn connect_shell(
         endpoint: &str,
         remote: impl FnOnce(&SshAddress) -> String,
@@ -156,7 +159,7 @@ fn certificate_folder(endpoint: &str, wanted: bool) -> Result<Option<String>, Co
         Fact::Known(folder) => Ok(Some(folder)),
         Fact::Absent => Ok(None),
         Fact::Unknown(why) => {
-            Err(ConnectError::new(format!("it is unclear whether this engine wants TLS: {why}")))
+            Err(ConnectError::new(format!("cannot determine whether the engine requires TLS: {why}")))
         }
     }
 }
@@ -193,12 +196,13 @@ fn needs_transport(endpoint: &str) -> bool {
     ["ssh://", "tcp://", "https://"].iter().any(|scheme| endpoint.starts_with(scheme))
 }
 
-/// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the caller's.
+/// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the
+/// caller's.
 pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, ConnectError> {
     crate::block_on(Transport::open(endpoint, None, deadline)).map_err(ConnectError::new)?
 }
 
-/// A folder that nobody else may look into, removed with this, or when envdoc ends.
+/// A directory with mode 0700, removed when dropped or when envdoc ends.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
@@ -217,7 +221,7 @@ impl Folder {
             .tempdir_in(&parent);
         let folder = folder.map_err(|error| {
             ConnectError::new(format!(
-                "no folder for its socket can be made in {}: {error}",
+                "cannot create a directory for the socket in {}: {error}",
                 parent.display()
             ))
         })?;

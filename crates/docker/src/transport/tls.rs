@@ -1,5 +1,5 @@
-//! TCP with TLS and client certificates, as `dockerd --tlsverify` wants it: a thread of ours accepts on a local socket and
-//! speaks TLS to the engine.
+//! TCP with TLS and client certificates, as `dockerd --tlsverify` wants it: a thread of ours accepts on a
+//! local socket and speaks TLS to the engine.
 
 mod certificates;
 mod fault;
@@ -54,10 +54,10 @@ pub async fn open(address: &str, certificates: &str, deadline: Instant) -> Resul
     let address = address.trim_end_matches('/');
     let host = match address.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => host.trim_matches(['[', ']']),
-        _ => return Err(ConnectError::new(format!("{address} names no port")).hint("tcp://HOST:2376")),
+        _ => return Err(ConnectError::new(format!("{address} has no port")).hint("Use tcp://HOST:2376")),
     };
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| ConnectError::new(format!("{host:?} is not the name or address of a machine")))?;
+        .map_err(|_| ConnectError::new(format!("{host:?} is not a host name or address")))?;
     let (config, has_client_certificate) = certificates::config(certificates)?;
     let folder = certificates.to_owned();
     let target = Target {
@@ -71,14 +71,15 @@ pub async fn open(address: &str, certificates: &str, deadline: Instant) -> Resul
         Ok(answered) => answered?,
         Err(_) => {
             return Err(ConnectError::new(format!(
-                "{address} took the connection but did not answer by TLS in time"
+                "{address} accepted the connection but did not answer the TLS handshake in time"
             )));
         }
     }
     listen(target)
 }
 
-/// A connection whose handshake is done. In TLS 1.3 the engine judges our certificate after that: the first answer tells.
+/// A connection whose handshake is done. In TLS 1.3 the engine judges our certificate after that: the first
+/// answer tells.
 async fn connect(target: &Target) -> Result<TlsStream<TcpStream>, ConnectError> {
     let stream =
         TcpStream::connect(&target.address).await.map_err(|error| fault::tcp(&target.address, &error))?;
@@ -102,7 +103,7 @@ async fn ping(target: &Target) -> Result<(), ConnectError> {
             body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
         // An engine whose authorisation refuses a ping answers nevertheless: what it says later is exact.
         if status.is_server_error() || (status.is_client_error() && !status.as_str().starts_with("403")) {
-            return Err(ConnectError::new(format!("it answers HTTP status {status}: {}", text.trim())));
+            return Err(ConnectError::new(format!("HTTP status {status}: {}", text.trim())));
         }
         Ok(())
     };
@@ -116,8 +117,12 @@ async fn ping(target: &Target) -> Result<(), ConnectError> {
 
 fn listen(target: Target) -> Result<Tunnel, ConnectError> {
     let folder = Folder::new()?;
-    let refused =
-        |error: std::io::Error| ConnectError::new(format!("no local socket for the engine: {error}"));
+    let refused = |error: std::io::Error| {
+        ConnectError::new(format!(
+            "cannot create a local socket for the engine: \
+            {error}"
+        ))
+    };
     let socket = std::os::unix::net::UnixListener::bind(folder.path("engine.sock")).map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let runtime = crate::runtime().map_err(ConnectError::new)?;
@@ -143,7 +148,8 @@ async fn accept(listener: &UnixListener, target: &Target) {
     }
 }
 
-/// Carries bytes both ways until both sides have ended. A connection that fails closes the local one: whoever asked says so.
+/// Carries bytes both ways until both sides have ended. A connection that fails closes the local one: whoever
+/// asked says so.
 async fn carry(mut local: UnixStream, target: Target) {
     if let Ok(Ok(mut remote)) = tokio::time::timeout(CONNECT_TIMEOUT, connect(&target)).await {
         let _ = tokio::io::copy_bidirectional(&mut local, &mut remote).await;

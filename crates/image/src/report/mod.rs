@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnose::weigh::{self, Diagnosis};
+use diagnose::root_cause::{self, Diagnosis};
 use docker::build::{Event, Step};
 use docker::image::Layer;
 
@@ -117,7 +117,7 @@ impl FailureEntry {
     pub fn new(phase: &str, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
         let diagnosis = match phase {
             "proof" => Diagnosis::default(),
-            _ => weigh::text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+            _ => root_cause::diagnose_text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
         };
         let causes = diagnosis_json::report(&diagnosis).causes;
         FailureEntry { phase: phase.into(), step, last_lines, says, causes, diagnosis }

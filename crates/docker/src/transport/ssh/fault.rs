@@ -1,4 +1,5 @@
-//! Why ssh did not get there, by what it said itself, and what to type.
+//! Why an SSH connection failed, from the messages of ssh, and how to fix it. The only file that reads these
+//! messages.
 
 use std::time::Duration;
 
@@ -19,41 +20,62 @@ pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> C
             .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
             .unwrap_or_default();
         return ConnectError::new(format!("ssh: the host key of {known_host} has changed: {old}{new}"))
-            .hint("ask whoever runs the machine whether it was installed anew; if not, somebody else answers in its place")
-            .hint(format!("only then: ssh-keygen -R '{known_host}' && ssh {ssh} true"));
+            .hint(
+                "Ask the administrator whether the machine was reinstalled; if not, another machine \
+                answers in its place",
+            )
+            .hint(format!(
+                "After a confirmed reinstallation: ssh-keygen -R '{known_host}' && ssh {ssh} \
+                true"
+            ));
     }
     if line("Host key verification failed").is_some() {
         let unknown = line("host key is known for").unwrap_or("Host key verification failed");
         return ConnectError::new(format!("ssh: {unknown}"))
-            .hint(format!("ssh {ssh} true, and compare the fingerprint that it shows with the machine's own before saying yes"))
-            .hint("on that machine: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub");
+            .hint(format!(
+                "Compare the fingerprint with the machine's own before you accept it: ssh {ssh} \
+                true"
+            ))
+            .hint(
+                "Show the machine's own fingerprint, on that machine: ssh-keygen -lf \
+                /etc/ssh/ssh_host_ed25519_key.pub",
+            );
     }
     if let Some(denied) = line("Permission denied (") {
         return ConnectError::new(format!("ssh: {denied}"))
-            .hint(format!("keys only, nobody is asked for a password: ssh-copy-id {ssh}"))
-            .hint("a key with a passphrase has to be in the agent: ssh-add");
+            .hint(format!("Install your public key (password login is not supported): ssh-copy-id {ssh}"))
+            .hint("Add a key with a passphrase to the agent: ssh-add");
     }
     let hints: &[(&str, &str)] = &[
         (
             "Could not resolve hostname",
-            "write the address, or make the name known in DNS, /etc/hosts or ~/.ssh/config",
+            "Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config",
         ),
-        ("Connection refused", "no SSH server listens on that port: on that machine, systemctl status ssh"),
+        (
+            "Connection refused",
+            "No SSH server listens on that port. Check it on that machine: systemctl \
+            status ssh",
+        ),
         (
             "timed out during banner exchange",
-            "something accepts connections there and says nothing: is it an SSH server?",
+            "The port accepts connections but sends no SSH banner: check that an SSH server listens on it",
         ),
-        ("timed out", "the machine is off, or a firewall drops the packets"),
-        ("No route to host", "the machine is off, or the network between is not set up"),
+        ("timed out", "Check that the machine is up and that no firewall drops the packets"),
+        ("No route to host", "Check that the machine is up and that there is a route to it"),
         (
             "Too many authentication failures",
-            "the agent offers too many keys: IdentitiesOnly yes and IdentityFile in ~/.ssh/config",
+            "The agent offers too many keys. Set IdentitiesOnly yes and IdentityFile in ~/.ssh/config",
         ),
         (
             "kex_exchange_identification",
-            "the server ended the connection at once: its log tells why (MaxStartups, an address that is not allowed, no SSH server)",
+            "The server closed the connection at once. Check its log: MaxStartups, denied address, or no \
+             SSH server",
         ),
-        ("Bad owner or permissions", "ssh refuses a configuration that others may write: chmod 600"),
+        (
+            "Bad owner or permissions",
+            "Remove write permission for others from the configuration: chmod 600 \
+            ~/.ssh/config",
+        ),
     ];
     for (words, hint) in hints {
         if let Some(line) = line(words) {
@@ -63,7 +85,7 @@ pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> C
     let said: Vec<&str> =
         lines.iter().copied().chain(stdout.lines().map(str::trim).filter(|line| !line.is_empty())).collect();
     match said.len() {
-        0 => ConnectError::new(format!("ssh {ssh} ended without a word")),
+        0 => ConnectError::new(format!("ssh {ssh} exited without a message")),
         count => ConnectError::new(format!("ssh: {}", said[count.saturating_sub(LINES_LIMIT)..].join("; "))),
     }
 }
@@ -71,49 +93,57 @@ pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> C
 /// ssh was still at it when the time was up.
 pub(super) fn timed_out(address: &SshAddress, stderr: &str, after: Duration) -> ConnectError {
     let said = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let said = said.map(|line| format!("; ssh said: {line}")).unwrap_or_default();
+    let said = said.map(|line| format!("; last message of ssh: {line}")).unwrap_or_default();
     ConnectError::new(format!(
         "no SSH connection to {} within {:.1} s{said}",
         address.ssh_arguments(),
         after.as_secs_f32()
     ))
-    .hint(format!("ssh -v {} true shows where it stays", address.ssh_arguments()))
+    .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
 }
 
-/// The connection is there, the engine's socket is not. `probed`: the user there, and what `test` found, a word a line.
+/// The connection is there, the engine's socket is not. `probed`: the user there, and what `test` found, a
+/// word a line.
 pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>) -> ConnectError {
     let SshAddress { host, socket, .. } = address;
     let Some(probed) = probed else {
-        return ConnectError::new(format!(
-            "the SSH connection is there, but {socket} on {host} cannot be used: {why}"
-        ));
+        return ConnectError::new(format!("SSH connected, but {socket} on {host} cannot be used: {why}"));
     };
     let user = probed.lines().next().unwrap_or_default().trim();
     let found = |word: &str| probed.lines().skip(1).any(|line| line.trim() == word);
     if found("absent") {
         return ConnectError::new(format!(
-            "{socket} is not there on {host}, or {user} may not see it: {why}"
+            "{socket} does not exist on {host}, or {user} has no access to its directory: {why}"
         ))
         .hint(format!(
-            "on {host}: systemctl start docker; or name the socket: ssh://{host}/run/user/1000/docker.sock"
+            "Start the engine on {host} (systemctl start docker), or give its socket: \
+             ssh://{host}/run/user/1000/docker.sock"
         ));
     }
     if !found("socket") {
-        return ConnectError::new(format!("{socket} on {host} is no socket: {why}"));
+        return ConnectError::new(format!("{socket} on {host} is not a socket: {why}"));
     }
     if !found("open") {
-        return ConnectError::new(format!(
-            "{user} may not use {socket} on {host} (permission denied there): {why}"
-        ))
-        .hint(format!("on {host}: usermod -aG docker {user}, then a new login"));
+        return ConnectError::new(format!("{user} has no permission to use {socket} on {host}: {why}")).hint(
+            format!(
+                "Add the user to the docker group on {host}, then log in again: usermod -aG docker \
+            {user}"
+            ),
+        );
     }
     // OpenSSH says the same of a socket that it may not forward and of one that nobody listens on.
     if found("listens") {
-        return ConnectError::new(format!("{user} may use {socket} on {host}, and somebody listens there, but the SSH server does not forward it: {why}"))
-            .hint(format!("on {host}: AllowStreamLocalForwarding yes in sshd_config, and no `restrict` before the key in authorized_keys"));
+        return ConnectError::new(format!(
+            "an engine listens at {socket} on {host}, but the SSH server does \
+            not forward it: {why}"
+        ))
+        .hint(format!(
+            "On {host}, set AllowStreamLocalForwarding yes in sshd_config and remove \
+                `restrict` before the key in authorized_keys"
+        ));
     }
     ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
-        .hint(format!("on {host}: systemctl status docker"))
+        .hint(format!("Check the engine on {host}: systemctl status docker"))
 }
 
 #[cfg(test)]
@@ -135,7 +165,7 @@ mod tests {
             unknown.message,
             "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
         );
-        assert!(unknown.hints[0].starts_with("ssh -p 2201 root@127.0.0.1 true"));
+        assert!(unknown.hints[0].ends_with("ssh -p 2201 root@127.0.0.1 true"));
         let changed = from_output(
             &address(),
             "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n",
@@ -157,11 +187,11 @@ mod tests {
     fn the_state_of_the_socket_is_told_as_seen_there() {
         let why = "channel 3: open failed: connect failed: open failed";
         let says = |probed| from_socket(&address(), why, probed).message;
-        assert!(says(Some("ann\nabsent\n")).contains("is not there"));
-        assert!(says(Some("ann\nsocket\n")).contains("ann may not use /var/run/docker.sock"));
+        assert!(says(Some("ann\nabsent\n")).contains("does not exist"));
+        assert!(says(Some("ann\nsocket\n")).contains("ann has no permission to use /var/run/docker.sock"));
         assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
         assert!(says(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
-        assert!(says(Some("ann\n")).contains("no socket"));
+        assert!(says(Some("ann\n")).contains("not a socket"));
         assert!(says(None).contains(why));
     }
 }

@@ -1,7 +1,8 @@
-//! An OpenSSH master connection: one handshake, over which the engine's socket is forwarded and commands are run.
+//! An OpenSSH master connection: one handshake, over which the engine's socket is forwarded and commands are
+//! run.
 //!
-//! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc adds what a program
-//! needs: no questions, a deadline, and host keys that are known already.
+//! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc
+//! adds what a program needs: no questions, a deadline, and host keys that are known already.
 
 mod fault;
 mod shell;
@@ -20,8 +21,8 @@ use host::{Reading, process};
 
 /// Names a configuration for ssh in place of ~/.ssh/config, as `ssh -F` does.
 pub const CONFIG_VARIABLE: &str = "ENVDOC_SSH_CONFIG";
-/// What the other side prints when the connection is ready. The command lasts until our side closes its input, so the
-/// connection ends with envdoc, however that ends.
+/// What the other side prints when the connection is ready. The command lasts until our side closes its
+/// input, so the connection ends with envdoc, however that ends.
 const READY_MARK: &str = "envdoc-road-is-open";
 /// How often an opening connection is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -95,10 +96,11 @@ pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, 
 fn output(folder: &Folder, name: &str) -> Result<std::fs::File, ConnectError> {
     #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
     let file = std::fs::File::create(folder.path(name));
-    file.map_err(|error| ConnectError::new(format!("no file for what ssh says: {error}")))
+    file.map_err(|error| ConnectError::new(format!("cannot create a file for the output of ssh: {error}")))
 }
 
-/// Starts the master. When it is connected, the other side's shell prints [`READY_MARK`] and goes on with `remote`.
+/// Starts the master. When it is connected, the other side's shell prints [`READY_MARK`] and goes on with
+/// `remote`.
 fn start(
     address: &SshAddress,
     folder: &Folder,
@@ -114,9 +116,9 @@ fn start(
     command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
     command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
     process::start(&mut command, deadline).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => ConnectError::new("the program ssh is not installed here")
-            .hint("install OpenSSH's client (package openssh-client)"),
-        _ => ConnectError::new(format!("ssh could not be started: {error}")),
+        std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
+            .hint("Install the OpenSSH client: apt-get install openssh-client"),
+        _ => ConnectError::new(format!("cannot start ssh: {error}")),
     })
 }
 
@@ -178,7 +180,8 @@ impl Connection {
         format!("unix://{}", self.folder.path("engine.sock"))
     }
 
-    /// A command line for the other side's shell, over the same connection, ready to be started. Quote what is not yours: [`quoted`].
+    /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
+    /// is not yours: [`quoted`].
     pub fn command(&self, remote: &str) -> tokio::process::Command {
         let mut command = tokio::process::Command::new("ssh");
         command
@@ -195,13 +198,12 @@ impl Connection {
     pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, ConnectError> {
         let mut command = self.command(remote);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|error| ConnectError::new(format!("ssh could not be started: {error}")))?;
+        let mut child =
+            command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
         let (Some(mut stdin), Some(out), Some(err)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(ConnectError::new("ssh gave no pipes"));
+            return Err(ConnectError::new("cannot open pipes to ssh"));
         };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
@@ -215,12 +217,10 @@ impl Connection {
             child.wait().await
         };
         let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
-            Ok(ended) => {
-                ended.map_err(|error| ConnectError::new(format!("ssh was not waited for: {error}")))?
-            }
+            Ok(ended) => ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?,
             Err(_) => {
                 return Err(ConnectError::new(format!(
-                    "no answer in time to `{}` on {}",
+                    "timed out waiting for `{}` on {}",
                     short(remote),
                     self.address.ssh_arguments()
                 )));
@@ -238,7 +238,7 @@ impl Connection {
             // ssh's own status when the connection failed; few programs end with it.
             Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
             Some(status) => Ok(Ran { status, stdout, stderr }),
-            None => Err(ConnectError::new(format!("ssh was ended by a signal: {}", stderr.trim()))),
+            None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
         }
     }
 
@@ -249,10 +249,10 @@ impl Connection {
         let why = match tokio::time::timeout_at(deadline.into(), ping).await {
             Ok(Reading::Text(_)) => return Ok(()),
             Ok(Reading::Failed(why)) => why,
-            Ok(_) => "ssh did not open the local socket".into(),
+            Ok(_) => "ssh did not create the local socket".into(),
             Err(_) => {
                 return Err(ConnectError::new(format!(
-                    "the SSH connection is there, but what listens at {} on {} does not answer",
+                    "SSH connected, but the engine at {} on {} did not answer",
                     self.address.socket, self.address.host
                 )));
             }
@@ -262,7 +262,8 @@ impl Connection {
         let socket = quoted(&self.address.socket);
         // The kernel lists the sockets that somebody listens on by the path that was given then.
         let script = format!(
-            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo open; \
+            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
+             open; \
              r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
         );
         let looked =

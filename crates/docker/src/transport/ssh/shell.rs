@@ -1,5 +1,5 @@
-//! A connection whose own session is spoken with: one process here and one session there do all that a machine is asked. Each further
-//! session costs a process here, and a shell and its start there.
+//! A connection whose own session is spoken with: one process here and one session there do all that a
+//! machine is asked. Each further session costs a process here, and a shell and its start there.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -26,7 +26,8 @@ pub struct Shell {
     pub stdout: BufReader<ChildStdout>,
 }
 
-/// [`super::open`], with a command line of the caller's for the other side's shell. It must last as long as the connection is wanted.
+/// [`super::open`], with a command line of the caller's for the other side's shell. It must last as long as
+/// the connection is wanted.
 pub async fn open_shell(
     address: SshAddress,
     remote: &str,
@@ -40,7 +41,7 @@ pub async fn open_shell(
     let shell = match child.stdin.take().zip(child.stdout.take()) {
         Some((stdin, stdout)) => ChildStdin::from_std(stdin)
             .and_then(|stdin| Ok(Shell { stdin, stdout: BufReader::new(ChildStdout::from_std(stdout)?) })),
-        None => Err(std::io::Error::other("ssh gave no pipes")),
+        None => Err(std::io::Error::other("cannot open pipes to ssh")),
     };
     let ready = async {
         let mut shell = shell.map_err(|error| ConnectError::new(error.to_string()))?;

@@ -9,8 +9,8 @@ use facts::{Fact, IntoFact};
 use host::Host;
 use host::live::Live;
 
-/// The settings, and whether they hold a client certificate. The certificates of the folder alone are trusted: an engine's
-/// authority is one's own.
+/// The settings, and whether they hold a client certificate. The certificates of the folder alone are
+/// trusted: an engine's authority is one's own.
 pub(super) fn config(folder: &str) -> Result<(ClientConfig, bool), ConnectError> {
     let folder = folder.trim_end_matches('/');
     let machine = Live::new(std::time::Instant::now() + std::time::Duration::from_secs(5));
@@ -23,14 +23,14 @@ pub(super) fn config(folder: &str) -> Result<(ClientConfig, bool), ConnectError>
     };
     let Some(authority) = file("ca.pem")? else {
         return Err(ConnectError::new(format!(
-            "{folder}/ca.pem is not there: without it the engine cannot be verified"
+            "{folder}/ca.pem does not exist; the engine cannot be verified without it"
         ))
-        .hint("DOCKER_CERT_PATH names the folder that holds ca.pem, cert.pem and key.pem"));
+        .hint("Set DOCKER_CERT_PATH to the directory that contains ca.pem, cert.pem and key.pem"));
     };
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&authority, &format!("{folder}/ca.pem"))? {
         roots.add(certificate).map_err(|error| {
-            ConnectError::new(format!("{folder}/ca.pem holds no certificate authority: {error}"))
+            ConnectError::new(format!("{folder}/ca.pem contains no CA certificate: {error}"))
         })?;
     }
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
@@ -43,9 +43,9 @@ pub(super) fn config(folder: &str) -> Result<(ClientConfig, bool), ConnectError>
         (Some(certificate), Some(key)) => {
             let certificate = certificates(&certificate, &format!("{folder}/cert.pem"))?;
             let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
-                pem::Error::NoItemsFound => ConnectError::new(format!(
-                    "{folder}/key.pem holds no private key that can be read without a password"
-                )),
+                pem::Error::NoItemsFound => {
+                    ConnectError::new(format!("{folder}/key.pem contains no unencrypted private key"))
+                }
                 other => ConnectError::new(format!("{folder}/key.pem: {other}")),
             })?;
             let config = builder
@@ -54,10 +54,10 @@ pub(super) fn config(folder: &str) -> Result<(ClientConfig, bool), ConnectError>
             Ok((config, true))
         }
         (Some(_), None) => {
-            Err(ConnectError::new(format!("{folder}/cert.pem is there, but {folder}/key.pem is not")))
+            Err(ConnectError::new(format!("{folder}/cert.pem exists, but {folder}/key.pem does not")))
         }
         (None, Some(_)) => {
-            Err(ConnectError::new(format!("{folder}/key.pem is there, but {folder}/cert.pem is not")))
+            Err(ConnectError::new(format!("{folder}/key.pem exists, but {folder}/cert.pem does not")))
         }
     }
 }
@@ -66,7 +66,7 @@ fn certificates(text: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, 
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(ConnectError::new(format!("{path} holds no certificate"))),
+        Ok(_) => Err(ConnectError::new(format!("{path} contains no certificate"))),
         Err(error) => Err(ConnectError::new(format!("{path}: {error}"))),
     }
 }

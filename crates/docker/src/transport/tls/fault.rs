@@ -11,9 +11,9 @@ use super::{ConnectError, Target};
 pub(super) fn tcp(address: &str, error: &std::io::Error) -> ConnectError {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
-            ConnectError::new(format!("nobody listens at {address} (connection refused)"))
+            ConnectError::new(format!("connection to {address} refused: no engine listens there"))
         }
-        _ => ConnectError::new(format!("no connection to {address}: {error}")),
+        _ => ConnectError::new(format!("cannot connect to {address}: {error}")),
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn tls(target: &Target, error: &std::io::Error) -> ConnectError {
         None if error.kind() == ErrorKind::UnexpectedEof => {
             ConnectError::new(format!("{} closed the connection during the TLS handshake", target.address))
         }
-        None => ConnectError::new(format!("no TLS connection to {}: {error}", target.address)),
+        None => ConnectError::new(format!("TLS handshake with {} failed: {error}", target.address)),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn http(target: &Target, error: &hyper::Error) -> ConnectError {
         }
         inner = next.source();
     }
-    ConnectError::new(format!("the answer of {} could not be used: {error}", target.address))
+    ConnectError::new(format!("invalid HTTP answer from {}: {error}", target.address))
 }
 
 fn from_rustls(target: &Target, error: &rustls::Error) -> ConnectError {
@@ -46,10 +46,15 @@ fn from_rustls(target: &Target, error: &rustls::Error) -> ConnectError {
         rustls::Error::InvalidCertificate(certificate) => certificate_fault(target, certificate),
         rustls::Error::AlertReceived(alert) => alert_fault(target, *alert),
         rustls::Error::InvalidMessage(_) => {
-            ConnectError::new(format!("{address} does not speak TLS (an engine without --tlsverify?)"))
-                .hint("without TLS an engine gives root rights to whoever reaches its port: prefer ssh://, or give it certificates")
+            ConnectError::new(format!("{address} does not use TLS (dockerd runs without --tlsverify?)")).hint(
+                "Use ssh://, or configure TLS: without it, anyone who can reach the port has root \
+                    access",
+            )
         }
-        other => ConnectError::new(format!("no TLS connection to {address} with the certificates of {folder}: {other}")),
+        other => ConnectError::new(format!(
+            "TLS handshake with {address} failed with the certificates in \
+            {folder}: {other}"
+        )),
     }
 }
 
@@ -58,44 +63,58 @@ fn certificate_fault(target: &Target, error: &CertificateError) -> ConnectError 
     let Target { address, folder, .. } = target;
     match error {
         CertificateError::ExpiredContext { not_after, .. } => {
-            ConnectError::new(format!("the certificate of {address} has expired, on {}", day(*not_after)))
-                .hint("renew the engine's server certificate (--tlscert), then restart it; if the day is wrong, the clock of this machine is")
+            ConnectError::new(format!("the certificate of {address} has expired on {}", day(*not_after)))
+                .hint(
+                    "Renew the engine's server certificate (--tlscert) and restart the engine; check the \
+                    clock of this machine: date -u",
+                )
         }
         CertificateError::Expired => ConnectError::new(format!("the certificate of {address} has expired")),
-        CertificateError::NotValidYetContext { not_before, .. } => {
-            ConnectError::new(format!("the certificate of {address} is not valid before {}", day(*not_before)))
-                .hint("compare the clocks of both machines: date -u")
-        }
+        CertificateError::NotValidYetContext { not_before, .. } => ConnectError::new(format!(
+            "the certificate of {address} is not valid before \
+                {}",
+            day(*not_before)
+        ))
+        .hint("Compare the clocks of both machines: date -u"),
         CertificateError::NotValidForNameContext { presented, .. } => {
             let names = match presented.is_empty() {
-                true => "no name at all (subjectAltName is what counts)".to_owned(),
+                true => "no name (no subjectAltName)".to_owned(),
                 false => presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
             };
-            ConnectError::new(format!("the certificate of {address} is for another name: it has {names}"))
-                .hint("reach the engine by a name that its certificate has, or make one with this name in subjectAltName")
+            ConnectError::new(format!("the certificate of {address} is for other names: {names}")).hint(
+                "Use a name from the certificate, or issue a certificate with this name in \
+                    subjectAltName",
+            )
         }
-        CertificateError::UnknownIssuer => {
-            ConnectError::new(format!("the certificate of {address} is not signed by the authority in {folder}/ca.pem"))
-                .hint("take ca.pem from the machine that made the engine's certificates; if it was right before, somebody else answers")
-        }
+        CertificateError::UnknownIssuer => ConnectError::new(format!(
+            "the certificate of {address} is not signed by the CA in \
+                {folder}/ca.pem"
+        ))
+        .hint(
+            "Copy ca.pem from the CA that issued the engine's certificate; if ca.pem did not \
+                    change, another server answers",
+        ),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            ConnectError::new(format!("the certificate of {address} is not meant for a server (extendedKeyUsage)"))
+            ConnectError::new(format!(
+                "the certificate of {address} is not a server certificate \
+                (extendedKeyUsage)"
+            ))
         }
-        other => ConnectError::new(format!("the certificate of {address} is refused: {other}")),
+        other => ConnectError::new(format!("the certificate of {address} is invalid: {other}")),
     }
 }
 
-/// What the engine says of ours. Go's TLS, which engines use, says "bad certificate" for one that is missing, too.
+/// What the engine says of ours. Go's TLS, which engines use, says "bad certificate" for one that is missing,
+/// too.
 fn alert_fault(target: &Target, alert: AlertDescription) -> ConnectError {
     let Target { address, folder, has_client_certificate, .. } = target;
-    let put =
-        format!("put cert.pem and key.pem, signed by the engine's authority (--tlscacert), into {folder}");
+    let put = format!("Copy cert.pem and key.pem, signed by the engine's CA (--tlscacert), to {folder}");
     match (alert, has_client_certificate) {
         (AlertDescription::CertificateRequired | AlertDescription::BadCertificate, false) => {
-            ConnectError::new(format!("{address} wants a client certificate, and {folder} holds none")).hint(put)
+            ConnectError::new(format!("{address} requires a client certificate; {folder} has none")).hint(put)
         }
         (AlertDescription::CertificateExpired, _) => {
-            ConnectError::new(format!("{address} says that the client certificate {folder}/cert.pem has expired"))
+            ConnectError::new(format!("{address} rejects the client certificate {folder}/cert.pem: expired"))
                 .hint(put)
         }
         (
@@ -106,14 +125,15 @@ fn alert_fault(target: &Target, alert: AlertDescription) -> ConnectError {
             | AlertDescription::DecryptError,
             true,
         ) => ConnectError::new(format!(
-            "{address} refuses the client certificate {folder}/cert.pem (TLS alert: {alert:?}): expired, not for clients, or not signed by the engine's authority"
+            "{address} rejects the client certificate {folder}/cert.pem (TLS alert {alert:?}): expired, \
+             not for clients, or not signed by the engine's CA"
         ))
         .hint(put),
-        _ => ConnectError::new(format!("{address} ended the TLS connection (TLS alert: {alert:?})")),
+        _ => ConnectError::new(format!("{address} closed the TLS connection (TLS alert {alert:?})")),
     }
 }
 
-/// `DnsName("gpu1")` as rustls has_client_certificate the names of a certificate.
+/// `DnsName("gpu1")` as rustls shows the names of a certificate.
 fn plain(name: &str) -> String {
     match name.split_once('(') {
         Some((_, inner)) => inner.trim_end_matches(')').trim_matches('"').to_owned(),
@@ -124,7 +144,7 @@ fn plain(name: &str) -> String {
 fn day(time: UnixTime) -> String {
     let second =
         i64::try_from(time.as_secs()).ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
-    second.map_or_else(|| "an impossible day".into(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+    second.map_or_else(|| "an invalid date".into(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 #[cfg(test)]
@@ -165,27 +185,26 @@ mod tests {
             time: time(2_000_000_000),
             not_after: time(1_700_000_000),
         });
-        assert!(expired.contains("has expired, on 2023-11-14 22:13 UTC"), "{expired}");
+        assert!(expired.contains("has expired on 2023-11-14 22:13 UTC"), "{expired}");
         let name = certificate(CertificateError::NotValidForNameContext {
             expected: ServerName::try_from("gpu1").unwrap(),
             presented: vec!["DnsName(\"gpu2\")".into(), "IpAddress(10.0.0.2)".into()],
         });
-        assert!(name.contains("another name: it has gpu2, 10.0.0.2"), "{name}");
+        assert!(name.contains("other names: gpu2, 10.0.0.2"), "{name}");
         assert!(
-            certificate(CertificateError::UnknownIssuer)
-                .contains("not signed by the authority in /certs/ca.pem")
+            certificate(CertificateError::UnknownIssuer).contains("not signed by the CA in /certs/ca.pem")
         );
         let alert = |has_client_certificate, alert| {
             message(has_client_certificate, rustls::Error::AlertReceived(alert))
         };
-        assert!(alert(false, AlertDescription::BadCertificate).contains("wants a client certificate"));
-        assert!(alert(true, AlertDescription::BadCertificate).contains("refuses the client certificate"));
-        assert!(alert(true, AlertDescription::CertificateExpired).contains("has expired"));
+        assert!(alert(false, AlertDescription::BadCertificate).contains("requires a client certificate"));
+        assert!(alert(true, AlertDescription::BadCertificate).contains("rejects the client certificate"));
+        assert!(alert(true, AlertDescription::CertificateExpired).contains("expired"));
     }
 
     #[test]
     fn nobody_there_is_said_as_it_is() {
         let refused = std::io::Error::from(ErrorKind::ConnectionRefused);
-        assert!(tcp("gpu1:2376", &refused).message.contains("nobody listens at gpu1:2376"));
+        assert!(tcp("gpu1:2376", &refused).message.contains("connection to gpu1:2376 refused"));
     }
 }

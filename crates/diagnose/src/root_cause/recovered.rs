@@ -1,112 +1,131 @@
-//! What went wrong and was overcome: tries that were followed by others, errors that tests provoke, steps that a build tolerated, programs
-//! that ended well after all. It is told where nothing else failed, and is no cause.
+//! Failures that the job recovered from: attempts that were retried, errors that tests provoke, build steps
+//! that tolerated an error, programs that succeeded in the end. Their events become context: they are
+//! reported where nothing else failed, and are no cause.
 
 use std::collections::{HashMap, HashSet};
 
 use super::ranks;
-use super::story::{Event, Story, Unknown};
+use super::timeline::{Event, EventId, Timeline, Unknown};
 use catalog::signatures::{Component, Report, Role, Severity};
 
-/// curl says up to so many lines after an error that it will try again.
-const SOON: u64 = 6;
+/// curl announces a retry at most this many lines after an error.
+const RETRY_LINES: u64 = 6;
 
-/// torchrun tells within fewer lines that it gives up.
-const RESTARTED: u64 = 120;
+/// torchrun reports within fewer lines that it gave up.
+const RESTART_LINES: u64 = 120;
 
-/// A connection that failed and after which so many lines say nothing of a failure was made another time, or was not needed.
-const QUIET: u64 = 200;
+/// A connection error that is followed by this many lines without a failure was retried, or the connection
+/// was not needed.
+const QUIET_LINES: u64 = 200;
 
-/// What tells that something was overcome, and what speaks against it, found once for all events.
-struct Marks<'s> {
-    story: &'s Story,
-    /// Events that report a success, a retry or failed tests, by what they report.
-    marks: Vec<(Report, &'s Event)>,
-    /// What torchrun's agent says, by source.
-    agents: HashMap<usize, Vec<&'s Event>>,
-    /// By source and id, the last line of what failed.
-    last: HashMap<usize, HashMap<&'static str, u64>>,
-    /// By source, the last line that surely tells of a failure and that nothing explains.
-    unknown: HashMap<usize, u64>,
-    /// Sources in which a process is said to have ended badly.
-    exits: HashSet<usize>,
-}
-
-/// Makes context of what was overcome.
-pub fn overcome(story: &mut Story) {
-    // Attempts first: what they ended with is no end of the job.
-    for attempts in [true, false] {
-        let marks = Marks::of(story);
-        let over = |event: &Event| if attempts { marks.restarted(event) } else { marks.is_over(event) };
-        // A fault of the machine stays one, whatever went on.
-        let machine =
-            |event: &Event| matches!(event.signature.component, Component::Kernel | Component::Driver);
-        let of = |event: &Event| event.role != Role::Context && !machine(event) && over(event);
-        let over: Vec<bool> = story.events.iter().map(of).collect();
-        for (event, over) in story.events.iter_mut().zip(over) {
-            if over {
-                event.role = Role::Context;
-            }
-        }
-    }
-    let marks = Marks::of(story);
+/// Turns events that the job recovered from into context.
+pub fn downgrade(timeline: &mut Timeline) {
+    let marks = Marks::of(timeline);
+    // Restarted attempts first: how they ended is not how the job ended.
+    let restarted = Recovery::of(timeline, &marks).events(Recovery::restarted);
+    to_context(timeline, &restarted);
+    let recovered = Recovery::of(timeline, &marks).events(Recovery::recovered);
+    to_context(timeline, &recovered);
+    let recovery = Recovery::of(timeline, &marks);
     let quiet = |line: &Unknown| {
-        marks.tested(line.read, line.number) || marks.built(&line.text, line.read, line.number)
+        recovery.tested(line.read, line.number) || recovery.built(&line.text, line.read, line.number)
     };
-    let quiet: Vec<bool> = story.unknown.iter().map(quiet).collect();
-    for (line, quiet) in story.unknown.iter_mut().zip(quiet) {
+    let quiet: Vec<bool> = timeline.unknown.iter().map(quiet).collect();
+    for (line, quiet) in timeline.unknown.iter_mut().zip(quiet) {
         line.sure &= !quiet;
     }
 }
 
-impl<'s> Marks<'s> {
-    fn of(story: &'s Story) -> Marks<'s> {
-        let mut marks: Vec<(Report, &Event)> = Vec::new();
-        let mut agents: HashMap<usize, Vec<&Event>> = HashMap::new();
-        let mut last: HashMap<usize, HashMap<&'static str, u64>> = HashMap::new();
-        for event in &story.events {
+fn to_context(timeline: &mut Timeline, ids: &[EventId]) {
+    for id in ids {
+        timeline[*id].role = Role::Context;
+    }
+}
+
+/// What does not depend on the roles of events.
+struct Marks {
+    /// Events that report a success, a retry or failed tests.
+    reports: Vec<(Report, EventId)>,
+    /// Events of torchrun's agent, by source.
+    agents: HashMap<usize, Vec<EventId>>,
+    /// By source, the last line of a failure that no signature matches.
+    last_unknown: HashMap<usize, u64>,
+}
+
+impl Marks {
+    fn of(timeline: &Timeline) -> Marks {
+        let mut reports = Vec::new();
+        let mut agents: HashMap<usize, Vec<EventId>> = HashMap::new();
+        for (id, event) in timeline.ids() {
             let reported = event.signature.reports.iter().copied();
-            let marked = reported.filter(|report| report.is_success() || *report == Report::TestsFailed);
-            marks.extend(marked.map(|report| (report, event)));
+            let marks = reported.filter(|report| report.is_success() || *report == Report::TestsFailed);
+            reports.extend(marks.map(|report| (report, id)));
             if event.signature.reports(Report::RankExit) || event.signature.reports(Report::FailureTable) {
-                agents.entry(event.read).or_default().push(event);
-            }
-            if event.role != Role::Context {
-                let last = last.entry(event.read).or_default().entry(event.id()).or_default();
-                *last = event.number.max(*last);
+                agents.entry(event.read).or_default().push(id);
             }
         }
-        let mut unknown: HashMap<usize, u64> = HashMap::new();
-        for line in story.unknown.iter().filter(|line| line.sure) {
-            let last = unknown.entry(line.read).or_default();
+        let mut last_unknown: HashMap<usize, u64> = HashMap::new();
+        for line in timeline.unknown.iter().filter(|line| line.sure) {
+            let last = last_unknown.entry(line.read).or_default();
             *last = line.number.max(*last);
         }
-        let exits = ranks::exits(story).iter().map(|exit| story.events[exit.event].read).collect();
-        Marks { story, marks, agents, last, unknown, exits }
+        Marks { reports, agents, last_unknown }
+    }
+}
+
+/// Evidence for and against recovery, with the roles that events have now.
+struct Recovery<'t> {
+    timeline: &'t Timeline,
+    marks: &'t Marks,
+    /// By source and signature, the last line of a failure.
+    last: HashMap<usize, HashMap<&'static str, u64>>,
+    /// Sources that report a failed process.
+    exits: HashSet<usize>,
+}
+
+impl<'t> Recovery<'t> {
+    fn of(timeline: &'t Timeline, marks: &'t Marks) -> Recovery<'t> {
+        let mut last: HashMap<usize, HashMap<&'static str, u64>> = HashMap::new();
+        for event in timeline.events.iter().filter(|event| event.role != Role::Context) {
+            let last = last.entry(event.read).or_default().entry(event.id()).or_default();
+            *last = event.number.max(*last);
+        }
+        let exits = ranks::exits(timeline).iter().map(|exit| timeline[exit.event].read).collect();
+        Recovery { timeline, marks, last, exits }
     }
 
-    fn is_over(&self, event: &Event) -> bool {
+    /// The events for which this holds; faults of the machine are never recovered from.
+    fn events(&self, holds: fn(&Recovery<'t>, &Event) -> bool) -> Vec<EventId> {
+        let machine =
+            |event: &Event| matches!(event.signature.component, Component::Kernel | Component::Driver);
+        self.timeline.ids_where(|event| event.role != Role::Context && !machine(event) && holds(self, event))
+    }
+
+    fn recovered(&self, event: &Event) -> bool {
         let (text, read, number) = (event.text.as_str(), event.read, event.number);
         self.below_threshold(event)
-            || self.tried_again(event)
+            || self.retried(event)
             || text.contains("cleanup warnings")
             || self.tested(read, number)
             || self.built(text, read, number)
-            || self.ended_well(event)
-            || self.went_on_without(event)
+            || self.container_succeeded(event)
+            || self.continued(event)
     }
 
-    /// Marks of a kind that stand later in the same source.
-    fn later(&self, report: Report, read: usize, number: u64) -> impl Iterator<Item = &'s Event> {
-        self.marks(report).filter(move |mark| mark.read == read && mark.number > number)
+    /// Later events of the same source that report this.
+    fn later(&self, report: Report, read: usize, number: u64) -> impl Iterator<Item = &'t Event> {
+        self.reporting(report).filter(move |event| event.read == read && event.number > number)
     }
 
-    fn marks(&self, report: Report) -> impl Iterator<Item = &'s Event> {
-        self.marks.iter().filter(move |(reported, _)| *reported == report).map(|(_, event)| *event)
+    fn reporting(&self, report: Report) -> impl Iterator<Item = &'t Event> {
+        let reporting = self.marks.reports.iter().filter(move |(reported, _)| *reported == report);
+        let timeline = self.timeline;
+        reporting.map(move |(_, id)| &timeline[*id])
     }
 
     /// The number of lines of a source.
     fn end(&self, read: usize) -> u64 {
-        self.story.ends.get(read).copied().unwrap_or(0)
+        self.timeline.ends.get(read).copied().unwrap_or(0)
     }
 
     /// Whether the conditions under which a signature's lines count as a failure do not hold.
@@ -115,51 +134,54 @@ impl<'s> Marks<'s> {
         let count = |id: &str| {
             let value = event.captured(counts_if.same);
             let same = |other: &&Event| other.read == event.read && other.captured(counts_if.same) == value;
-            self.story.of(id).filter(same).count()
+            self.timeline.of(id).filter(same).count()
         };
         count(event.id()) < counts_if.times
             || counts_if.with.iter().any(|id| count(id) == 0)
             || counts_if.without.iter().any(|id| count(id) > 0)
     }
 
-    /// What ended an attempt of torchrun after which it started the ranks anew: no agent ever said that it gave up (those of several nodes, and
-    /// ranks that end later, stand in any order), and they went on.
+    /// A failure that ended an attempt of torchrun after which it restarted the ranks, which then continued.
+    /// No agent may report that it gave up: lines of several nodes, and of ranks that end later, appear in
+    /// any order.
     fn restarted(&self, event: &Event) -> bool {
-        let Some(told) = self.agents.get(&event.read) else { return false };
+        let Some(agents) = self.marks.agents.get(&event.read) else { return false };
+        let agents = || agents.iter().map(|id| &self.timeline[*id]);
         let attempt =
-            |one: &&Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
-        let last = told.iter().map(|one| one.number).filter(|number| *number >= event.number).max();
-        last.is_some_and(|last| self.end(event.read).saturating_sub(last) > RESTARTED)
-            && told.iter().all(attempt)
+            |one: &Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
+        let last = agents().map(|one| one.number).filter(|number| *number >= event.number).max();
+        last.is_some_and(|last| self.end(event.read).saturating_sub(last) > RESTART_LINES)
+            && agents().all(attempt)
     }
 
-    /// A fault of the network after which the log went on and no process is said to have ended.
-    fn went_on_without(&self, event: &Event) -> bool {
+    /// A network error after which the log continues without a failed process.
+    fn continued(&self, event: &Event) -> bool {
         if event.signature.component != Component::Network || self.exits.contains(&event.read) {
             return false;
         }
         let Some(last) = self.last.get(&event.read) else { return false };
         let own = last.get(event.id()).copied().unwrap_or(event.number);
-        self.end(event.read).saturating_sub(own) > QUIET
-            && self.unknown.get(&event.read).is_none_or(|number| *number <= event.number)
+        self.end(event.read).saturating_sub(own) > QUIET_LINES
+            && self.marks.last_unknown.get(&event.read).is_none_or(|number| *number <= event.number)
             && last.iter().all(|(id, number)| *id == event.id() || *number <= event.number)
     }
 
-    /// A try of curl after which it says that it will try again, or of pip, which installed what was asked for in the end.
-    fn tried_again(&self, event: &Event) -> bool {
+    /// An attempt of curl after which it announces a retry, or of pip, which installed the packages in the
+    /// end.
+    fn retried(&self, event: &Event) -> bool {
         let (read, number) = (event.read, event.number);
         let curl = event.text.contains("curl: (") || event.text.contains("returned error: ");
-        let again = |after: &Event| after.number <= number + SOON;
+        let again = |after: &Event| after.number <= number + RETRY_LINES;
         (curl && self.later(Report::Retry, read, number).any(again))
             || (event.text.contains("Retrying (Retry(total=")
                 && self.later(Report::PackagesInstalled, read, number).next().is_some())
     }
 
-    /// Inside of a session of tests that passed: what they print they provoked.
+    /// Printed inside a test session that passed: tests provoke errors.
     fn tested(&self, read: usize, number: u64) -> bool {
         let before = |report: Report| {
-            let marks = self.marks(report);
-            marks.filter(|mark| mark.read == read && mark.number < number).map(|mark| mark.number).max()
+            let before = self.reporting(report).filter(|mark| mark.read == read && mark.number < number);
+            before.map(|mark| mark.number).max()
         };
         // Not between two sessions.
         before(Report::TestsStarted) > before(Report::TestsPassed)
@@ -167,7 +189,8 @@ impl<'s> Marks<'s> {
             && self.later(Report::TestsFailed, read, number).next().is_none()
     }
 
-    /// In a step of a build that made its image, after which nothing failed: the step tolerated it. BuildKit's lines say of which step they are.
+    /// Printed by a step of a build that made its image, with no failure after that. BuildKit's lines carry
+    /// the number of their step.
     fn built(&self, text: &str, read: usize, number: u64) -> bool {
         let of_step = text
             .trim_start()
@@ -180,31 +203,31 @@ impl<'s> Marks<'s> {
         last.is_none_or(|last| *last < built.number)
     }
 
-    /// Said by a container that ended with 0. One that raised an exception or said something fatal may end so too, where a shell script goes
-    /// on after a failure: that is not overcome.
-    fn ended_well(&self, event: &Event) -> bool {
-        let Some(node) = &event.origin.node else { return false };
+    /// Printed by a container that exited with 0. After an exception or a fatal error that proves nothing:
+    /// shell scripts continue after a failure.
+    fn container_succeeded(&self, event: &Event) -> bool {
+        let Some(node) = &event.prefix.node else { return false };
         let well = |end: &Event| end.captured("container") == Some(node.as_str());
         let grave = |other: &Event| {
             other.read == event.read
-                && other.origin.node.as_ref() == Some(node)
+                && other.prefix.node.as_ref() == Some(node)
                 && other.role != Role::Context
                 && other.signature.severity >= Severity::Fatal
         };
         self.later(Report::ContainerSuccess, event.read, event.number).any(well)
-            && !self.story.events.iter().any(grave)
+            && !self.timeline.events.iter().any(grave)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::weigh::text;
+    use crate::root_cause::diagnose_text;
 
     const REFUSED: &str = "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n";
     const FULL: &str = "OSError: [Errno 28] No space left on device\n";
 
     fn causes(log: &str) -> Vec<String> {
-        text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+        diagnose_text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
     }
 
     fn lines(count: usize) -> String {

@@ -1,24 +1,28 @@
-//! From many hits to one root cause. Pure: from what was read and what is known of the machine to a [`Diagnosis`].
+//! From many hits to one root cause. Pure: from what was read and what is known of the machine to a
+//! [`Diagnosis`].
 //!
-//! What fails first makes others fail: they wait until time is up, their connections close, their launchers end them. So of all that
-//! the lines tell the earliest root counts that no other root explains (`leads_to` of the signatures), on the rank that failed first;
-//! without one, an exception that the program raised of its own; then the signal that ended a rank; then the rank that was silent or
-//! elsewhere while the others waited; and only then what a line is known to be a symptom of, as a candidate and never as the cause.
+//! What fails first makes others fail: they wait until time is up, their connections close, their launchers
+//! end them. So of all that the lines tell the earliest root counts that no other root explains (`leads_to`
+//! of the signatures), on the rank that failed first; without one, an exception that the program raised of
+//! its own; then the signal that ended a rank; then the rank that was silent or elsewhere while the others
+//! waited; and only then what a line is known to be a symptom of, as a candidate and never as the cause.
 
-mod around;
-mod choose;
-pub mod looked;
-pub mod overcome;
+mod analysis;
+mod context;
+pub mod machine_evidence;
+mod ranking;
 pub mod ranks;
-pub mod story;
+pub mod recovered;
+pub mod timeline;
 mod traceback;
 
 use crate::read::{self, Read};
+use analysis::Analysis;
 use catalog::signatures::{Cause as Choice, Component, Role, Signature};
 use facts::Facts;
-use story::{Event, Story};
+use timeline::Timeline;
 
-pub use looked::Looked;
+pub use machine_evidence::MachineEvidence;
 
 /// How sure a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
@@ -68,17 +72,17 @@ pub struct Cause {
     /// The rank and node that failed: `rank 3 on node-2`.
     pub whose: Option<String>,
     /// What happened, in a sentence.
-    pub says: String,
+    pub message: String,
     /// What it means.
     pub meaning: String,
     /// The lines that it rests on, the most telling first.
     pub evidence: Vec<Evidence>,
     /// What the log says around the first of them, where that line alone tells little.
-    pub around: Vec<Evidence>,
+    pub context: Vec<Evidence>,
     /// What may be behind it, what tells these apart, and what to do.
     pub choices: &'static [Choice],
     /// What the checks that the choices point to said of the machine.
-    pub looked: Vec<Looked>,
+    pub machine_evidence: Vec<MachineEvidence>,
 }
 
 /// Something that happened, for the timeline.
@@ -95,7 +99,7 @@ pub struct Moment {
     /// A root, a symptom or context.
     pub role: Role,
     /// In a sentence.
-    pub says: String,
+    pub message: String,
     /// The first line that tells it.
     pub evidence: Evidence,
     /// How many lines tell the same.
@@ -136,43 +140,45 @@ impl Diagnosis {
 const UNMATCHED: usize = 50;
 
 /// The diagnosis of some sources; with facts, the checks that a cause points to are judged by them.
-pub fn weigh(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
-    let story = story::story(reads);
-    let chosen = choose::causes(&story);
+pub fn diagnose(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
+    let timeline = timeline::from_reads(reads);
+    let analysis = Analysis::of(&timeline);
+    let chosen = ranking::causes(&analysis);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
-    let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&story, &names)).collect();
+    let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&timeline, &names)).collect();
     if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
         && (cause.confidence == Confidence::Candidate || one.needs_more())
     {
-        cause.around = around::around(reads, &names, &cause.evidence);
+        cause.context = context::around(reads, &names, &cause.evidence);
     }
     if let Some(facts) = facts {
-        causes.iter_mut().for_each(|cause| cause.looked = looked::look(cause.choices, facts));
-        looked::order(&mut causes);
+        causes
+            .iter_mut()
+            .for_each(|cause| cause.machine_evidence = machine_evidence::evaluate(cause.choices, facts));
+        machine_evidence::order(&mut causes);
     }
     let failed = !causes.is_empty();
-    let waited = ranks::waited(&story);
-    let (unmatched_errors, suspicious) = unmatched(&story, &names);
+    let (unmatched_errors, suspicious) = unmatched(&timeline, &names);
     Diagnosis {
         // Only where others waited is silence telling.
-        silent: if failed && !waited.is_empty() { ranks::silent(&story, &waited) } else { Vec::new() },
-        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { around::last(reads, &names) },
+        silent: if failed && !analysis.waited.is_empty() { analysis.silent.clone() } else { Vec::new() },
+        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { context::last(reads, &names) },
         causes,
         unmatched_errors,
         suspicious,
-        timeline: timeline(&story, &names),
+        timeline: moments(&timeline, &names),
         remarks: reads
             .iter()
             .flat_map(|read| read.remarks.iter().map(|remark| format!("{}: {remark}", read.name)))
             .collect(),
         lines: reads.iter().map(|read| read.lines).sum(),
-        nodes: story.nodes(),
+        nodes: timeline.nodes(),
     }
 }
 
 /// The diagnosis of a text.
-pub fn text(name: &str, text: &str) -> Diagnosis {
-    weigh(&[read::text(name, text)], None)
+pub fn diagnose_text(name: &str, text: &str) -> Diagnosis {
+    diagnose(&[read::text(name, text)], None)
 }
 
 fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
@@ -184,10 +190,10 @@ fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
 }
 
 /// Lines without a meaning: those of failures, and those that only look so; each wording once.
-fn unmatched(story: &Story, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
+fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
     let mut seen = std::collections::HashSet::new();
     let (mut sure, mut others) = (Vec::new(), Vec::new());
-    for line in &story.unknown {
+    for line in &timeline.unknown {
         // The same wording with other numbers is the same.
         let wording: String = line.text.chars().filter(|c| !c.is_ascii_digit()).collect();
         if !seen.insert(wording) {
@@ -202,27 +208,27 @@ fn unmatched(story: &Story, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
 }
 
 /// One moment for each kind of event on each rank, in the order of time where that is told, else of lines.
-fn timeline(story: &Story, names: &[&str]) -> Vec<Moment> {
-    let mut order: Vec<&Event> = story.events.iter().collect();
-    choose::by_time(&mut order);
-    let start = order.iter().find_map(|event| event.origin.time);
+fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
+    let mut order = timeline.ids_where(|_| true);
+    timeline.sort_by_time(&mut order);
+    let start = order.iter().find_map(|id| timeline[*id].prefix.time);
     let mut moments: Vec<(Option<u32>, Moment)> = Vec::new();
-    for event in order {
-        let rank = event.origin.rank;
+    for event in order.into_iter().map(|id| &timeline[id]) {
+        let rank = event.prefix.rank;
         if let Some((_, known)) =
             moments.iter_mut().find(|(by, moment)| *by == rank && moment.id == event.id())
         {
             known.count += 1;
             continue;
         }
-        let seconds = event.origin.time.zip(start).and_then(|(time, start)| time.since(start));
+        let seconds = event.prefix.time.zip(start).and_then(|(time, start)| time.since(start));
         let moment = Moment {
             seconds,
             whose: ranks::who(event),
             id: event.id().to_owned(),
             signature: event.signature,
             role: event.role,
-            says: event.says.clone(),
+            message: event.message.clone(),
             evidence: evidence(names, event.read, event.number, &event.text),
             count: 1,
         };

@@ -1,6 +1,7 @@
-//! Files that are no plain text and carry a log all the same: what Docker writes of a container, and what elastic writes of an exception.
-//! Dumps of PyTorch's flight recorder are pickles or JSON: what they say becomes a line for each group ([`super::recorder`]). Other pickles
-//! are named and not read, since reading a pickle the usual way executes it.
+//! Files that are no plain text and carry a log all the same: what Docker writes of a container, and what
+//! elastic writes of an exception. Dumps of PyTorch's flight recorder are pickles or JSON: what they say
+//! becomes a line for each group ([`super::recorder`]). Other pickles are named and not read, since reading a
+//! pickle the usual way executes it.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 
@@ -8,6 +9,7 @@ use serde::Deserialize;
 
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
+use super::error::DumpError;
 use super::ready::Ready;
 use super::recorder::Dump;
 
@@ -16,7 +18,7 @@ const LONGEST: u64 = 4 << 20;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
+pub enum Format {
     /// A container's log as Docker's driver json-file writes it: an object a line.
     JsonFile,
     /// What `TORCHELASTIC_ERROR_FILE` names: one object.
@@ -28,31 +30,31 @@ pub enum Special {
 }
 
 /// What a file is, by its start; `None`: a plain log.
-pub fn of(first: &[u8]) -> Option<Special> {
+pub fn of(first: &[u8]) -> Option<Format> {
     let has = |text: &str| memchr::memmem::find(first, text.as_bytes()).is_some();
     match first {
-        [b'{', ..] if first.starts_with(b"{\"log\":") && has("\"stream\":") => Some(Special::JsonFile),
-        [b'{', ..] if first.starts_with(b"{\"message\": {\"message\": \"") => Some(Special::ErrorFile),
+        [b'{', ..] if first.starts_with(b"{\"log\":") && has("\"stream\":") => Some(Format::JsonFile),
+        [b'{', ..] if first.starts_with(b"{\"message\": {\"message\": \"") => Some(Format::ErrorFile),
         [b'{', ..] if has("\"pg_config\"") || has("\"nccl_version\"") || has("\"comm_lib_version\"") => {
-            Some(Special::Recorder)
+            Some(Format::Recorder)
         }
         // Protocol 2 to 5, then a frame, or the start of a dictionary, list, tuple or string.
         [0x80, 2..=5, 0x95 | b'}' | b']' | b'(' | b'X' | b'c' | 0x8c, ..] => {
-            Some(Special::Pickle(has("nccl_version") || has("pg_config") || has("comm_lib_version")))
+            Some(Format::Pickle(has("nccl_version") || has("pg_config") || has("comm_lib_version")))
         }
         _ => None,
     }
 }
 
 /// Reads such a file.
-pub fn read(name: &str, special: Special, reader: Box<dyn io::Read + '_>) -> Read {
+pub fn read(name: &str, special: Format, reader: Box<dyn io::Read + '_>) -> Read {
     let mut blocks = Blocks::new(name, LIMITS);
     match special {
-        Special::JsonFile => super::open::run(&mut blocks, &mut Entries::new(reader), "the log"),
-        Special::ErrorFile => error_file(&mut blocks, reader),
-        Special::Pickle(true) => recorder(&mut blocks, reader, Dump::of_pickle),
-        Special::Recorder => recorder(&mut blocks, reader, Dump::of_json),
-        Special::Pickle(false) => blocks.remark("not read: a pickle of Python".into()),
+        Format::JsonFile => super::source::run(&mut blocks, &mut Entries::new(reader), "the log"),
+        Format::ErrorFile => error_file(&mut blocks, reader),
+        Format::Pickle(true) => recorder(&mut blocks, reader, Dump::from_pickle),
+        Format::Recorder => recorder(&mut blocks, reader, Dump::from_json),
+        Format::Pickle(false) => blocks.remark("not read: a Python pickle".into()),
     }
     blocks.end()
 }
@@ -61,21 +63,26 @@ pub fn read(name: &str, special: Special, reader: Box<dyn io::Read + '_>) -> Rea
 const DUMP: u64 = 8 << 20;
 
 /// What a dump of the flight recorder says of its rank.
-fn recorder(blocks: &mut Blocks, reader: Box<dyn io::Read + '_>, of: fn(&[u8]) -> Result<Dump, String>) {
+fn recorder(
+    blocks: &mut Blocks,
+    reader: Box<dyn io::Read + '_>,
+    parse: fn(&[u8]) -> Result<Dump, DumpError>,
+) {
     let mut bytes = Vec::new();
     let whole = reader.take(DUMP + 1).read_to_end(&mut bytes);
     let dump = match whole {
-        Err(error) => Err(error.to_string()),
-        Ok(_) if bytes.len() as u64 > DUMP => Err(format!("it is larger than {} MiB", DUMP >> 20)),
-        Ok(_) => of(&bytes),
+        Err(error) => Err(error.into()),
+        Ok(_) if bytes.len() as u64 > DUMP => Err(DumpError::TooLarge(DUMP >> 20)),
+        Ok(_) => parse(&bytes),
     };
     match dump {
         Ok(dump) => {
-            blocks.remark("a dump of PyTorch's flight recorder: a line says where the rank is in each group".into());
+            blocks.remark("a PyTorch flight recorder dump, shown as one line per process group".into());
             blocks.feed(dump.lines().as_bytes());
         }
         Err(why) => blocks.remark(format!(
-            "not read: a dump of PyTorch's flight recorder ({why}); `torchfrtrace` of PyTorch compares those of all ranks"
+            "not read: a PyTorch flight recorder dump ({why}); \
+             PyTorch's `torchfrtrace` compares the dumps of all ranks"
         )),
     }
 }
@@ -104,18 +111,18 @@ fn error_file(blocks: &mut Blocks, mut reader: Box<dyn io::Read + '_>) {
     let mut bytes = Vec::new();
     let failed = reader.by_ref().take(LONGEST).read_to_end(&mut bytes).err();
     let Ok(ErrorFile { message }) = serde_json::from_slice(&bytes) else {
-        blocks.remark("not whole: it starts as an error file of elastic does".into());
+        blocks.remark("incomplete: it starts like a torchrun error file".into());
         let mut whole = Cursor::new(bytes).chain(reader);
-        return super::open::run(blocks, &mut whole, "the log");
+        return super::source::run(blocks, &mut whole, "the log");
     };
     if let Some(error) = failed {
-        blocks.remark(format!("cannot be read to its end: {error}"));
+        blocks.remark(format!("read failed before the end: {error}"));
     }
-    blocks.remark("an error file of elastic: lines are those of its traceback".into());
+    blocks.remark("a torchrun error file, shown as its traceback".into());
     if let Ok(seconds) = message.extra.timestamp.parse::<i64>()
         && let Ok(time) = jiff::Timestamp::from_second(seconds)
     {
-        blocks.remark(format!("the exception was caught at {time}"));
+        blocks.remark(format!("exception caught at {time}"));
     }
     let text = if message.extra.py_callstack.trim().is_empty() {
         message.message
@@ -224,7 +231,7 @@ mod tests {
         assert_eq!((read.lines, read.found.len(), read.found[0].after.len()), (3, 2, 2));
         assert!(read.remarks.iter().any(|remark| remark.contains("2026-11-21")), "{:?}", read.remarks);
         let cut = of_bytes(&file.as_bytes()[..80]);
-        assert!(cut.remarks[0].starts_with("not whole"));
+        assert!(cut.remarks[0].starts_with("incomplete"));
         assert_eq!((cut.lines, cut.found.len()), (1, 1));
     }
 
@@ -236,8 +243,8 @@ mod tests {
             b"q\x01X\x06\0\0\x002.21.5",
         ]
         .concat();
-        assert!(of_bytes(&dump).remarks[0].contains("flight recorder (it is cut off)"));
-        assert!(of_bytes(&[0x80, 4, 0x95, 3, 0, 0, 0]).remarks[0].ends_with("a pickle of Python"));
+        assert!(of_bytes(&dump).remarks[0].contains("flight recorder dump (truncated)"));
+        assert!(of_bytes(&[0x80, 4, 0x95, 3, 0, 0, 0]).remarks[0].ends_with("a Python pickle"));
         assert_eq!(of_bytes(&dump).lines, 0);
     }
 }

@@ -1,18 +1,24 @@
-//! What the lines tell, in the order in which it happened: one event for every signature that a line matches, every exception that no
-//! signature explains, and every exit that a launcher reports.
+//! What the lines tell, in the order in which it happened: one event for every signature that a line matches,
+//! every exception that no signature explains, and every exit that a launcher reports.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::overcome;
+use super::recovered;
 use super::traceback::{self, Raised};
 use crate::expression::constant;
-use crate::origin::{self, Level, Origin, Time};
+use crate::log_prefix::{self, Level, LogPrefix, Time};
+use crate::message;
 use crate::read::{Found, Read};
-use crate::says;
 use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Signature};
+
+/// Which event of a [`Timeline`]: its index in the order of sources and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(usize);
 
 /// Something that a line tells.
 #[derive(Debug, Clone)]
@@ -24,13 +30,13 @@ pub struct Event {
     /// Its words.
     pub text: String,
     /// Who said it, and when.
-    pub origin: Origin,
+    pub prefix: LogPrefix,
     /// What it is.
     pub signature: &'static Signature,
     /// Groups of the signature.
     pub captures: Vec<(&'static str, String)>,
     /// The signature's sentence.
-    pub says: String,
+    pub message: String,
     /// What it is here: a root that the line itself calls a warning is context.
     pub role: Role,
 }
@@ -57,14 +63,14 @@ pub struct Unknown {
     /// Its words.
     pub text: String,
     /// Who said it.
-    pub origin: Origin,
+    pub prefix: LogPrefix,
     /// Whether a program surely failed with it, and does not only speak of errors.
     pub sure: bool,
 }
 
 /// Everything that was read, as events.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct Timeline {
     /// In the order of sources and lines.
     pub events: Vec<Event>,
     /// Lines that look like errors and match nothing.
@@ -81,7 +87,48 @@ pub struct Story {
     pub ends: Vec<u64>,
 }
 
-impl Story {
+impl Index<EventId> for Timeline {
+    type Output = Event;
+
+    fn index(&self, id: EventId) -> &Event {
+        &self.events[id.0]
+    }
+}
+
+impl IndexMut<EventId> for Timeline {
+    fn index_mut(&mut self, id: EventId) -> &mut Event {
+        &mut self.events[id.0]
+    }
+}
+
+impl Timeline {
+    /// All events with their ids.
+    pub fn ids(&self) -> impl Iterator<Item = (EventId, &Event)> {
+        self.events.iter().enumerate().map(|(index, event)| (EventId(index), event))
+    }
+
+    /// The ids of the events for which this holds.
+    pub fn ids_where(&self, holds: impl Fn(&Event) -> bool) -> Vec<EventId> {
+        self.ids().filter(|(_, event)| holds(event)).map(|(id, _)| id).collect()
+    }
+
+    /// Orders events by time where every one of them has a wall clock's, else by source and line.
+    pub fn sort_by_time(&self, ids: &mut [EventId]) {
+        let wall = |id: EventId| match self[id].prefix.time {
+            Some(Time::Wall(seconds)) => Some(seconds),
+            _ => None,
+        };
+        let timed = ids.iter().all(|id| wall(*id).is_some());
+        ids.sort_by(|one, other| {
+            let line = |id: EventId| (self[id].read, self[id].number);
+            let lines = line(*one).cmp(&line(*other));
+            match timed {
+                true => wall(*one).partial_cmp(&wall(*other)).unwrap_or(Ordering::Equal).then(lines),
+                false => lines,
+            }
+        });
+    }
+
     /// Events that report this.
     pub fn reports(&self, report: Report) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(move |event| event.signature.reports(report))
@@ -90,8 +137,8 @@ impl Story {
     /// Names of machines that the lines tell, each once.
     pub fn nodes(&self) -> Vec<String> {
         let origins =
-            self.events.iter().map(|event| &event.origin).chain(self.unknown.iter().map(|line| &line.origin));
-        let mut nodes: Vec<String> = origins.filter_map(|origin| origin.node.clone()).collect();
+            self.events.iter().map(|event| &event.prefix).chain(self.unknown.iter().map(|line| &line.prefix));
+        let mut nodes: Vec<String> = origins.filter_map(|prefix| prefix.node.clone()).collect();
         nodes.sort();
         nodes.dedup();
         nodes
@@ -114,28 +161,29 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The story of some sources.
-pub fn story(reads: &[Read]) -> Story {
+/// The timeline of some sources.
+pub fn from_reads(reads: &[Read]) -> Timeline {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
-    let mut story = Story { ends: reads.iter().map(|read| read.lines).collect(), ..Story::default() };
+    let mut timeline =
+        Timeline { ends: reads.iter().map(|read| read.lines).collect(), ..Timeline::default() };
     for (place, read) in reads.iter().enumerate() {
-        let of_file = origin::rank_of_file(&read.name);
+        let of_file = log_prefix::rank_of_file(&read.name);
         let from = |text: &str| {
-            let (mut origin, rest) = origin::origin(text, &is_node);
-            origin.rank = origin.rank.or(of_file);
-            (origin, rest.to_owned())
+            let (mut prefix, rest) = log_prefix::parse(text, &is_node);
+            prefix.rank = prefix.rank.or(of_file);
+            (prefix, rest.to_owned())
         };
         for line in read.head.iter().chain(&read.tail) {
-            known(&mut story, &from(line).0, line);
+            known(&mut timeline, &from(line).0, line);
         }
-        one_read(&mut story, place, read, &from);
+        one_read(&mut timeline, place, read, &from);
     }
-    overcome::overcome(&mut story);
-    times(&mut story);
-    story.ranks.sort_unstable();
-    story.ranks.dedup();
-    story
+    recovered::downgrade(&mut timeline);
+    times(&mut timeline);
+    timeline.ranks.sort_unstable();
+    timeline.ranks.dedup();
+    timeline
 }
 
 /// The words before a colon that begin lines, and how often each does.
@@ -145,7 +193,7 @@ fn nodes(reads: &[Read]) -> HashMap<String, usize> {
         let found = read.found.iter().flat_map(|found| std::iter::once(&found.text).chain(&found.after));
         for line in read.head.iter().chain(&read.tail).chain(found) {
             let Some((word, _)) = line.trim_start().split_once(':') else { continue };
-            if word.len() <= 64 && !word.contains(' ') && origin::like_a_node(word) {
+            if word.len() <= 64 && !word.contains(' ') && log_prefix::like_a_node(word) {
                 *nodes.entry(word.to_owned()).or_default() += 1;
             }
         }
@@ -154,19 +202,20 @@ fn nodes(reads: &[Read]) -> HashMap<String, usize> {
 }
 
 /// Notes the rank and the number of ranks that a line tells.
-fn known(story: &mut Story, origin: &Origin, line: &str) {
-    story.ranks.extend(origin.rank);
+fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
+    timeline.ranks.extend(prefix.rank);
     if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
         && let Some(found) = WORLD.captures(line)
     {
         let told = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
-        story.world = story.world.max(told);
+        timeline.world = timeline.world.max(told);
     }
 }
 
-fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) -> (Origin, String)) {
+fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
     let mut covered: Vec<(u64, u64)> = Vec::new();
-    // What a destructor raised while everything ended is no failure: the interpreter says so before its traceback.
+    // What a destructor raised while everything ended is no failure: the interpreter says so before its
+    // traceback.
     let mut ignored: Option<u64> = None;
     let mut before: Option<&Found> = None;
     for found in &read.found {
@@ -176,30 +225,30 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
         if found.text.contains(IGNORED) {
             ignored = Some(found.number);
         }
-        let (origin, _) = from(&found.text);
-        known(story, &origin, &found.text);
+        let (prefix, _) = from(&found.text);
+        known(timeline, &prefix, &found.text);
         for hit in &found.hits {
             if let Some(rank) = hit.captured("rank").filter(|_| hit.signature.reports(Report::FailureTable)) {
-                story.ranks.extend(rank.parse::<u32>().ok());
+                timeline.ranks.extend(rank.parse::<u32>().ok());
             }
-            story.events.push(Event {
+            timeline.events.push(Event {
                 read: place,
                 number: found.number,
                 text: found.text.clone(),
-                role: role(hit.signature, &origin),
-                origin: origin.clone(),
+                role: role(hit.signature, &prefix),
+                prefix: prefix.clone(),
                 signature: hit.signature,
                 captures: hit.captures.clone(),
-                says: hit.says(),
+                message: hit.message(),
             });
         }
-        story.crashed.extend(traceback::crashed(found).map(|place| (origin.rank, place)));
-        if let Some(raised) = traceback::raised(place, found, &origin, from).filter(|_| !again) {
+        timeline.crashed.extend(traceback::crashed(found).map(|place| (prefix.rank, place)));
+        if let Some(raised) = traceback::raised(place, found, &prefix, from).filter(|_| !again) {
             let is_ignored = ignored.take_if(|line| found.number - *line <= NEXT).is_some();
             covered.push((raised.began, if is_ignored { raised.last + 1 } else { raised.number }));
             if !is_ignored {
-                let rank = raised.origin.rank.or_else(|| table_rank(story, &raised));
-                story.raised.push(Raised { origin: Origin { rank, ..raised.origin }, ..raised });
+                let rank = raised.prefix.rank.or_else(|| table_rank(timeline, &raised));
+                timeline.raised.push(Raised { prefix: LogPrefix { rank, ..raised.prefix }, ..raised });
             }
         }
     }
@@ -210,64 +259,66 @@ fn one_read(story: &mut Story, place: usize, read: &Read, from: &dyn Fn(&str) ->
         {
             continue;
         }
-        let (origin, rest) = from(&found.text);
+        let (prefix, rest) = from(&found.text);
         if rest.trim().trim_matches('*') == "Killed"
             && let Some(signature) = signatures::derived(Derived::Killed)
         {
-            story.events.push(Event {
+            timeline.events.push(Event {
                 read: place,
                 number: found.number,
                 text: found.text.clone(),
                 role: signature.role,
-                origin,
+                prefix,
                 signature,
                 captures: Vec::new(),
-                says: says::fill(signature.says, &|_| None).unwrap_or_default(),
+                message: message::fill(signature.message, &|_| None).unwrap_or_default(),
             });
             continue;
         }
-        let sure = sure(found, &rest, &origin);
-        story.unknown.push(Unknown {
+        let sure = sure(found, &rest, &prefix);
+        timeline.unknown.push(Unknown {
             read: place,
             number: found.number,
             text: found.text.clone(),
-            origin,
+            prefix,
             sure,
         });
     }
-    builds(story, place);
-    exceptions(story, place);
+    builds(timeline, place);
+    exceptions(timeline, place);
 }
 
-/// An event for every module that is missing where a package is built: the traceback tells where it was looked for, its last line does not.
-fn builds(story: &mut Story, place: usize) {
+/// An event for every module that is missing where a package is built: the traceback tells where it was
+/// looked for, its last line does not.
+fn builds(timeline: &mut Timeline, place: usize) {
     let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
-    for raised in story.raised.iter().filter(|raised| raised.read == place) {
+    for raised in timeline.raised.iter().filter(|raised| raised.read == place) {
         if let Some(missing) = raised.missing_in_build() {
-            story.events.push(derived(raised, signature, "missing", missing));
+            timeline.events.push(derived(raised, signature, "missing", missing));
         }
     }
 }
 
 /// An event of a traceback for a signature, of which one group is told.
 fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
-    let says = says::fill(signature.says, &|name| (name == group).then_some(told));
+    let message = message::fill(signature.message, &|name| (name == group).then_some(told));
     Event {
         read: raised.read,
         number: raised.number,
         text: raised.text.clone(),
-        origin: raised.origin.clone(),
+        prefix: raised.prefix.clone(),
         signature,
         captures: vec![(group, told.to_owned())],
-        says: says.unwrap_or_default(),
+        message: message.unwrap_or_default(),
         role: signature.role,
     }
 }
 
-/// What a signature is on this line: what the line itself calls a notice or a warning is not where something failed.
-fn role(signature: &Signature, origin: &Origin) -> Role {
+/// What a signature is on this line: what the line itself calls a notice or a warning is not where something
+/// failed.
+fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
     // The kernel puts "INFO: " before what is none.
-    let mild = matches!(origin.level, Some(Level::Info | Level::Warning))
+    let mild = matches!(prefix.level, Some(Level::Info | Level::Warning))
         && signature.component != Component::Kernel;
     match signature.role {
         Role::Symptom if mild && signature.severity <= Severity::Error => Role::Context,
@@ -276,26 +327,27 @@ fn role(signature: &Signature, origin: &Origin) -> Role {
     }
 }
 
-/// An event for every exception that no signature explains. What a launcher's table repeats counts where it stands nowhere else.
-fn exceptions(story: &mut Story, place: usize) {
+/// An event for every exception that no signature explains. What a launcher's table repeats counts where it
+/// stands nowhere else.
+fn exceptions(timeline: &mut Timeline, place: usize) {
     let Some(signature) = signatures::derived(Derived::Exception) else { return };
     let shadowed = signatures::derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
-        story.events.iter().any(|event| {
+        timeline.events.iter().any(|event| {
             event.read == place
                 && event.role != Role::Context
                 && (raised.began..=raised.number).contains(&event.number)
-                && raised.beside(&event.origin)
+                && raised.beside(&event.prefix)
         })
     };
     let here: Vec<&Raised> =
-        story.raised.iter().filter(|raised| raised.read == place && raised.of_program()).collect();
+        timeline.raised.iter().filter(|raised| raised.read == place && raised.of_program()).collect();
     let repeated = |raised: &Raised| {
         let same =
             |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
         raised.in_table && here.iter().copied().any(|other| same(&other))
     };
-    let passed_on = story.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
+    let passed_on = timeline.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
     let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
@@ -307,31 +359,32 @@ fn exceptions(story: &mut Story, place: usize) {
             read: place,
             number: raised.number,
             text: raised.text.clone(),
-            origin: raised.origin.clone(),
+            prefix: raised.prefix.clone(),
             signature,
             captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
-            says: raised.says(),
+            message: raised.sentence(),
             role: Role::Root,
         });
     }
-    story.events.extend(new);
-    story.events.sort_by_key(|event| (event.read, event.number));
+    timeline.events.extend(new);
+    timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.
-    story.unknown.retain(|line| line.read != place || !told.contains(&line.number));
+    timeline.unknown.retain(|line| line.read != place || !told.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.
-fn table_rank(story: &Story, raised: &Raised) -> Option<u32> {
+fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
     if !raised.in_table {
         return None;
     }
     let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
-    let told = story.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
+    let told =
+        timeline.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
     told.last()?.parse().ok()
 }
 
 /// Whether a line says that a program failed: not that errors were counted, expected, or are possible.
-fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
+fn sure(found: &Found, rest: &str, prefix: &LogPrefix) -> bool {
     static SURE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
@@ -340,31 +393,33 @@ fn sure(found: &Found, rest: &str, origin: &Origin) -> bool {
             |\b(?:fatal\ error|panic):
             |(?:^|[]|>]\ )\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::\ |:?$)
             |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 
-            |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
+            |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?
+            (?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
             |^terminate\ called|\bcore\ dumped\b|\bcommand\ not\ found$|^make(?:\[\d+\])?:\ \*\*\*
             |Error\ response\ from\ daemon|^E:\ |:\ cannot\ open\ shared\ object|:\ fatal\ error:",
         )
     });
     found.error_like
-        && !matches!(origin.level, Some(Level::Info | Level::Warning))
+        && !matches!(prefix.level, Some(Level::Info | Level::Warning))
         && (SURE.is_match(rest) || SURE.is_match(&found.text))
 }
 
-/// Moments without a year are put into the year that other lines tell; lines without a time have that of the line before.
-fn times(story: &mut Story) {
-    let year = story.events.iter().find_map(|event| match event.origin.time {
-        Some(Time::Wall(seconds)) => Some(origin::year_of(seconds)),
+/// Moments without a year are put into the year that other lines tell; lines without a time have that of the
+/// line before.
+fn times(timeline: &mut Timeline) {
+    let year = timeline.events.iter().find_map(|event| match event.prefix.time {
+        Some(Time::Wall(seconds)) => Some(log_prefix::year_of(seconds)),
         _ => None,
     });
     let mut last: HashMap<(usize, Option<u32>), Time> = HashMap::new();
-    for event in &mut story.events {
-        if let (Some(Time::Yearless(seconds)), Some(year)) = (event.origin.time, year) {
-            event.origin.time = Some(Time::Wall(origin::in_year(seconds, year)));
+    for event in &mut timeline.events {
+        if let (Some(Time::Yearless(seconds)), Some(year)) = (event.prefix.time, year) {
+            event.prefix.time = Some(Time::Wall(log_prefix::in_year(seconds, year)));
         }
-        let key = (event.read, event.origin.rank);
-        match event.origin.time {
+        let key = (event.read, event.prefix.rank);
+        match event.prefix.time {
             Some(time) => drop(last.insert(key, time)),
-            None => event.origin.time = last.get(&key).copied(),
+            None => event.prefix.time = last.get(&key).copied(),
         }
     }
 }

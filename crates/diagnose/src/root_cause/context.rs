@@ -1,7 +1,8 @@
-//! What a log says around the line that a cause rests on: where that line passes on that something failed, those beside it tell why.
+//! What a log says around the line that a cause rests on: where that line passes on that something failed,
+//! those beside it tell why.
 
 use super::{Evidence, evidence};
-use crate::origin;
+use crate::log_prefix;
 use crate::read::{Found, Read};
 
 /// So many lines before and after are told at most.
@@ -21,7 +22,7 @@ pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence
     };
     let block = found.iter().rfind(holds);
     let Some(start) = block.or(exact) else { return Vec::new() };
-    let rank = |text: &str| origin::origin(text, &|_| false).0.rank;
+    let rank = |text: &str| log_prefix::parse(text, &|_| false).0.rank;
     let of_other = |text: &str| rank(text).is_some_and(|rank_of_it| Some(rank_of_it) != rank(&first.text));
     let tells = |(number, text): &(u64, &String)| {
         // Not the marks below a traceback's frames.
@@ -57,7 +58,7 @@ pub fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };
-    let text = |(_, read): &(usize, &Read)| !read.remarks.iter().any(|remark| remark.starts_with("binary"));
+    let text = |(_, read): &(usize, &Read)| !read.binary;
     reads.iter().enumerate().filter(text).flat_map(of).collect()
 }
 
@@ -68,11 +69,11 @@ fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)
 #[cfg(test)]
 mod tests {
     use crate::read::{self, Read};
-    use crate::weigh::text;
+    use crate::root_cause::diagnose_text;
 
     fn around(log: &str) -> Vec<(u64, String)> {
-        let cause = text("a.log", log).causes.into_iter().next();
-        cause.map(|cause| cause.around).into_iter().flatten().map(|line| (line.line, line.text)).collect()
+        let cause = diagnose_text("a.log", log).causes.into_iter().next();
+        cause.map(|cause| cause.context).into_iter().flatten().map(|line| (line.line, line.text)).collect()
     }
 
     #[test]
@@ -103,17 +104,15 @@ bye
 
     #[test]
     fn where_nothing_is_known_the_last_lines_are_told() {
-        let last =
-            |log: &str| text("a.log", log).last.into_iter().map(|line| line.line).collect::<Vec<u64>>();
+        let last = |log: &str| {
+            diagnose_text("a.log", log).last.into_iter().map(|line| line.line).collect::<Vec<u64>>()
+        };
         assert_eq!(last("a\nb\n\nc\nd\ne\nf\n\n"), [2, 4, 5, 6, 7]);
         assert_eq!(last("a"), [1]);
         assert!(last("").is_empty());
         assert!(last("OSError: [Errno 28] No space left on device\n").is_empty());
         assert!(last("Error: it does not\n").is_empty());
-        let binary = Read {
-            remarks: vec!["binary: only what is text in it was read".into()],
-            ..read::text("a", "b\n")
-        };
+        let binary = Read { binary: true, ..read::text("a", "b\n") };
         assert!(super::last(&[binary], &["a"]).is_empty());
     }
 

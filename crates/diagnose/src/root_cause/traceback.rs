@@ -1,11 +1,12 @@
-//! Python's tracebacks: what was raised, where in the program, and whether that was the program or a launcher.
+//! Python's tracebacks: what was raised, where in the program, and whether that was the program or a
+//! launcher.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::expression::constant;
-use crate::origin::Origin;
+use crate::log_prefix::LogPrefix;
 use crate::read::Found;
 
 /// An exception that ended something.
@@ -22,7 +23,7 @@ pub struct Raised {
     /// The number of the last line that is of it: that one, or where it stands twice, its second.
     pub last: u64,
     /// Who raised it.
-    pub origin: Origin,
+    pub prefix: LogPrefix,
     /// `ValueError`, `torch.OutOfMemoryError`.
     pub name: String,
     /// What it says.
@@ -99,11 +100,11 @@ impl Raised {
             && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
     }
 
-    /// Whether a line between the first and the last of the traceback is of it: lines of others may stand there too. In a launcher's table
-    /// no line has a rank of its own.
-    pub fn beside(&self, line: &Origin) -> bool {
-        let rank = line.rank == self.origin.rank || (self.in_table && line.rank.is_none());
-        let node = line.node.is_none() || self.origin.node.is_none() || line.node == self.origin.node;
+    /// Whether a line between the first and the last of the traceback is of it: lines of others may stand
+    /// there too. In a launcher's table no line has a rank of its own.
+    pub fn beside(&self, line: &LogPrefix) -> bool {
+        let rank = line.rank == self.prefix.rank || (self.in_table && line.rank.is_none());
+        let node = line.node.is_none() || self.prefix.node.is_none() || line.node == self.prefix.node;
         rank && node
     }
 
@@ -112,7 +113,8 @@ impl Raised {
         self.message.starts_with("Caught ") && self.message.contains(" in ")
     }
 
-    /// The module that is missing where a package is built in an environment of its own, which pip and uv make for that.
+    /// The module that is missing where a package is built in an environment of its own, which pip and uv
+    /// make for that.
     pub fn missing_in_build(&self) -> Option<&str> {
         let built = |frame: &String| frame.contains("/pip-build-env-") || frame.contains("/builds-v");
         let missing = self.message.strip_prefix("No module named ")?;
@@ -120,7 +122,8 @@ impl Raised {
         is_it.then(|| missing.trim_matches(['\'', '"']))
     }
 
-    /// The module of Python's own library in whose place another file was imported: that library does not find in it what it has.
+    /// The module of Python's own library in whose place another file was imported: that library does not
+    /// find in it what it has.
     pub fn hidden_module(&self) -> Option<&str> {
         let own = |frame: &String| frame.contains("/lib/python3") && !frame.contains("-packages/");
         let module = match self.name.as_str() {
@@ -143,7 +146,7 @@ impl Raised {
     }
 
     /// In a sentence.
-    pub fn says(&self) -> String {
+    pub fn sentence(&self) -> String {
         let message = match self.message.trim() {
             "" => String::new(),
             message => format!(": {}", message.trim_end_matches('.')),
@@ -157,8 +160,8 @@ impl Raised {
 pub fn raised(
     read: usize,
     found: &Found,
-    origin: &Origin,
-    from: &dyn Fn(&str) -> (Origin, String),
+    prefix: &LogPrefix,
+    from: &dyn Fn(&str) -> (LogPrefix, String),
 ) -> Option<Raised> {
     if !found.text.contains("Traceback (most recent call last)") {
         return None;
@@ -172,7 +175,7 @@ pub fn raised(
         number: 0,
         last: 0,
         text: String::new(),
-        origin: origin.clone(),
+        prefix: prefix.clone(),
         name: String::new(),
         message: String::new(),
         frames: Vec::new(),
@@ -237,7 +240,8 @@ pub fn crashed(found: &Found) -> Option<String> {
     Some(format!("{} ({} line {})", &call[3], &call[1], &call[2]))
 }
 
-/// What a line says that an exception ends with: name and message; `None` for what only follows from another failure.
+/// What a line says that an exception ends with: name and message; `None` for what only follows from another
+/// failure.
 pub fn bare(line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
@@ -267,10 +271,10 @@ fn indent(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::weigh::text;
+    use crate::root_cause::diagnose_text;
 
     fn causes(log: &str) -> Vec<String> {
-        text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+        diagnose_text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
     }
 
     fn twice(log: &str) -> String {

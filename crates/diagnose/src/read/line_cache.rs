@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 
-use super::keep;
+use super::retention;
 use crate::scan::{self, Line};
 
 /// So many lines are kept in mind.
@@ -15,31 +15,33 @@ const LINES: usize = 1 << 15;
 
 /// What a line is.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct CachedLine {
     /// What the signatures say of it.
     pub line: Arc<Line>,
     kinds: OnceCell<Box<[u64]>>,
 }
 
-impl Seen {
-    /// The kinds that a line is of, as [`keep::kinds`] numbers them; `bytes` is the line that this was made of.
+impl CachedLine {
+    /// The kinds that a line is of, as [`retention::kinds`] numbers them; `bytes` is the line that this was
+    /// made of.
     pub fn kinds(&self, bytes: &[u8]) -> &[u64] {
-        self.kinds.get_or_init(|| keep::kinds(&self.line, &String::from_utf8_lossy(bytes)))
+        self.kinds.get_or_init(|| retention::kinds(&self.line, &String::from_utf8_lossy(bytes)))
     }
 }
 
-/// Lines and what they are. A line is known again by 128 bits that are made of it by chance numbers of this run.
+/// Lines and what they are. A line is known again by 128 bits that are made of it by chance numbers of this
+/// run.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct LineCache {
     /// Where in `seen` a line is.
     places: HashMap<u128, usize, RandomState>,
-    seen: Vec<Seen>,
+    seen: Vec<CachedLine>,
     other: RandomState,
 }
 
-impl Known {
+impl LineCache {
     /// What a line is. When there is no room for it all begins anew: what comes often comes again.
-    pub fn line(&mut self, line: &[u8]) -> &Seen {
+    pub fn line(&mut self, line: &[u8]) -> &CachedLine {
         let key = [self.places.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
         let key = key[0] << 64 | key[1];
         let place = match self.places.get(&key) {
@@ -56,7 +58,7 @@ impl Known {
         }
         let place = self.seen.len();
         let known = scan::line(&String::from_utf8_lossy(line));
-        self.seen.push(Seen { line: Arc::new(known), kinds: OnceCell::new() });
+        self.seen.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
         self.places.insert(key, place);
         place
     }
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_line_is_what_it_was() {
-        let mut known = Known::default();
+        let mut known = LineCache::default();
         let halves = [known.places.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
         // More than are kept in mind, so that it begins anew; errors among them.
@@ -80,7 +82,7 @@ mod tests {
                 let wanted: Vec<usize> = scan::line(line).signatures().collect();
                 let seen = known.line(line.as_bytes());
                 assert!(!wanted.is_empty() && seen.line.signatures().eq(wanted));
-                assert_eq!(seen.kinds(line.as_bytes()), &*keep::kinds(&seen.line, line));
+                assert_eq!(seen.kinds(line.as_bytes()), &*retention::kinds(&seen.line, line));
             }
         }
         assert!(known.seen.len() < LINES && known.places.len() == known.seen.len());

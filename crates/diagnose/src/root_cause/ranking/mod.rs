@@ -3,27 +3,28 @@
 mod candidates;
 mod signals;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::analysis::Analysis;
 use super::ranks::{self, Exit};
-use super::story::{Event, Story};
+use super::timeline::{Event, EventId, Timeline};
 use super::{Cause, Confidence, evidence};
-use crate::origin::{Level, Time};
+use crate::log_prefix::Level;
 use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
 use catalog::xids;
 
 /// A cause, before it is told.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct RankedCause {
     /// Its id where that is more than the signature's.
     id: String,
     signature: &'static Signature,
     /// In a sentence.
-    says: String,
+    message: String,
     meaning: Option<String>,
     confidence: Confidence,
     /// Events that it rests on, the most telling first.
-    events: Vec<usize>,
+    events: Vec<EventId>,
     /// Lines that are no event: source, number and text.
     lines: Vec<(usize, u64, String)>,
     whose: Option<String>,
@@ -34,9 +35,9 @@ const EVIDENCE: usize = 6;
 /// So many causes are told.
 const CAUSES: usize = 4;
 
-impl Chosen {
-    fn of(story: &Story, group: &[usize], confidence: Confidence) -> Chosen {
-        let event = &story.events[group[0]];
+impl RankedCause {
+    fn of(timeline: &Timeline, group: &[EventId], confidence: Confidence) -> RankedCause {
+        let event = &timeline[group[0]];
         let (id, meaning) = match xid(event).and_then(xids::xid) {
             Some(row) => (
                 format!("xid-{}", row.number),
@@ -44,10 +45,10 @@ impl Chosen {
             ),
             None => (event.id().to_owned(), None),
         };
-        Chosen {
+        RankedCause {
             id,
             signature: event.signature,
-            says: event.says.clone(),
+            message: event.message.clone(),
             meaning,
             confidence,
             events: group.to_vec(),
@@ -58,14 +59,14 @@ impl Chosen {
 
     /// Whether the line that it rests on tells little without those beside it.
     pub fn needs_more(&self) -> bool {
-        self.signature.around
+        self.signature.context_lines
     }
 
     /// As it is told.
-    pub fn cause(&self, story: &Story, names: &[&str]) -> Cause {
+    pub fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
         let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
         let mut lines: Vec<super::Evidence> = told.collect();
-        for event in self.events.iter().map(|place| &story.events[*place]) {
+        for event in self.events.iter().map(|id| &timeline[*id]) {
             let line = evidence(names, event.read, event.number, &event.text);
             if lines.len() < EVIDENCE && !lines.contains(&line) {
                 lines.push(line);
@@ -77,48 +78,31 @@ impl Chosen {
             role: self.signature.role,
             confidence: self.confidence,
             whose: self.whose.clone(),
-            says: self.says.clone(),
+            message: self.message.clone(),
             meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.to_owned()),
             evidence: lines,
-            around: Vec::new(),
+            context: Vec::new(),
             choices: self.signature.causes,
-            looked: Vec::new(),
+            machine_evidence: Vec::new(),
         }
     }
 }
 
-/// Orders events by time where every one of them has a wall clock's, else by source and line.
-pub fn by_time(events: &mut [&Event]) {
-    let wall = |event: &Event| match event.origin.time {
-        Some(Time::Wall(seconds)) => Some(seconds),
-        _ => None,
-    };
-    let timed = events.iter().all(|event| wall(event).is_some());
-    events.sort_by(|one, other| {
-        let lines = (one.read, one.number).cmp(&(other.read, other.number));
-        match timed {
-            true => wall(one).partial_cmp(&wall(other)).unwrap_or(std::cmp::Ordering::Equal).then(lines),
-            false => lines,
-        }
-    });
-}
-
 /// The causes, the root cause first.
-pub fn causes(story: &Story) -> Vec<Chosen> {
-    let exits = ranks::exits(story);
-    let mut found = roots(story, &exits);
-    found.extend(signals::signals(story, &exits));
-    found.extend(yielding(story));
-    found.extend(waits(story));
+pub fn causes(analysis: &Analysis<'_>) -> Vec<RankedCause> {
+    let mut found = roots(analysis);
+    found.extend(signals::signals(analysis));
+    found.extend(yielding(analysis.timeline));
+    found.extend(waits(analysis));
     found.sort_by_key(|one| std::cmp::Reverse(one.0));
-    let mut causes: Vec<Chosen> = Vec::new();
+    let mut causes: Vec<RankedCause> = Vec::new();
     for (_, one) in found {
         if !causes.iter().any(|known| known.id == one.id) {
             causes.push(one);
         }
     }
     if causes.is_empty() {
-        causes = candidates::symptoms(story);
+        causes = candidates::symptoms(analysis);
     }
     // What comes after a cause that is sure can only be less so.
     let first = causes.first().map(|cause| cause.confidence);
@@ -156,65 +140,64 @@ enum Weight {
     Machine,
 }
 
-type Weighed = (Weight, Chosen);
+type Weighted = (Weight, RankedCause);
 
 /// Roots that no other root explains, each with all its events in order, the earliest first.
-fn roots(story: &Story, exits: &[Exit]) -> Vec<Weighed> {
-    let events: Vec<&Event> = story.events.iter().filter(|event| event.role == Role::Root).collect();
-    let firm = |event: &&&Event| !event.signature.yields;
-    let (own, firm): (Vec<&Event>, Vec<&Event>) = events
-        .iter()
-        .filter(firm)
-        .copied()
-        .partition(|event| event.signature.derived == Some(Derived::Exception));
-    let mut weighed = Vec::new();
-    let mut groups = unexplained(story, firm);
-    // What lies lower brings down what lies on it; of commands that failed one after the other the last is what is left.
-    groups.sort_by_key(|group| layer(story.events[group[0]].signature.component));
-    let commands = |group: &Vec<usize>| story.events[group[0]].text.contains("Error response from daemon");
+fn roots(analysis: &Analysis<'_>) -> Vec<Weighted> {
+    let (timeline, exits) = (analysis.timeline, analysis.exits.as_slice());
+    let firm = timeline.ids_where(|event| event.role == Role::Root && !event.signature.yields);
+    let (own, firm): (Vec<EventId>, Vec<EventId>) =
+        firm.into_iter().partition(|id| timeline[*id].signature.derived == Some(Derived::Exception));
+    let mut weighted = Vec::new();
+    let mut groups = unexplained(timeline, firm);
+    // What lies lower brings down what lies on it; of commands that failed one after the other the last is
+    // what is left.
+    groups.sort_by_key(|group| layer(timeline[group[0]].signature.component));
+    let commands = |group: &Vec<EventId>| timeline[group[0]].text.contains("Error response from daemon");
     if groups.iter().all(commands) {
         groups.sort_by_key(|group| {
-            let event = &story.events[group[0]];
+            let event = &timeline[group[0]];
             std::cmp::Reverse((event.read, event.number))
         });
     }
     let several = groups.len() > 1;
     for group in groups {
-        let event = &story.events[group[0]];
-        let weight = match event.origin.level {
+        let event = &timeline[group[0]];
+        let weight = match event.prefix.level {
             // Where ranks ended badly, tracebacks are long: there a warning may still be what began it.
-            Some(Level::Info | Level::Warning) if exits.is_empty() && went_on(story, &group) => continue,
+            Some(Level::Info | Level::Warning) if exits.is_empty() && went_on(timeline, &group) => continue,
             Some(Level::Info | Level::Warning) => Weight::Mild,
             _ if of_machine(event) => Weight::Machine,
-            _ if survived(story, event) => Weight::Survived,
+            _ if survived(timeline, event) => Weight::Survived,
             _ => Weight::Root,
         };
         let confidence = match (weight, several) {
             (Weight::Mild | Weight::Survived, _) | (_, true) => Confidence::Likely,
             _ => Confidence::Certain,
         };
-        weighed.push((weight, Chosen::of(story, &group, confidence)));
+        weighted.push((weight, RankedCause::of(timeline, &group, confidence)));
     }
-    weighed.extend(exception(story, own, exits, &weighed));
-    weighed
+    weighted.extend(exception(timeline, own, exits, &weighted));
+    weighted
 }
 
 /// So many lines without it after what a line calls a warning: it was no failure.
 const QUIET_AFTER_WARNING: u64 = 200;
 
-/// Whether what lines call warnings was overcome: in every source a process of the job ended well after the last of them, or much was logged.
-fn went_on(story: &Story, group: &[usize]) -> bool {
+/// Whether what lines call warnings was overcome: in every source a process of the job ended well after the
+/// last of them, or much was logged.
+fn went_on(timeline: &Timeline, group: &[EventId]) -> bool {
     let mut last: BTreeMap<usize, u64> = BTreeMap::new();
-    for event in group.iter().map(|place| &story.events[*place]) {
+    for event in group.iter().map(|id| &timeline[*id]) {
         let number = last.entry(event.read).or_default();
         *number = event.number.max(*number);
     }
     !last.is_empty()
         && last.into_iter().all(|(read, number)| {
-            let end = story.ends.get(read).copied().unwrap_or(0);
+            let end = timeline.ends.get(read).copied().unwrap_or(0);
             let well = |event: &Event| event.read == read && event.number > number;
             end.saturating_sub(number) > QUIET_AFTER_WARNING
-                || story.reports(Report::ProcessSuccess).any(well)
+                || timeline.reports(Report::ProcessSuccess).any(well)
         })
 }
 
@@ -231,22 +214,20 @@ fn layer(component: Component) -> u8 {
 }
 
 /// Groups of events of one kind, in order of their first, without those that another of them leads to.
-fn unexplained(story: &Story, mut events: Vec<&Event>) -> Vec<Vec<usize>> {
-    by_time(&mut events);
-    let places: HashMap<*const Event, usize> =
-        story.events.iter().enumerate().map(|(place, event)| (std::ptr::from_ref(event), place)).collect();
-    let mut groups: Vec<(&'static str, Vec<usize>)> = Vec::new();
-    for event in events {
-        let Some(place) = places.get(&std::ptr::from_ref(event)) else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == event.id()) {
-            Some((_, group)) => group.push(*place),
-            None => groups.push((event.id(), vec![*place])),
+fn unexplained(timeline: &Timeline, mut events: Vec<EventId>) -> Vec<Vec<EventId>> {
+    timeline.sort_by_time(&mut events);
+    let mut groups: Vec<(&'static str, Vec<EventId>)> = Vec::new();
+    for id in events {
+        let signature = timeline[id].id();
+        match groups.iter_mut().find(|(known, _)| *known == signature) {
+            Some((_, group)) => group.push(id),
+            None => groups.push((signature, vec![id])),
         }
     }
     let follow: BTreeSet<&str> = groups.iter().flat_map(|(id, _)| leads(id)).collect();
     groups.retain(|(id, _)| !follow.contains(id));
-    let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, group)| group).collect();
-    groups.iter_mut().for_each(|group| worst_first(story, group));
+    let mut groups: Vec<Vec<EventId>> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.iter_mut().for_each(|group| worst_first(timeline, group));
     groups
 }
 
@@ -268,11 +249,12 @@ fn xid(event: &Event) -> Option<u32> {
     event.captured("previous").or_else(|| event.captured("xid"))?.parse().ok()
 }
 
-/// Of the driver's faults the first comes first, but for those that follow from another: a process that is ended (43, 45), memory that
-/// is set aside (63), the action that is asked for (154), and what is a notice only.
-fn worst_first(story: &Story, group: &mut [usize]) {
-    let follows = |place: &usize| {
-        let event = &story.events[*place];
+/// Of the driver's faults the first comes first, but for those that follow from another: a process that is
+/// ended (43, 45), memory that is set aside (63), the action that is asked for (154), and what is a notice
+/// only.
+fn worst_first(timeline: &Timeline, group: &mut [EventId]) {
+    let follows = |id: &EventId| {
+        let event = &timeline[*id];
         let Some(number) = xid(event) else { return 0 };
         match (number, xids::xid(number).map(|row| row.severity)) {
             (43 | 45 | 154, _) => 2,
@@ -300,12 +282,12 @@ fn of_machine(event: &Event) -> bool {
 /// So many lines without any failure after a root, and a failure later: it was not what ended the job.
 const QUIET: u64 = 400;
 
-fn survived(story: &Story, event: &Event) -> bool {
-    let later = story.events.iter().filter(|other| {
+fn survived(timeline: &Timeline, event: &Event) -> bool {
+    let later = timeline.events.iter().filter(|other| {
         other.read == event.read && other.role != Role::Context && other.number > event.number
     });
     later.map(|other| other.number).min().is_some_and(|next| next - event.number > QUIET)
-        && story.events.iter().any(|other| {
+        && timeline.events.iter().any(|other| {
             other.read == event.read
                 && other.role == Role::Root
                 && other.number > event.number + QUIET
@@ -314,29 +296,36 @@ fn survived(story: &Story, event: &Event) -> bool {
 }
 
 /// The exception of the rank that failed first.
-fn exception(story: &Story, mut own: Vec<&Event>, exits: &[Exit], roots: &[Weighed]) -> Option<Weighed> {
-    by_time(&mut own);
+fn exception(
+    timeline: &Timeline,
+    mut own: Vec<EventId>,
+    exits: &[Exit],
+    roots: &[Weighted],
+) -> Option<Weighted> {
+    timeline.sort_by_time(&mut own);
     // Ranks that were told to stop did not fail of their own.
     let first = exits.iter().find(|exit| exit.first && exit.code != -15);
     let first_rank = first.and_then(|exit| exit.rank);
-    let of_first = own.iter().find(|event| first_rank.is_some() && event.origin.rank == first_rank);
-    let event = *of_first.or(own.first())?;
-    let alike = |other: &&&Event| other.captured("exception") == event.captured("exception");
-    let same: Vec<&Event> = own.iter().filter(alike).copied().collect();
+    let of_first = own.iter().find(|id| first_rank.is_some() && timeline[**id].prefix.rank == first_rank);
+    let id = *of_first.or(own.first())?;
+    let event = &timeline[id];
+    let alike = |other: &&EventId| timeline[**other].captured("exception") == event.captured("exception");
+    let same: Vec<EventId> = own.iter().filter(alike).copied().collect();
     let sure = of_first.is_some() || same.len() == own.len();
-    let elsewhere = |one: &Weighed| {
-        let rank = story.events[one.1.events[0]].origin.rank;
-        rank.is_some() && rank != event.origin.rank && one.0 < Weight::Machine
+    let elsewhere = |one: &Weighted| {
+        let rank = timeline[one.1.events[0]].prefix.rank;
+        rank.is_some() && rank != event.prefix.rank && one.0 < Weight::Machine
     };
     let weight = match of_first.is_some() && !roots.is_empty() && roots.iter().all(elsewhere) {
         true => Weight::First,
         false => Weight::Program,
     };
-    let mut group: Vec<usize> = vec![place(story, event)];
-    group.extend(same.iter().filter(|other| !std::ptr::eq(**other, event)).map(|other| place(story, other)));
+    let mut group = vec![id];
+    group.extend(same.iter().filter(|other| **other != id));
     // Who tells the first failure is evidence too.
     group.extend(exits.iter().filter(|exit| exit.first && of_first.is_some()).map(|exit| exit.event));
-    let mut chosen = Chosen::of(story, &group, if sure { Confidence::Certain } else { Confidence::Likely });
+    let mut chosen =
+        RankedCause::of(timeline, &group, if sure { Confidence::Certain } else { Confidence::Likely });
     // One exception and one process that ended with 1: it was that one's.
     if chosen.whose.is_none() && same.len() == own.len() && first.is_some_and(|exit| exit.code == 1) {
         chosen.whose = first_rank.map(|rank| format!("rank {rank}"));
@@ -344,43 +333,40 @@ fn exception(story: &Story, mut own: Vec<&Event>, exits: &[Exit], roots: &[Weigh
     Some((weight, chosen))
 }
 
-fn place(story: &Story, event: &Event) -> usize {
-    story.events.iter().position(|one| std::ptr::eq(one, event)).unwrap_or(0)
-}
-
 /// Roots that are one only where nothing else failed.
-fn yielding(story: &Story) -> Vec<Weighed> {
-    let events = story.events.iter().filter(|event| event.role == Role::Root && event.signature.yields);
-    let groups = unexplained(story, events.collect());
+fn yielding(timeline: &Timeline) -> Vec<Weighted> {
+    let events = timeline.ids_where(|event| event.role == Role::Root && event.signature.yields);
+    let groups = unexplained(timeline, events);
     let several = groups.len() > 1;
     groups
         .into_iter()
         .map(|group| {
-            let first = &story.events[group[0]];
+            let first = &timeline[group[0]];
             let stopped = first.signature.reports(Report::StopRequest);
             let weight = if stopped { Weight::Stopped } else { Weight::Lost };
-            let followed = comes_after(story, first);
+            let followed = comes_after(timeline, first);
             let confidence = if several || followed { Confidence::Candidate } else { Confidence::Likely };
-            (weight, Chosen::of(story, &group, confidence))
+            (weight, RankedCause::of(timeline, &group, confidence))
         })
         .collect()
 }
 
-/// Whether what makes it a candidate came before it: a launcher that is stopped after a task failed is stopped because of that.
-fn comes_after(story: &Story, event: &Event) -> bool {
+/// Whether what makes it a candidate came before it: a launcher that is stopped after a task failed is
+/// stopped because of that.
+fn comes_after(timeline: &Timeline, event: &Event) -> bool {
     let before = |other: &Event| other.read == event.read && other.number < event.number;
-    event.signature.candidate_after.iter().any(|id| story.of(id).any(before))
+    event.signature.candidate_after.iter().any(|id| timeline.of(id).any(before))
 }
 
 /// The rank that the others waited for, where the log tells it.
-fn waits(story: &Story) -> Option<Weighed> {
-    let waited = ranks::waited(story);
-    let derived = |kind: Derived, says: String, events: Vec<usize>, whose: String| {
+fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
+    let (timeline, waited) = (analysis.timeline, analysis.waited.as_slice());
+    let derived = |kind: Derived, message: String, events: Vec<EventId>, whose: String| {
         let signature = signatures::derived(kind)?;
-        let chosen = Chosen {
+        let chosen = RankedCause {
             id: signature.id.to_owned(),
             signature,
-            says,
+            message,
             meaning: None,
             confidence: Confidence::Likely,
             events,
@@ -389,30 +375,30 @@ fn waits(story: &Story) -> Option<Weighed> {
         };
         Some((Weight::Stalled, chosen))
     };
-    if let Some((behind, says, events)) = ranks::recorded(story) {
+    if let Some((behind, message, events)) = ranks::recorded(timeline) {
         let names = behind.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        let says = format!("The ranks are not in the same collective: {says}.");
-        return derived(Derived::Desync, says, events, format!("rank {names}"));
+        let message = format!("The ranks are in different collectives: {message}.");
+        return derived(Derived::Desync, message, events, format!("rank {names}"));
     }
-    if let Some((rank, says, events)) = ranks::apart(&waited).or_else(|| ranks::elsewhere(story, &waited)) {
+    if let Some((rank, message, events)) = ranks::apart(waited).or_else(|| ranks::elsewhere(timeline, waited))
+    {
         return derived(
             Derived::Desync,
-            format!("The ranks are not in the same collective: {says}."),
+            format!("The ranks are in different collectives: {message}."),
             events,
             format!("rank {rank}"),
         );
     }
-    let silent = ranks::silent(story, &waited);
-    // One or a few that say nothing while most others wait are those waited for; of half a log nothing can be said.
+    let silent = &analysis.silent;
+    // One or a few that say nothing while most others wait are those waited for; of half a log nothing can be
+    // said.
     if silent.is_empty() || waited.len() < 2 || silent.len() * 2 > waited.len() + 1 {
         return None;
     }
     let names = silent.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let ranks = if silent.len() == 1 { "Rank" } else { "Ranks" };
-    let says = format!(
-        "{ranks} {names} did not come, and told of no failure, while {} others waited until time was up.",
-        waited.len()
-    );
+    let message =
+        format!("{ranks} {names} logged no failure while {} others waited until the timeout.", waited.len());
     let events = waited.iter().map(|one| one.event).collect();
-    derived(Derived::RankStalled, says, events, format!("{} {names}", ranks.to_lowercase()))
+    derived(Derived::RankStalled, message, events, format!("{} {names}", ranks.to_lowercase()))
 }

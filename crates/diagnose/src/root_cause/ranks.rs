@@ -1,11 +1,12 @@
-//! What became of each rank: how it ended, which collective it waited in, and whether it said anything at all.
+//! What became of each rank: how it ended, which collective it waited in, and whether it said anything at
+//! all.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::story::{Event, Story};
+use super::timeline::{Event, EventId, Timeline};
 use crate::expression::constant;
 use catalog::signatures::{self, Report, Role, Signal, Signature};
 
@@ -17,7 +18,7 @@ pub struct Exit {
     /// The exit code; negative: the number of a signal.
     pub code: i32,
     /// The event that tells it.
-    pub event: usize,
+    pub event: EventId,
     /// Whether the launcher calls it the first failure.
     pub first: bool,
 }
@@ -34,18 +35,18 @@ pub struct Waited {
     /// How many elements.
     pub elements: Option<u64>,
     /// The event.
-    pub event: usize,
+    pub event: EventId,
 }
 
 /// An entry of elastic's table ends at most so many lines after it began.
 const TABLE: u64 = 200;
 
 /// How ranks ended, from elastic's table, its lines and those of other launchers.
-pub fn exits(story: &Story) -> Vec<Exit> {
+pub fn exits(timeline: &Timeline) -> Vec<Exit> {
     let mut exits: Vec<Exit> = Vec::new();
     let mut rank: Option<(usize, u64, u32)> = None;
     let mut first: Option<(usize, u64)> = None;
-    for (place, event) in story.events.iter().enumerate() {
+    for (id, event) in timeline.ids() {
         match event.signature {
             signature if signature.reports(Report::FailureTable) => {
                 if event.text.contains("Root Cause (first observed failure)") {
@@ -63,7 +64,7 @@ pub fn exits(story: &Story) -> Vec<Exit> {
                         .filter(|(read, number, _)| near((*read, *number)))
                         .map(|(_, _, rank)| rank),
                     code,
-                    event: place,
+                    event: id,
                     first: first.take().is_some_and(near),
                 });
             }
@@ -71,7 +72,7 @@ pub fn exits(story: &Story) -> Vec<Exit> {
             signature if signature.reports(Report::RankExit) && event.role != Role::Context => {
                 if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
                     let rank = event.captured("rank").and_then(|rank| rank.parse().ok());
-                    exits.push(Exit { rank, code, event: place, first: false });
+                    exits.push(Exit { rank, code, event: id, first: false });
                 }
             }
             _ => {}
@@ -87,11 +88,11 @@ pub fn signal(code: i32) -> Option<(&'static Signature, Signal)> {
 }
 
 /// What each rank waited in, the first of each rank.
-pub fn waited(story: &Story) -> Vec<Waited> {
+pub fn waited(timeline: &Timeline) -> Vec<Waited> {
     static ELEMENTS: LazyLock<Regex> = LazyLock::new(|| constant(r"NumelIn=(\d+)|TensorShape=\[(\d+)"));
     let mut by_rank: BTreeMap<u32, Waited> = BTreeMap::new();
-    for (place, event) in story.events.iter().enumerate() {
-        let Some(rank) = event.origin.rank else { continue };
+    for (id, event) in timeline.ids() {
+        let Some(rank) = event.prefix.rank else { continue };
         if !event.signature.reports(Report::CollectiveTimeout) {
             continue;
         }
@@ -102,7 +103,7 @@ pub fn waited(story: &Story) -> Vec<Waited> {
             sequence: event.captured("sequence").and_then(|text| text.parse().ok()),
             operation: event.captured("operation").unwrap_or("").to_owned(),
             elements,
-            event: place,
+            event: id,
         };
         let old = by_rank.entry(rank).or_insert_with(|| new.clone());
         // The first collective that did not end is the one that counts.
@@ -113,88 +114,117 @@ pub fn waited(story: &Story) -> Vec<Waited> {
     by_rank.into_values().collect()
 }
 
-/// The ranks of the job of which nothing speaks of a failure of their own while the others waited: they are the ones waited for.
-pub fn silent(story: &Story, waited: &[Waited]) -> Vec<u32> {
-    let mut all: Vec<u32> = story.ranks.clone();
+/// The ranks of the job of which nothing speaks of a failure of their own while the others waited: they are
+/// the ones waited for.
+pub fn silent(timeline: &Timeline, waited: &[Waited]) -> Vec<u32> {
+    let mut all: Vec<u32> = timeline.ranks.clone();
     // The number of ranks is believed where it fits the ranks that were seen.
-    if let Some(world) = story.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= 4096) {
+    if let Some(world) = timeline.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= 4096)
+    {
         all = (0..world).collect();
     }
     let speaks = |rank: u32| {
         waited.iter().any(|one| one.rank == rank)
-            || story.events.iter().any(|event| {
-                event.origin.rank == Some(rank) && event.role != Role::Context
+            || timeline.events.iter().any(|event| {
+                event.prefix.rank == Some(rank) && event.role != Role::Context
             })
             // Where its own lines are missing, a launcher's table may tell what it raised.
-            || story.raised.iter().any(|raised| raised.origin.rank == Some(rank))
+            || timeline.raised.iter().any(|raised| raised.prefix.rank == Some(rank))
     };
     all.retain(|rank| !speaks(*rank));
     all
 }
 
-/// The ranks that the flight recorders' dumps show behind the others of their group, or that wrote none while others wait: who, a
-/// sentence, and the events that it rests on.
-pub fn recorded(story: &Story) -> Option<(Vec<u32>, String, Vec<usize>)> {
-    let mut groups: BTreeMap<&str, Vec<(u32, usize, &Event)>> = BTreeMap::new();
-    for (place, event) in
-        story.events.iter().enumerate().filter(|(_, event)| event.signature.reports(Report::FlightRecorder))
-    {
-        if let (Some(rank), Some(group)) = (event.origin.rank, event.captured("group")) {
-            groups.entry(group).or_default().push((rank, place, event));
+/// What the flight recorder dump of a rank says about one process group.
+struct Recorded<'t> {
+    rank: u32,
+    id: EventId,
+    event: &'t Event,
+}
+
+impl Recorded<'_> {
+    /// A number of the line, -1 where it has none.
+    fn number(&self, name: &str) -> i64 {
+        self.event.captured(name).and_then(|text| text.parse().ok()).unwrap_or(-1)
+    }
+
+    fn state(&self) -> &str {
+        self.event.captured("state").unwrap_or("unknown")
+    }
+
+    fn waits(&self) -> bool {
+        !matches!(self.state(), "completed" | "unknown")
+    }
+
+    /// Whether it has not called, or not completed, the collective with this number.
+    fn is_behind(&self, sequence: i64) -> bool {
+        self.number("enqueued") < sequence || (self.number("sequence") < sequence && self.waits())
+    }
+}
+
+/// The ranks that flight recorder dumps show behind the others of their group, or that wrote no dump while
+/// others wait: the ranks, a sentence, and the events that it is based on.
+pub fn recorded(timeline: &Timeline) -> Option<(Vec<u32>, String, Vec<EventId>)> {
+    let mut groups: BTreeMap<&str, Vec<Recorded<'_>>> = BTreeMap::new();
+    for (id, event) in timeline.ids().filter(|(_, event)| event.signature.reports(Report::FlightRecorder)) {
+        if let (Some(rank), Some(group)) = (event.prefix.rank, event.captured("group")) {
+            groups.entry(group).or_default().push(Recorded { rank, id, event });
         }
     }
-    let number = |event: &Event, name: &str| {
-        event.captured(name).and_then(|text| text.parse::<i64>().ok()).unwrap_or(-1)
-    };
-    groups.values().find_map(|ranks| {
-        let waits = |event: &Event| !["completed", "unknown"].contains(&event.captured("state").unwrap_or("unknown"));
-        let (_, at, furthest) = ranks.iter().filter(|one| waits(one.2)).max_by_key(|one| number(one.2, "sequence"))?;
-        let sequence = number(furthest, "sequence");
-        let operation = furthest.captured("operation").unwrap_or("a collective");
-        let behind: Vec<&(u32, usize, &Event)> =
-            ranks.iter().filter(|one| number(one.2, "enqueued") < sequence || number(one.2, "sequence") < sequence && waits(one.2)).collect();
-        let others = ranks.len() - behind.len();
-        let names = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        if let Some((_, _, slowest)) = behind.first() {
-            let list: Vec<u32> = behind.iter().map(|one| one.0).collect();
-            let says = format!(
-                "by the flight recorder, rank {} last called number {} and {others} others {} number {sequence} ({operation})",
-                names(&list),
-                number(slowest, "enqueued"),
-                if furthest.captured("state") == Some("retired") { "called" } else { "wait in" }
-            );
-            let events = behind.iter().map(|one| one.1).chain([*at]).collect();
-            return Some((list, says, events));
-        }
-        let other = ranks.iter().find(|one| {
-            number(one.2, "sequence") == sequence && waits(one.2) && one.2.captured("operation") != furthest.captured("operation")
-        });
-        if let Some((rank, place, event)) = other {
-            let says = format!(
-                "by the flight recorder, rank {rank} is in {} and others in {operation} as number {sequence}",
-                event.captured("operation").unwrap_or("another")
-            );
-            return Some((vec![*rank], says, vec![*place, *at]));
-        }
-        // What was put away has ended, well or not: nobody waits in it.
-        if furthest.captured("state") == Some("retired") {
-            return None;
-        }
-        let size = u32::try_from(number(furthest, "size")).ok().filter(|size| *size <= 4096)?;
-        let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.0 != *rank)).collect();
-        let enough = !absent.is_empty() && absent.len() < ranks.len() && furthest.captured("desc") == Some("default_pg");
-        enough.then(|| {
-            let says = format!(
-                "the flight recorder of rank {} is missing, and {} others wait in number {sequence} ({operation})",
-                names(&absent), ranks.len()
-            );
-            (absent, says, vec![*at])
-        })
+    groups.values().find_map(|ranks| lagging(ranks))
+}
+
+fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
+    let furthest = ranks.iter().filter(|one| one.waits()).max_by_key(|one| one.number("sequence"))?;
+    let sequence = furthest.number("sequence");
+    let operation = furthest.event.captured("operation");
+    let name = operation.unwrap_or("a collective");
+    let behind: Vec<&Recorded<'_>> = ranks.iter().filter(|one| one.is_behind(sequence)).collect();
+    if let Some(slowest) = behind.first() {
+        let list: Vec<u32> = behind.iter().map(|one| one.rank).collect();
+        let message = format!(
+            "flight recorder: rank {} last called number {} and {} others {} number {sequence} ({name})",
+            numbers(&list),
+            slowest.number("enqueued"),
+            ranks.len() - behind.len(),
+            if furthest.state() == "retired" { "called" } else { "wait in" }
+        );
+        return Some((list, message, behind.iter().map(|one| one.id).chain([furthest.id]).collect()));
+    }
+    let differs = |one: &&Recorded<'_>| one.waits() && one.event.captured("operation") != operation;
+    if let Some(other) = ranks.iter().filter(|one| one.number("sequence") == sequence).find(differs) {
+        let message = format!(
+            "flight recorder: rank {} is in {} and others in {name}, both number {sequence}",
+            other.rank,
+            other.event.captured("operation").unwrap_or("another")
+        );
+        return Some((vec![other.rank], message, vec![other.id, furthest.id]));
+    }
+    // A retired entry has ended, successfully or not: no rank waits in it.
+    if furthest.state() == "retired" {
+        return None;
+    }
+    let size = u32::try_from(furthest.number("size")).ok().filter(|size| *size <= 4096)?;
+    let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.rank != *rank)).collect();
+    let all = furthest.event.captured("desc") == Some("default_pg");
+    (all && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
+        let message = format!(
+            "the flight recorder dump of rank {} is missing, and {} others wait in number {sequence} ({name})",
+            numbers(&absent),
+            ranks.len()
+        );
+        (absent, message, vec![furthest.id])
     })
 }
 
-/// The sentence that compares ranks by the collectives they waited in, and the rank that lags; `None` where they are at the same.
-pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
+/// `0, 3, 7`.
+fn numbers(ranks: &[u32]) -> String {
+    ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The sentence that compares ranks by the collectives they waited in, and the rank that lags; `None` where
+/// they are at the same.
+pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
     let numbered: Vec<&Waited> = waited.iter().filter(|one| one.sequence.is_some()).collect();
     let least = numbered.iter().min_by_key(|one| (one.sequence, one.rank))?;
     let most = numbered.iter().max_by_key(|one| (one.sequence, one.rank))?;
@@ -224,11 +254,12 @@ pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
     Some((odd.rank, format!("{}, {}", say(least), say(other)), vec![least.event, other.event]))
 }
 
-/// Of ranks that waited the one that was at another place of the program than all the others, by their tracebacks.
-pub fn elsewhere(story: &Story, waited: &[Waited]) -> Option<(u32, String, Vec<usize>)> {
+/// Of ranks that waited the one that was at another place of the program than all the others, by their
+/// tracebacks.
+pub fn elsewhere(timeline: &Timeline, waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
     let mut places: BTreeMap<u32, &str> = BTreeMap::new();
-    for raised in story.raised.iter().filter(|raised| !raised.handled) {
-        if let (Some(rank), Some(place)) = (raised.origin.rank, raised.place())
+    for raised in timeline.raised.iter().filter(|raised| !raised.handled) {
+        if let (Some(rank), Some(place)) = (raised.prefix.rank, raised.place())
             && waited.iter().any(|one| one.rank == rank)
         {
             places.entry(rank).or_insert(place);
@@ -245,18 +276,18 @@ pub fn elsewhere(story: &Story, waited: &[Waited]) -> Option<(u32, String, Vec<u
         return None;
     }
     let event = |rank: u32| waited.iter().find(|one| one.rank == rank).map(|one| one.event);
-    let says = format!("rank {rank} was at {place} while {} others were at {most}", count(most));
-    Some((*rank, says, [event(*rank), event(*others)].into_iter().flatten().collect()))
+    let message = format!("rank {rank} was at {place} while {} others were at {most}", count(most));
+    Some((*rank, message, [event(*rank), event(*others)].into_iter().flatten().collect()))
 }
 
 /// The rank and node of an event, in words: `rank 3 on node-2`.
 pub fn who(event: &Event) -> Option<String> {
-    let rank = match (event.origin.rank, event.origin.local_rank) {
+    let rank = match (event.prefix.rank, event.prefix.local_rank) {
         (Some(rank), _) => Some(format!("rank {rank}")),
         (None, Some(local)) => Some(format!("local rank {local}")),
         (None, None) => None,
     };
-    match (rank, &event.origin.node) {
+    match (rank, &event.prefix.node) {
         (Some(rank), Some(node)) => Some(format!("{rank} on {node}")),
         (Some(rank), None) => Some(rank),
         (None, Some(node)) => Some(node.clone()),

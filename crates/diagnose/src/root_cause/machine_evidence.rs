@@ -7,13 +7,13 @@ use facts::Facts;
 
 /// What a check said of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct MachineEvidence {
     /// Id of the check.
     pub check: String,
     /// `confirmed` (it found what the cause says), `ruled-out` (it looked and all is well) or `unknown`.
     pub outcome: Outcome,
     /// What it found, or why it could not look.
-    pub says: String,
+    pub message: String,
 }
 
 /// What a check means for the cause that points to it.
@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 /// Judges the checks that some choices point to.
-pub fn look(choices: &[Choice], facts: &Facts) -> Vec<Looked> {
+pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
     let mut pointed: Vec<&'static Check> = Vec::new();
     for choice in choices {
         if let Some(check) = CHECKS.iter().find(|check| check.id == choice.check)
@@ -39,7 +39,7 @@ pub fn look(choices: &[Choice], facts: &Facts) -> Vec<Looked> {
         }
     }
     let looked = |result: &checks::CheckResult| {
-        let (outcome, says) = match &result.verdict {
+        let (outcome, message) = match &result.verdict {
             Verdict::Found(found) => {
                 let readings = match found.evidence.as_slice() {
                     [] => String::new(),
@@ -51,7 +51,7 @@ pub fn look(choices: &[Choice], facts: &Facts) -> Vec<Looked> {
             Verdict::NotApplicable(why) => (Outcome::Unknown, why.clone()),
             Verdict::Unknown(why) => (Outcome::Unknown, why.detail.clone()),
         };
-        Looked { check: result.check.id.to_owned(), outcome, says }
+        MachineEvidence { check: result.check.id.to_owned(), outcome, message }
     };
     checks::judge(&pointed, facts).iter().map(looked).collect()
 }
@@ -63,7 +63,7 @@ pub fn order(causes: &mut [Cause]) {
         return;
     }
     causes.sort_by_key(|cause| {
-        let confirmed = cause.looked.iter().any(|looked| looked.outcome == Outcome::Confirmed);
+        let confirmed = cause.machine_evidence.iter().any(|looked| looked.outcome == Outcome::Confirmed);
         (cause.confidence, !confirmed)
     });
 }

@@ -9,9 +9,9 @@ use std::io::{self, Cursor, ErrorKind, Read as _};
 use std::path::Path;
 
 use super::blocks::{Blocks, LIMITS};
-use super::packed::Packing;
+use super::compression::Packing;
 use super::utf16::{Order, Utf8};
-use super::{Read, Source, special};
+use super::{Read, Source, formats};
 use diagnostic::error::{Error, Kind};
 
 /// So much of the start of a stream tells what it is, in bytes.
@@ -39,7 +39,8 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))
 }
 
-/// The first bytes of a stream, and the whole stream. An error on the way counts as its end: reading it again gives the same.
+/// The first bytes of a stream, and the whole stream. An error on the way counts as its end: reading it again
+/// gives the same.
 fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read + 's>) {
     let mut first = Vec::new();
     let failed = stream.by_ref().take(START).read_to_end(&mut first).err();
@@ -74,15 +75,15 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
         Packing::Plain => (first, raw),
         _ => start(packing.undone(raw)),
     };
-    if let Some(special) = special::of(&first) {
-        return special::read(name, special, reader);
+    if let Some(format) = formats::of(&first) {
+        return formats::read(name, format, reader);
     }
     if let Some(order) = Order::of(&first) {
         reader = Box::new(Utf8::new(reader, order));
     } else if first.starts_with("\u{feff}".as_bytes()) {
         let _ = reader.read_exact(&mut [0; 3]);
     } else if is_binary(&first) {
-        blocks.remark("binary: only what is text in it was read".into());
+        blocks.binary();
     }
     run(&mut blocks, &mut *reader, packing.name());
     blocks.end()
@@ -99,15 +100,14 @@ pub(super) fn run(blocks: &mut Blocks, reader: &mut dyn io::Read, what: &str) {
                 return blocks.remark(format!("{what} ends early at byte {} (unpacked)", blocks.bytes()));
             }
             Err(error) => {
-                return blocks
-                    .remark(format!("{what} cannot be read beyond byte {}: {error}", blocks.bytes()));
+                return blocks.remark(format!("{what} read failed at byte {}: {error}", blocks.bytes()));
             }
         }
     }
 }
 
-/// Whether what starts like this is hardly text: by control characters that no log has. Zeros alone are a hole, as `copytruncate` of
-/// logrotate leaves it.
+/// Whether what starts like this is hardly text: by control characters that no log has. Zeros alone are a
+/// hole, as `copytruncate` of logrotate leaves it.
 fn is_binary(first: &[u8]) -> bool {
     let odd = |byte: &&u8| matches!(byte, 1..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     first.iter().filter(odd).count() * 20 > first.len()
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!((cut.lines, cut.found.len()), (3, 1), "{cut:?}");
         assert!(cut.remarks[0].starts_with("gzip ends early at byte "), "{:?}", cut.remarks);
         let joined = of(&[&gzip[..], b"plain text, which is no gzip"].concat());
-        assert!(joined.remarks[0].starts_with("gzip cannot be read beyond byte "), "{:?}", joined.remarks);
+        assert!(joined.remarks[0].starts_with("gzip read failed at byte "), "{:?}", joined.remarks);
     }
 
     #[test]

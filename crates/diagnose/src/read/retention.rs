@@ -20,12 +20,13 @@ const LAST_ALIKE: usize = 2;
 /// Of so many first ones of a kind the lines beside them are kept too.
 const BESIDE: usize = 2;
 
-/// A signature may have so many different captures before the rest counts as one kind; lines without a signature so many shapes.
+/// A signature may have so many different captures before the rest counts as one kind; lines without a
+/// signature so many shapes.
 const KINDS: usize = 64;
 const SHAPES: usize = 512;
 
-/// After so many lines of a signature its last ones alone are kept, without being told apart by what they capture: a log that says the
-/// same a million times is counted faster than it is understood.
+/// After so many lines of a signature its last ones alone are kept, without being told apart by what they
+/// capture: a log that says the same a million times is counted faster than it is understood.
 const PLENTY: u32 = 1024;
 
 /// Bytes of text kept before only the last lines of each kind go on changing.
@@ -46,13 +47,14 @@ struct Flood {
     last: VecDeque<(u64, Vec<u8>)>,
 }
 
-/// A line that is kept. What the signatures say of it is asked when all has been read: most lines are let go before.
+/// A line that is kept. What the signatures say of it is asked when all has been read: most lines are let go
+/// before.
 #[derive(Debug, Clone)]
 struct Kept {
     number: u64,
     text: Vec<u8>,
     line: Arc<Line>,
-    around: Around,
+    around: Neighbors,
     after: Vec<String>,
     /// How many kinds want it.
     wanted: usize,
@@ -62,7 +64,7 @@ struct Kept {
 
 /// Lines beside one that is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Around {
+pub struct Neighbors {
     /// Those before it.
     pub before: Vec<String>,
     /// Those after it.
@@ -88,8 +90,9 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which lines after it can be added, and
-    /// whether those beside it are to be added too: they are taken of the first lines of a kind alone, as long as there is much room.
+    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which
+    /// lines after it can be added, and whether those beside it are to be added too: they are taken of the
+    /// first lines of a kind alone, as long as there is much room.
     pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> (u64, bool) {
         let place = self.next;
         self.next += 1;
@@ -105,7 +108,7 @@ impl Keeper {
             number,
             text: text.to_vec(),
             line: Arc::clone(line),
-            around: Around::default(),
+            around: Neighbors::default(),
             after: Vec::new(),
             wanted,
             size,
@@ -131,12 +134,14 @@ impl Keeper {
         (place, is_new && much_room)
     }
 
-    /// Whether there were so many lines of a signature (or of lines without one) that more of them are only counted.
+    /// Whether there were so many lines of a signature (or of lines without one) that more of them are only
+    /// counted.
     pub fn is_flooded(&self, signature: Option<usize>) -> bool {
         self.floods.get(place(signature)).is_some_and(|flood| flood.lines >= PLENTY)
     }
 
-    /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text` is what they say.
+    /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text`
+    /// is what they say.
     pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&[u8]>) {
         let place = place(signature);
         if self.floods.len() <= place {
@@ -174,7 +179,7 @@ impl Keeper {
     }
 
     /// The lines beside the one at a place, if that is still kept.
-    pub fn around(&mut self, place: u64, around: Around) {
+    pub fn around(&mut self, place: u64, around: Neighbors) {
         if let Some(kept) = self.kept.get_mut(&place) {
             let lines = around.before.iter().chain(&around.next);
             let size = lines.map(|line| line.len() + 24).sum::<usize>();
@@ -211,7 +216,7 @@ impl Keeper {
                 Some(hits) => hits.clone(),
                 None => hits.entry(text.clone()).or_insert(kept.line.hits(&text)).clone(),
             };
-            let Around { before, next } = kept.around;
+            let Neighbors { before, next } = kept.around;
             Found { number: kept.number, text, hits, error_like, before, next, after: kept.after }
         };
         let mut kept: Vec<(u64, Kept)> = self.kept.into_iter().collect();
@@ -256,7 +261,8 @@ fn place(signature: Option<usize>) -> usize {
     signature.map_or(0, |signature| signature + 1)
 }
 
-/// What lines are told apart by: for each signature of a line what it captures; where there is none the text without its digits.
+/// What lines are told apart by: for each signature of a line what it captures; where there is none the text
+/// without its digits.
 pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
     let number = |signature: Option<usize>, what: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();

@@ -1,4 +1,5 @@
-//! Who said a line, and when: what launchers, engines, libraries and the kernel put before the words themselves.
+//! Who said a line, and when: what launchers, engines, libraries and the kernel put before the words
+//! themselves.
 
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ use super::expression::constant;
 
 /// What is known of a line before its words are read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Origin {
+pub struct LogPrefix {
     /// The rank in the job.
     pub rank: Option<u32>,
     /// The rank on its node, where only that is told.
@@ -91,15 +92,16 @@ static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
         r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
     )
 });
-/// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9, ip=10.0.0.2) `.
+/// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9,
+/// ip=10.0.0.2) `.
 static WORKER: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^\((?:[\w.:<>-]+ )?pid=\d+(?:, ip=([\w.:-]+))?\) ?"));
 /// vLLM's `ERROR 02-07 11:28:26 engine.py:389] ` and `ERROR 02-07 11:28:26 [core.py:367] `.
 static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
 });
-/// A test runner's or accelerate's `stderr: `, containerd's `stderr F ` (after the time), kubectl's `[pod/train-0/pytorch] `, a quotation's `> `,
-/// a build's `#12 34.567 ` and `34.56 `.
+/// A test runner's or accelerate's `stderr: `, containerd's `stderr F ` (after the time), kubectl's
+/// `[pod/train-0/pytorch] `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
 static PASSED: LazyLock<Regex> = LazyLock::new(|| {
     constant(
         r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )",
@@ -115,7 +117,8 @@ static BARRED: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"^\| (DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) +\| [^|\n]{1,80}?(?: - | \| ?)")
 });
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
-/// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank 3]`.
+/// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank
+/// 3]`.
 static NAMED: LazyLock<Regex> =
     LazyLock::new(|| constant(r"\[(?:[^\[\]]{0,60} )?[Rr]ank[ :](\d{1,6})\]|\[rank(\d{1,6})\]:"));
 static NODE_IN: LazyLock<Regex> =
@@ -127,31 +130,31 @@ static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Where a line comes from, and its words without what stands before them.
-pub fn origin<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (Origin, &'l str) {
-    let mut origin = Origin::default();
+pub fn parse<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (LogPrefix, &'l str) {
+    let mut prefix = LogPrefix::default();
     let mut rest = line;
     // Prefixes nest: pdsh's before torchrun's before the program's own.
     for _ in 0..6 {
         let before = rest.len();
-        rest = one(&mut origin, rest, nodes);
+        rest = one(&mut prefix, rest, nodes);
         if rest.len() == before {
             break;
         }
     }
-    if origin.rank.is_none()
+    if prefix.rank.is_none()
         && line.contains("ank")
         && let Some(named) = NAMED.captures(line)
     {
-        origin.rank = number(&named, 1).or_else(|| number(&named, 2));
+        prefix.rank = number(&named, 1).or_else(|| number(&named, 2));
     }
-    if origin.node.is_none()
+    if prefix.node.is_none()
         && line.contains("NCCL")
         && let Some(named) = NODE_IN.captures(line)
     {
-        origin.node = Some(named[1].to_owned());
+        prefix.node = Some(named[1].to_owned());
     }
-    if origin.level.is_none() {
-        origin.level = LEVEL.captures(rest.get(..160).unwrap_or(rest)).and_then(|found| {
+    if prefix.level.is_none() {
+        prefix.level = LEVEL.captures(rest.get(..160).unwrap_or(rest)).and_then(|found| {
             let word = (1..=4).find_map(|group| found.get(group))?.as_str().to_ascii_lowercase();
             Some(match word.as_str() {
                 "info" | "debug" => Level::Info,
@@ -160,32 +163,32 @@ pub fn origin<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (Origin, &'l s
             })
         });
     }
-    (origin, rest)
+    (prefix, rest)
 }
 
 /// Takes one prefix off.
-fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> &'l str {
+fn one<'l>(prefix: &mut LogPrefix, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> &'l str {
     let first = line.as_bytes().first().copied().unwrap_or(0);
     if first == b'[' {
         if let Some(found) = RANK.captures(line) {
-            origin.rank = origin.rank.or_else(|| number(&found, 1)).or_else(|| number(&found, 2));
+            prefix.rank = prefix.rank.or_else(|| number(&found, 1)).or_else(|| number(&found, 2));
             return &line[found[0].len()..];
         }
         if let Some(found) = LOCAL_RANK.captures(line) {
-            origin.local_rank = number(&found, 1);
+            prefix.local_rank = number(&found, 1);
             return &line[found[0].len()..];
         }
     }
     if first == b'('
         && let Some(found) = WORKER.captures(line)
     {
-        origin.node = origin.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
+        prefix.node = prefix.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
     if matches!(first, b'D' | b'I' | b'W' | b'E' | b'C' | b'|')
         && let Some(found) = LEVELLED.captures(line).or_else(|| BARRED.captures(line))
     {
-        origin.level = origin.level.or(Some(match &found[1] {
+        prefix.level = prefix.level.or(Some(match &found[1] {
             "DEBUG" | "INFO" | "SUCCESS" => Level::Info,
             "WARNING" => Level::Warning,
             _ => Level::Error,
@@ -203,44 +206,44 @@ fn one<'l>(origin: &mut Origin, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> 
         return &line[found[0].len()..];
     }
     if let Some((length, time, level)) = moment(line) {
-        origin.time = origin.time.or(Some(time));
-        origin.level = origin.level.or(level);
+        prefix.time = prefix.time.or(Some(time));
+        prefix.level = prefix.level.or(level);
         return &line[length..];
     }
     if line.contains("NCCL")
         && let Some(found) = NCCL.captures(line)
     {
-        origin.node = origin.node.take().or_else(|| Some(found[1].to_owned()));
-        origin.local_rank = origin.local_rank.or_else(|| number(&found, 2));
+        prefix.node = prefix.node.take().or_else(|| Some(found[1].to_owned()));
+        prefix.local_rank = prefix.local_rank.or_else(|| number(&found, 2));
         return line;
     }
     if matches!(first, b'J' | b'F' | b'M' | b'A' | b'S' | b'O' | b'N' | b'D')
         && let Some(found) = SYSLOG.captures(line)
     {
         let seconds = of_day(&found, 3) + f64::from(day_of_year(month(&found[1]), day(&found, 2))) * 86_400.0;
-        origin.time = origin.time.or(Some(Time::Yearless(seconds)));
-        origin.node = origin.node.take().or_else(|| found.get(6).map(|name| name.as_str().to_owned()));
+        prefix.time = prefix.time.or(Some(Time::Yearless(seconds)));
+        prefix.node = prefix.node.take().or_else(|| found.get(6).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
     if line.contains(" |")
         && let Some(found) = COMPOSE.captures(line)
     {
-        origin.node = origin.node.take().or_else(|| Some(found[1].to_owned()));
+        prefix.node = prefix.node.take().or_else(|| Some(found[1].to_owned()));
         return &line[found[0].len()..];
     }
-    if origin.node.is_none()
+    if prefix.node.is_none()
         && let Some(found) = PDSH.captures(line)
         && nodes(&found[1])
     {
-        origin.node = Some(found[1].to_owned());
+        prefix.node = Some(found[1].to_owned());
         return &line[found[0].len()..];
     }
-    if origin.rank.is_none()
+    if prefix.rank.is_none()
         && (first == b' ' || first.is_ascii_digit())
         && let Some(found) = TASK.captures(line)
         && nodes(&found[1])
     {
-        origin.rank = number(&found, 1);
+        prefix.rank = number(&found, 1);
         return &line[found[0].len()..];
     }
     line
@@ -333,15 +336,16 @@ pub fn year_of(seconds: f64) -> i64 {
 
 /// A moment without a year ([`Time::Yearless`]) in a year.
 pub fn in_year(seconds: f64, year: i64) -> f64 {
-    // The places of days are those of a leap year: other years have no 29 February, and so one day less before March.
+    // The places of days are those of a leap year: other years have no 29 February, and so one day less
+    // before March.
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let late = seconds >= 61.0 * 86_400.0;
     let missing = if !leap && late { 86_400.0 } else { 0.0 };
     days(year, 1, 1) as f64 * 86_400.0 + seconds - 86_400.0 - missing
 }
 
-/// Whether a word before a colon may be the name of a machine: it has a digit or a dash and is no library, program or number of a
-/// launcher's own.
+/// Whether a word before a colon may be the name of a machine: it has a digit or a dash and is no library,
+/// program or number of a launcher's own.
 pub fn like_a_node(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let digits = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -389,7 +393,8 @@ pub fn like_a_node(word: &str) -> bool {
         && !ending.iter().any(|end| lower.ends_with(end))
 }
 
-/// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`, `attempt_0/3/error.json`.
+/// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`,
+/// `attempt_0/3/error.json`.
 pub fn rank_of_file(name: &str) -> Option<u32> {
     static FILE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
@@ -405,10 +410,10 @@ pub fn rank_of_file(name: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, Origin, Time, like_a_node, origin, rank_of_file};
+    use super::{Level, LogPrefix, Time, like_a_node, parse, rank_of_file};
 
-    fn of(line: &str) -> (Origin, &str) {
-        origin(line, &|word| like_a_node(word) && !word.bytes().all(|byte| byte.is_ascii_digit()))
+    fn of(line: &str) -> (LogPrefix, &str) {
+        parse(line, &|word| like_a_node(word) && !word.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
     #[test]

@@ -6,7 +6,8 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// The largest window of a zstd frame, in bytes: so much is held of what was unpacked. `zstd -19` uses 8 MiB, `--long` 128 MiB.
+/// The largest window of a zstd frame, in bytes: so much is held of what was unpacked. `zstd -19` uses 8 MiB,
+/// `--long` 128 MiB.
 const WINDOW: u64 = 16 << 20;
 
 /// How a stream is packed.
@@ -99,11 +100,11 @@ impl<S: Read> Frames<S> {
                     return Ok(false);
                 }
                 FrameDecoderError::WindowSizeTooBig { requested, .. } => {
-                    let says = format!(
+                    let message = format!(
                         "its window of {} MiB is too large: unpack it with `zstd -dc --long=31`",
                         requested >> 20
                     );
-                    return Err(io::Error::other(says));
+                    return Err(io::Error::other(message));
                 }
                 other => return Err(io::Error::other(other.to_string())),
             }

@@ -1,8 +1,8 @@
 //! The sentence of a signature, with what the line told.
 
-/// Fills a sentence: `{name}` is what `value` has for it. A part in `[…]` is left out where something in it is missing. Names that
-/// follow each other without anything between are one value that stands in one of several places: one suffices.
-/// `None` where something outside of brackets is missing.
+/// Fills a sentence: `{name}` is what `value` has for it. A part in `[…]` is left out where something in it
+/// is missing. Names that follow each other without anything between are one value that stands in one of
+/// several places: one suffices. `None` where something outside of brackets is missing.
 pub fn fill<'v>(template: &str, value: &dyn Fn(&str) -> Option<&'v str>) -> Option<String> {
     let mut text = String::new();
     let mut rest = template;
@@ -34,7 +34,8 @@ fn part<'v>(template: &str, value: &dyn Fn(&str) -> Option<&'v str>) -> Option<S
     Some(text)
 }
 
-/// A sentence of which no line is known: the parts in brackets are left out, and names stand for their values.
+/// A sentence of which no line is known: the parts in brackets are left out, and names stand for their
+/// values.
 pub fn general(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
