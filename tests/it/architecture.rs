@@ -1,5 +1,9 @@
 //! The drawing of the crate graph in docs/architecture.md is what Cargo says it is.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run cargo and read the source tree")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests run cargo and read the source tree"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -66,7 +70,10 @@ fn the_drawing_is_the_graph() {
     if std::env::var_os("ENVDOC_REGENERATE").is_some() {
         std::fs::write(&path, &now).unwrap();
     }
-    assert!(page == now || std::env::var_os("ENVDOC_REGENERATE").is_some(), "run: ENVDOC_REGENERATE=1 cargo test --test it architecture");
+    assert!(
+        page == now || std::env::var_os("ENVDOC_REGENERATE").is_some(),
+        "run: ENVDOC_REGENERATE=1 cargo test --test it architecture"
+    );
 }
 
 #[test]
@@ -75,7 +82,8 @@ fn the_paths_on_the_page_exist() {
     for page in ["docs/architecture.md", "CONTRIBUTING.md"] {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         for path in text.split('`').skip(1).step_by(2) {
-            let roots = ["crates/", "src/", "tests/", "docs/", "catalog/", "templates/", "images/", "benches/"];
+            let roots =
+                ["crates/", "src/", "tests/", "docs/", "catalog/", "templates/", "images/", "benches/"];
             let named = roots.iter().any(|root| path.starts_with(root));
             // A placeholder of a recipe is written in angle brackets or capitals.
             let placeholder = path.contains(['<', '*', ' ']) || path.chars().any(char::is_uppercase);

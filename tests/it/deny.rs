@@ -1,5 +1,9 @@
 //! The dependencies are what deny.toml allows. `cargo deny` judges more; this needs nothing but cargo.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run cargo and read the source tree")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests run cargo and read the source tree"
+)]
 
 use std::process::Command;
 

@@ -300,7 +300,11 @@ fn transcripts() {
     // The reasons and the install command are in docs/build.md.
     let (stack, _) = resolved.split_once("\nWhy\n").unwrap();
     let readme = replaced(&readme, "resolve", &format!("{stack}…\n```\n"));
-    let readme = replaced(&readme, "diagnose", &printed(path, "envdoc diagnose tests/logs/failures/a9-kernel-oom-a.log"));
+    let readme = replaced(
+        &readme,
+        "diagnose",
+        &printed(path, "envdoc diagnose tests/logs/failures/a9-kernel-oom-a.log"),
+    );
     let lint = printed(path, "envdoc lint tests/lint/seeds/multi-node.Dockerfile");
     same("README.md", &replaced(&readme, "lint", &lint));
     let build = fs::read_to_string(path.join("docs/build.md")).unwrap();
