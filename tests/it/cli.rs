@@ -58,7 +58,7 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["check", "--format", "yaml"], "possible values: text, json, junit, sarif, github, markdown, html"),
         (&["explain", "driver-libary-mismatch"], "did you mean driver-library-mismatch?"),
         (&["explain"], "<ID>"),
-        (&["snapshot", "-o", "Cargo.toml"], "exists already"),
+        (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
         (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
@@ -405,7 +405,7 @@ fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
     assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
-    assert!(report["says"].as_str().unwrap().contains("the first at 700"), "{report}");
+    assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | failed |"),

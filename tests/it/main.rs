@@ -9,6 +9,7 @@ mod diagnose_memory;
 mod generated;
 mod images;
 mod judge;
+mod language;
 mod layers;
 mod lint;
 mod nccl;

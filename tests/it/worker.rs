@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 
 const SOON: Duration = Duration::from_secs(10);
 
-async fn start(command: &[&str]) -> (Child, Result<Session, String>) {
+async fn start(command: &[&str]) -> (Child, Result<Session, cluster::Error>) {
     let mut child = Command::new(command[0])
         .args(&command[1..])
         .stdin(Stdio::piped())
@@ -110,7 +110,7 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
 #[tokio::test]
 async fn what_comes_in_place_of_a_worker_is_told() {
     let (_child, session) = start(&["sh", "-c", "echo no such program; exit 127"]).await;
-    assert_eq!(session.err().as_deref(), Some("no such program"));
+    assert_eq!(session.err().map(|error| error.to_string()).as_deref(), Some("no such program"));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use super::probe::{self, Probe};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::stale_entries;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
 
@@ -149,15 +150,15 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
 }
 
 /// A failed ssh login.
-pub fn unlogged(a: &str, b: &str, why: &str) -> Problem {
+pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
     let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
-    if why.contains("Host key verification failed") || why.contains("REMOTE HOST IDENTIFICATION") {
+    if matches!(why, LoginError::HostKey(_)) {
         return problem.fix(
             "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
             up`",
         );
     }
-    if why.contains("bad permissions") {
+    if matches!(why, LoginError::KeyPermissions(_)) {
         let says = format!(
             "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );

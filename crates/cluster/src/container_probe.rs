@@ -8,12 +8,14 @@ use std::time::Duration;
 use super::plan::{ClusterPlan, Node};
 use super::probe;
 use super::request::NetworkKind;
+use crate::Error;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, Interface, Task};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The longest that a search for the largest packet may take.
@@ -60,7 +62,7 @@ pub struct Tried {
     /// The largest packet that arrived, in bytes.
     pub packet: Option<u32>,
     /// Whether ssh gets in without a prompt; `None` where there is no SSH server.
-    pub ssh: Option<Result<(), String>>,
+    pub ssh: Option<Result<(), LoginError>>,
 }
 
 /// A name that does not give the address that it should.
@@ -91,37 +93,34 @@ impl Tried {
     }
 }
 
-/// Brings the worker into a node's container and looks around. The error is in words.
+/// Brings the worker into a node's container and reads its interfaces.
 /// [`worker_container::forget_worker`] removes its files.
 pub async fn enter<'w>(
     plan: &ClusterPlan,
     node: &'w Node,
     engine: &'w Engine,
     bundle: &Bundle,
-) -> Result<ContainerProbe<'w>, String> {
+) -> Result<ContainerProbe<'w>, Error> {
     worker_container::deploy(engine, &node.name, bundle).await?;
     let session = worker_container::session(engine, &node.name, bundle).await?;
-    let interfaces = probe::interfaces(&session).await.map_err(|failure| failure.says)?;
+    let interfaces = probe::interfaces(&session).await?;
     let address = match plan.network.kind {
         NetworkKind::Host => node.address.parse::<IpAddr>().ok(),
         NetworkKind::Overlay | NetworkKind::Existing => {
-            let found = container::look(engine, &node.name).await?;
+            let found = container::inspect(engine, &node.name).await?;
             found.and_then(|found| found.addresses.get(&plan.network.name)?.parse::<IpAddr>().ok())
         }
     };
-    let address = address
-        .ok_or_else(|| format!("the container has no address in the network {}", plan.network.name))?;
-    let interface = probe::with_address(&interfaces, address);
-    let interface = interface.ok_or_else(|| {
-        format!(
-            "no interface of the container has the address \
-        {address}"
-        )
+    let address = address.ok_or_else(|| {
+        Error::Other(format!("the container has no address in the network {}", plan.network.name))
     })?;
+    let interface = probe::with_address(&interfaces, address);
+    let interface = interface
+        .ok_or_else(|| Error::Other(format!("no interface of the container has the address {address}")))?;
     let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
         Ok(Answer::Listening { port }) => port,
-        Ok(other) => return Err(crate::worker::unexpected(&other).says),
-        Err(failure) => return Err(failure.says),
+        Ok(other) => return Err(crate::worker::unexpected(&other).into()),
+        Err(failure) => return Err(failure.into()),
     };
     let (interface, mtu) = (interface.name.clone(), interface.mtu);
     Ok(ContainerProbe { node, engine, session: Arc::new(session), address, interface, mtu, interfaces, port })
@@ -211,24 +210,15 @@ pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Opt
 }
 
 /// Whether passwordless ssh works.
-pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), String> {
+pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), LoginError> {
     let argv =
         ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
     let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
     match ran.status {
         0 => Ok(()),
-        _ => Err(said(&ran.stderr)),
+        _ => Err(LoginError::of(&ran.stderr)),
     }
-}
-
-/// What ssh said, in one line; of a key that it does not take for its mode it says so before the last line.
-fn said(stderr: &str) -> String {
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let cause = lines
-        .iter()
-        .find(|line| line.contains("bad permissions") || line.contains("Host key verification failed"));
-    cause.or(lines.last()).map_or("ssh exited without output", |line| *line).to_owned()
 }
 
 /// What the entrypoint pinned NCCL to.

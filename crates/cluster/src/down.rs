@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::request::NetworkKind;
 use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm::{self, State};
 use docker::{container, network, volume};
 
@@ -114,7 +114,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
     let mut downed = Downed::default();
     let name = &plan.network.name;
     for (node, engine) in nodes {
-        let found = match network::look(engine, name).await {
+        let found = match network::inspect(engine, name).await {
             Ok(Some(found)) => found,
             Ok(None) => continue,
             Err(why) => {

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The variable by which what was started is found again in a container: children have it from their parents.

@@ -6,12 +6,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::plan::{ClusterPlan, LABEL, Node};
+use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
 const LOCAL: Duration = Duration::from_secs(10);
@@ -34,11 +35,11 @@ impl<'engine> Probe<'engine> {
         engine: &'engine Engine,
         network: &str,
         bundle: &Bundle,
-    ) -> Result<Probe<'engine>, String> {
+    ) -> Result<Probe<'engine>, Error> {
         let name = name(plan, node);
-        container::kill(engine, &name).await?;
+        container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(
+        container::create_waiting(
             engine,
             &name,
             plan.image_name(),
@@ -47,15 +48,16 @@ impl<'engine> Probe<'engine> {
             &labels,
         )
         .await?;
-        let started = async {
+        let started: Result<Session, Error> = async {
             worker_container::deploy(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
             worker_container::session(engine, &name, bundle).await
-        };
-        match started.await {
+        }
+        .await;
+        match started {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
-                let _ = container::kill(engine, &name).await;
+                let _ = container::remove_now(engine, &name).await;
                 Err(why)
             }
         }
@@ -63,7 +65,7 @@ impl<'engine> Probe<'engine> {
 
     /// Removes it.
     pub async fn end(self) {
-        let _ = container::kill(self.engine, &self.name).await;
+        let _ = container::remove_now(self.engine, &self.name).await;
     }
 
     /// Does a task.

@@ -14,10 +14,11 @@ pub struct Environment {
     /// Lines of `/etc/environment` that set one of them.
     pub etc_environment: Fact<BTreeMap<String, String>>,
     /// Settings of pip's configuration files (`/etc/pip.conf`, `/etc/xdg/pip/pip.conf`, `~/.pip/pip.conf`,
-    /// `~/.config/pip/pip.conf`, `$VIRTUAL_ENV/pip.conf`, `$PIP_CONFIG_FILE`), key and value, later ones win: `index-url`. Names and
-    /// passwords in addresses are left out.
+    /// `~/.config/pip/pip.conf`, `$VIRTUAL_ENV/pip.conf`, `$PIP_CONFIG_FILE`), key and value, later ones win:
+    /// `index-url`. Names and passwords in addresses are left out.
     pub pip: Fact<Vec<(String, String)>>,
-    /// The same of uv's (`/etc/uv/uv.toml`, `~/.config/uv/uv.toml`, `$UV_CONFIG_FILE`): `index-url`, `index.NAME`.
+    /// The same of uv's (`/etc/uv/uv.toml`, `~/.config/uv/uv.toml`, `$UV_CONFIG_FILE`): `index-url`,
+    /// `index.NAME`.
     pub uv: Fact<Vec<(String, String)>>,
     /// Variables that name certificates, their paths, and whether something is there.
     pub certificates: Vec<(String, String, Fact<bool>)>,
@@ -72,8 +73,8 @@ impl Environment {
     }
 }
 
-/// An address without the user and password in front of its host: `https://token@host/simple` is `https://host/simple`.
-/// Every value that may be an address passes here before it is shown.
+/// An address without the user and password in front of its host: `https://token@host/simple` is
+/// `https://host/simple`. Every value that may be an address passes here before it is shown.
 pub fn without_credentials(value: &str) -> String {
     let mut clean = String::new();
     let mut rest = value;
@@ -139,7 +140,8 @@ pub fn gather(host: &dyn Host) -> Environment {
 /// Keys and values, in the order of the file.
 type Settings = Vec<(String, String)>;
 
-/// Reads files in order; one that is not there has no settings, one that cannot be read makes the whole unknown.
+/// Reads files in order; one that is not there has no settings, one that cannot be read makes the whole
+/// unknown.
 fn settings(
     host: &dyn Host,
     paths: &[Option<String>],
@@ -195,7 +197,8 @@ pub(crate) fn unquote(value: &str) -> String {
     value.to_owned()
 }
 
-/// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines of a value indented.
+/// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines
+/// of a value indented.
 ///
 /// ```text
 /// [global]
@@ -276,11 +279,14 @@ mod tests {
             ("environment", "HOME=/home/ember\nNCCL_DEBUG=INFO"),
             (
                 "read /home/ember/.config/pip/pip.conf",
-                "[global]\n# mirror\nindex-url = https://ember:secret@mirror.example/simple\nextra-index-url =\n    https://a.example/simple\n    https://tok@b.example/simple\n[install]\ntrusted-host: mirror.example\n",
+                "[global]\n# mirror\nindex-url = https://ember:secret@mirror.example/simple\nextra-index-url \
+                    =\n    https://a.example/simple\n    \
+                        https://tok@b.example/simple\n[install]\ntrusted-host: mirror.example\n",
             ),
             (
                 "read /home/ember/.config/uv/uv.toml",
-                "index-url = \"https://u:p@mirror.example/simple\"\n[[index]]\nname = \"torch\"\nurl = \"https://x@t.example/whl\"\n",
+                "index-url = \"https://u:p@mirror.example/simple\"\n[[index]]\nname = \"torch\"\nurl = \
+                    \"https://x@t.example/whl\"\n",
             ),
             (
                 "read /etc/environment",

@@ -1,15 +1,30 @@
 //! What kind of file a name or a text is.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::read::config::World;
-use super::read::dockerfile::Context;
-use super::read::hostfile::Names;
-use super::rule::Kind;
+use super::kind::Kind;
 use facts::Facts;
 
 /// The name under which the running environment is judged.
 pub const HERE: &str = "the environment";
+
+/// Whether this machine can resolve a name; a missing name was not looked up, or the answer is unknown.
+pub type Names = BTreeMap<String, bool>;
+
+/// The known files of the build context, text by path; `None`: missing or unreadable.
+pub type Context = BTreeMap<String, Option<String>>;
+
+/// The number of ranks of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct World {
+    /// How many ranks.
+    pub size: u64,
+    /// Its source: `--world-size`, `hostfile`.
+    pub from: String,
+    /// True if given for this run, false if read from a hostfile in the same directory.
+    pub said: bool,
+}
 
 /// A file to be judged.
 #[derive(Debug, Clone)]
@@ -51,12 +66,12 @@ pub struct Over {
 pub enum Stack {
     /// Nothing but its content can tell.
     Unsaid,
-    /// Its name or the user says so.
+    /// By its name or by --stack.
     Yes,
 }
 
 impl File {
-    /// A file of a kind; whether it is a stack file is told from its name.
+    /// A file of a kind; its name decides whether it is a stack file.
     pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
         let name = name.into();
         let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };

@@ -71,7 +71,7 @@ fn asked(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::dockerfile::Context;
+    use crate::file::Context;
 
     #[test]
     fn in_a_dockerfile() {

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 pub use diagnostic::Severity;
 
+pub use super::kind::Kind;
 use super::machine::Machine;
+pub(crate) use super::place::{OtherFile, Place};
 use super::read::compose::Compose;
 use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
-use super::read::dockerfile::install::Requirement;
 use super::read::hostfile::Hostfile;
 use super::read::python::Program;
 use super::read::script::Script;
@@ -20,7 +21,7 @@ use facts::Facts;
 pub struct Rule {
     /// Kebab case, names the fault, never the fix; reads well after `--ignore`.
     pub id: &'static str,
-    /// The worst that it says of a file.
+    /// The highest severity of its findings.
     pub severity: Severity,
     /// What a sound file shows, in one line without a full stop: "every tag in FROM exists".
     pub summary: &'static str,
@@ -54,80 +55,6 @@ pub(crate) enum Judge {
     Machine(fn(&Machine) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
-}
-
-/// The kinds of files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Dockerfile, Containerfile.
-    Dockerfile,
-    /// Compose file, stack file.
-    Compose,
-    /// `NAME=value` a line: `.env`, `env_file` of compose, `--env-file` of docker, `/etc/environment`, the
-    /// running environment.
-    Environment,
-    /// `.deepspeed_env`, which DeepSpeed's launcher reads.
-    DeepspeedEnvironment,
-    /// `nccl.conf`, which NCCL reads.
-    NcclConf,
-    /// A shell script.
-    Shell,
-    /// What a login shell reads: `/etc/profile`, `.bashrc`.
-    Profile,
-    /// DeepSpeed's configuration: `ds_config.json`.
-    DeepspeedConfig,
-    /// A hostfile: `host slots=8`.
-    Hostfile,
-    /// A requirements file of pip.
-    Requirements,
-    /// Docker's `daemon.json`.
-    DaemonJson,
-    /// The container toolkit's `config.toml`.
-    ToolkitConfig,
-    /// `sshd_config`.
-    Sshd,
-    /// A script in Python.
-    Python,
-}
-
-impl Kind {
-    /// All.
-    pub const ALL: &[Kind] = &[
-        Kind::Dockerfile,
-        Kind::Compose,
-        Kind::Environment,
-        Kind::DeepspeedEnvironment,
-        Kind::NcclConf,
-        Kind::Shell,
-        Kind::Profile,
-        Kind::DeepspeedConfig,
-        Kind::Hostfile,
-        Kind::Requirements,
-        Kind::DaemonJson,
-        Kind::ToolkitConfig,
-        Kind::Sshd,
-        Kind::Python,
-    ];
-
-    /// As it stands after `--as`.
-    pub fn id(self) -> &'static str {
-        match self {
-            Kind::Dockerfile => "dockerfile",
-            Kind::Compose => "compose",
-            Kind::Environment => "environment",
-            Kind::DeepspeedEnvironment => "deepspeed-env",
-            Kind::NcclConf => "nccl-conf",
-            Kind::Shell => "shell",
-            Kind::Profile => "profile",
-            Kind::DeepspeedConfig => "deepspeed-config",
-            Kind::Hostfile => "hostfile",
-            Kind::Requirements => "requirements",
-            Kind::DaemonJson => "daemon-json",
-            Kind::ToolkitConfig => "toolkit-config",
-            Kind::Sshd => "sshd",
-            Kind::Python => "python",
-        }
-    }
 }
 
 /// What rules are about: a folder of this module, a chapter of the documentation.
@@ -174,7 +101,7 @@ impl Subject {
         }
     }
 
-    /// As it stands in the documentation.
+    /// Its heading in the documentation.
     pub fn title(self) -> &'static str {
         match self {
             Subject::Dockerfile => "Dockerfiles",
@@ -285,37 +212,6 @@ pub struct Found {
     pub says: String,
     /// What to write instead; may be empty.
     pub fix: String,
-}
-
-/// A file that belongs to the one that is judged: a requirements file that a Dockerfile installs, a compose
-/// file over another one.
-#[derive(Debug, PartialEq, Eq)]
-pub struct OtherFile {
-    /// Its path in the build context, or its name.
-    pub path: String,
-    /// The line of the Dockerfile that installs it.
-    pub by: Option<usize>,
-}
-
-/// A place: a line of the file that is judged, or of one that belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The other file.
-    pub file: Option<Rc<OtherFile>>,
-    /// The line, from 1.
-    pub line: usize,
-}
-
-impl From<usize> for Place {
-    fn from(line: usize) -> Place {
-        Place { file: None, line }
-    }
-}
-
-impl From<&Requirement> for Place {
-    fn from(one: &Requirement) -> Place {
-        Place { file: one.file.clone(), line: one.line }
-    }
 }
 
 impl Found {

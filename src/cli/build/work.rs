@@ -11,7 +11,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::units::time;
 use docker::auth::Logins;
 use docker::build::{self, Built, Failure};
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{image, push, run};
 
 /// What is being done, for the case of an interruption.

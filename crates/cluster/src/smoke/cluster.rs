@@ -11,17 +11,19 @@ use super::outcome::{Outcome, PhaseFailed};
 use super::phases::{self, Options, PhaseRunner, Place, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
+use crate::Error;
 use crate::causes;
 use crate::container_probe::{self, ContainerProbe, Tried};
 use crate::fan_out;
 use crate::launch;
 use crate::plan::{ClusterPlan, Gpus, Node};
 use crate::problem::Problem;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::{Answer, Interface, Task, Why};
-use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
+use docker::{Cause, container};
 
 /// The longest that bringing the worker into a container may take, and starting it.
 const BRINGING: Duration = Duration::from_secs(60);
@@ -99,8 +101,10 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let left = join_all(all.map(|(node, engine)| async move {
         match tokio::time::timeout(LEAVING, worker_container::forget_worker(engine, &node.name)).await {
             Ok(Ok(())) => None,
-            Ok(Err(why)) if why.contains("No such container") || why.contains("is not running") => None,
-            Ok(Err(why)) => Some((node, why)),
+            Ok(Err(why)) if matches!(why.cause(), Cause::NoSuchContainer | Cause::ContainerNotRunning) => {
+                None
+            }
+            Ok(Err(why)) => Some((node, why.to_string())),
             Err(_) => Some((node, format!("no answer within {} s", LEAVING.as_secs()))),
         }
     }));
@@ -186,7 +190,7 @@ impl Site<'_> {
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
-            let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
+            let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
             let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
@@ -252,8 +256,7 @@ impl Site<'_> {
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(BRINGING, entered).await;
-            let entered =
-                entered.unwrap_or_else(|_| Err(format!("not done within {} s", BRINGING.as_secs())));
+            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: BRINGING }));
             self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
                 let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
@@ -373,9 +376,13 @@ impl Site<'_> {
         let start = Instant::now();
         self.progress.phase("names", "resolving every name in every container");
         let came = self
-            .pairs(containers, |one, other| async {
-                container_probe::resolves(one, other).await.map_err(|why| why.says)
-            })
+            .pairs(
+                containers,
+                |one, other| async {
+                    container_probe::resolves(one, other).await.map_err(|why| Error::Other(why.says))
+                },
+                late,
+            )
             .await;
         let failed = came.into_iter().filter_map(|(from, to, came)| {
             let (one, other) = (&containers[from].node.name, &containers[to].node.name);
@@ -402,11 +409,15 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase("mtu", "testing the largest packets");
-        let came = self.pairs(containers, |one, other| async {
-            container_probe::packet(one, other)
-                .await
-                .ok_or_else(|| "no datagram is answered although TCP connects".into())
-        });
+        let came = self.pairs(
+            containers,
+            |one, other| async {
+                container_probe::packet(one, other)
+                    .await
+                    .ok_or_else(|| Error::Other("no datagram is answered although TCP connects".into()))
+            },
+            late,
+        );
         let (mut failed, mut least) = (Vec::new(), u32::MAX);
         for (from, to, came) in came.await {
             let (one, other) = (&containers[from], &containers[to].node.name);
@@ -440,7 +451,11 @@ impl Site<'_> {
         let start = Instant::now();
         self.progress.phase("ssh", "testing ssh between all containers");
         let came = self
-            .pairs(containers, |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user))
+            .pairs(
+                containers,
+                |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user),
+                LoginError::TimedOut,
+            )
             .await;
         let mut failed = Vec::new();
         for (from, to, came) in came {
@@ -458,11 +473,12 @@ impl Site<'_> {
     }
 
     /// Something of every pair, under a deadline; in order.
-    async fn pairs<'i, T, F: Future<Output = Result<T, String>>>(
+    async fn pairs<'i, T, E, F: Future<Output = Result<T, E>>>(
         &self,
         containers: &'i [ContainerProbe<'i>],
         what: impl Fn(&'i ContainerProbe<'i>, &'i ContainerProbe<'i>) -> F,
-    ) -> Vec<(usize, usize, Result<T, String>)> {
+        late: fn(Duration) -> E,
+    ) -> Vec<(usize, usize, Result<T, E>)> {
         let deadline = self.options.deadline;
         let count = containers.len();
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
@@ -470,8 +486,7 @@ impl Site<'_> {
             let tried = what(&containers[from], &containers[to]);
             async move {
                 let came = tokio::time::timeout(deadline, tried).await;
-                let late = || Err(format!("no answer within {:.0} s", deadline.as_secs_f64()));
-                (from, to, came.unwrap_or_else(|_| late()))
+                (from, to, came.unwrap_or_else(|_| Err(late(deadline))))
             }
         });
         let left = containers.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
@@ -513,6 +528,10 @@ impl Site<'_> {
         }
         outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.says));
     }
+}
+
+fn late(deadline: Duration) -> Error {
+    Error::TimedOut { what: "no answer", after: deadline }
 }
 
 /// What is wrong with a pin. NCCL takes `eth` for every interface that begins so, `=eth0` for that one alone,

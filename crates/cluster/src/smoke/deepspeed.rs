@@ -14,7 +14,7 @@ use crate::plan::ClusterPlan;
 use crate::request::Launcher;
 use crate::worker::bundle::Bundle;
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// What every rank runs.
 pub const SCRIPT: &str = include_str!("../../../../templates/smoke/deepspeed.py");
@@ -61,7 +61,7 @@ pub async fn train(
         outcome.finish_phase("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
     for one in containers {
-        let brought = container::fill(one.engine, &one.node.name, "/", archive());
+        let brought = container::upload(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(BRINGING, brought).await;
         let brought = brought.map(|brought| brought.map_err(String::from));
         if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {

@@ -16,7 +16,7 @@ use super::transport::{self, ExpectedTransport, Infiniband, Site};
 use crate::container_probe::ContainerProbe;
 use crate::fan_out::{self, Job};
 use crate::worker::{Answer, Task};
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::Command;
 
 /// What runs in the containers.

@@ -9,7 +9,7 @@ use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use docker::container::{self, Found};
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 const STEP: &str = "healthy";
 /// The longest until a container is well.
@@ -43,7 +43,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
     // What was before does not count: a port that was taken may be free by now.
     let mut before = None;
     while started.elapsed() < BECOMING {
-        match container::look(engine, &node.name).await {
+        match container::inspect(engine, &node.name).await {
             Ok(Some(found)) => {
                 match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
                     State::Well(says) => return Ok(says),
@@ -93,7 +93,7 @@ fn state(found: &Found, before: i64, waited: Duration) -> State {
     }
     match found.health.as_deref() {
         Some("healthy") => State::Well("healthy".into()),
-        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_says)),
+        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_output)),
         Some(other) => State::NotYet(other.to_owned()),
         None if found.running && waited > SETTLED => State::Well("running; no health check".into()),
         None => State::NotYet(found.status.clone()),

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use super::{Work, on_all};
+use crate::Error;
 use crate::plan::Node;
 use crate::probe::Probe;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::swarm::{self, Action, Decision};
 use crate::worker::Why;
-use docker::docker::Engine;
+use docker::Cause;
+use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
 
 const STEP: &str = "swarm";
@@ -72,28 +74,25 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
         }
         Err(why) => {
             work.done(STEP, &leader.name, "no swarm", Outcome::Failed);
-            Err(unmade(leader, &why.to_string()))
+            Err(unmade(leader, &why.into()))
         }
     }
 }
 
-fn unmade(node: &Node, why: &str) -> Problem {
+fn unmade(node: &Node, why: &Error) -> Problem {
     let address = &node.address;
-    if why.contains("must be a non-zero IP address or network interface")
-        || why.contains("must specify a listening address")
-        || why.contains("could not resolve")
-    {
+    if why.cause() == Cause::AddressUnresolved {
         return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
             .fix(
                 "Write the IP address in cluster.yaml, or fix name resolution on that node: `getent hosts \
             NAME`",
             );
     }
-    if why.contains("cannot assign requested address") || why.contains("not match any") {
+    if why.cause() == Cause::AddressNotLocal {
         return Problem::of(STEP, &node.name, format!("{address} is not an address of {}: {why}", node.name))
             .fix("List the addresses of that node: `ip -brief address`");
     }
-    if why.contains("address already in use") {
+    if why.cause() == Cause::AddressInUse {
         return Problem::of(
             STEP,
             &node.name,
@@ -101,7 +100,7 @@ fn unmade(node: &Node, why: &str) -> Problem {
         )
         .fix("Find the process that uses it, on that node: `ss -lntup | grep -E ':(2377|7946) '`");
     }
-    Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}"))
+    Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}")).closed(why.is_closed())
 }
 
 /// A node that is in: whether the manager hears from it.
@@ -127,14 +126,16 @@ async fn join(
     if action == Action::Again {
         let left = engine_swarm::leave(engine, true).await;
         left.map_err(|why| {
-            failed(Problem::of(STEP, &node.name, format!("cannot clear the failed join attempt: {why}")))
+            let problem =
+                Problem::of(STEP, &node.name, format!("cannot clear the failed join attempt: {why}"));
+            failed(problem.closed(why.is_closed()))
         })?;
     }
     if action != Action::Wait {
         let remote = with_port(&super::ip(leader).await?, MANAGER);
         let own = super::ip(node).await?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
-            return Err(failed(refused(work, node, engine, &why.to_string()).await));
+            return Err(failed(refused(work, node, engine, &why.into()).await));
         }
     }
     ready(work, node, engine, manager).await.map_err(failed)?;
@@ -150,7 +151,7 @@ fn with_port(address: &str, port: u16) -> String {
 /// Waits until a node says that it is in, and the manager that it is ready.
 async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
     let started = Instant::now();
-    let mut last = String::new();
+    let mut last = Error::Other(String::new());
     let mut silent: Option<Instant> = None;
     while started.elapsed() < JOINING {
         let machine = engine_swarm::machine(engine).await;
@@ -162,15 +163,18 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
-                    Ok(Some(member)) => last = format!("manager: {}", member.says),
-                    Ok(None) => last = "the manager does not know the node yet".into(),
-                    Err(why) => last = why.to_string(),
+                    Ok(Some(member)) => last = Error::Reported(format!("manager: {}", member.status)),
+                    Ok(None) => last = Error::Other("the manager does not know the node yet".into()),
+                    Err(why) => last = why.into(),
                 }
             }
             Ok(machine) if machine.swarm.state == State::Error => {
-                return Err(refused(work, node, engine, &machine.swarm.error).await);
+                let why = Error::Reported(machine.swarm.error);
+                return Err(refused(work, node, engine, &why).await);
             }
-            Ok(machine) => last = format!("engine state: {:?}", machine.swarm.state).to_lowercase(),
+            Ok(machine) => {
+                last = Error::Other(format!("engine state: {:?}", machine.swarm.state).to_lowercase())
+            }
             Err(why) => {
                 let since = since.unwrap_or_else(Instant::now);
                 if since.elapsed() > SILENCE {
@@ -183,19 +187,21 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     .fix("Resume: `envdoc cluster up`"));
                 }
                 silent = Some(since);
-                last = why.to_string();
+                last = why.into();
             }
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let why = format!("not ready after {} s; {last}", JOINING.as_secs());
+    let why = Error::NotReady { after: JOINING, last: Box::new(last) };
     Err(refused(work, node, engine, &why).await)
 }
 
 /// Why a node did not get in: what can be seen from there of the manager's ports decides.
-async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Problem {
-    let Some((leader, _)) = work.nodes.first().copied() else { return Problem::of(STEP, &node.name, why) };
-    if why.contains("certificate has expired or is not yet valid") || why.contains("x509") {
+async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> Problem {
+    let Some((leader, _)) = work.nodes.first().copied() else {
+        return Problem::of(STEP, &node.name, why.to_string());
+    };
+    if why.cause() == Cause::Certificate {
         return Problem::of(
             STEP,
             &node.name,
@@ -203,12 +209,12 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
         )
         .fix("Compare the clocks on both nodes: `date -u`");
     }
-    if why.contains("address already in use") {
+    if why.cause() == Cause::AddressInUse {
         return unmade(node, why);
     }
     let tried = match work.bundle() {
         Ok(bundle) => Probe::start(work.plan, node, engine, "host", bundle).await,
-        Err(problem) => Err(problem.says),
+        Err(problem) => Err(Error::Other(problem.says)),
     };
     let Ok(probe) = tried else { return unseen(node, leader, why) };
     let manager = probe.connects(&leader.address, MANAGER).await;
@@ -238,7 +244,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
                 ""
             };
             let problem =
-                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"));
+                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"))
+                    .closed(why.is_closed());
             match failure.why {
                 Why::UnknownName => problem.fix(
                     "Write the IP address in cluster.yaml, or add the name to \
@@ -261,14 +268,16 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
                 node.name, leader.address, leader.name
             ),
         )
+        .closed(why.is_closed())
         .fix("Read its engine's log: `journalctl -u docker`")
         .fix("Resume: `envdoc cluster up`"),
     }
 }
 
 /// The way could not be looked at from there.
-fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
+fn unseen(node: &Node, leader: &Node, why: &Error) -> Problem {
     Problem::of(STEP, &node.name, format!("{} failed to join the swarm: {why}", node.name))
+        .closed(why.is_closed())
         .fix(format!(
             "Check from {} that {}:2377/tcp, 7946/tcp and 7946/udp are reachable: `nc -vz {1} 2377`",
             node.name, leader.address
@@ -279,7 +288,7 @@ fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
 /// Earlier lives of our nodes are taken off the manager's list.
 async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
     for member in &decision.stale {
-        if let Err(why) = engine_swarm::forget(manager, member).await {
+        if let Err(why) = engine_swarm::remove_member(manager, member).await {
             work.note(format!("cannot remove a stale member from the manager's list: {why}"));
         }
     }

@@ -31,7 +31,7 @@ use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm as engine_swarm;
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.
@@ -134,6 +134,7 @@ impl<'a> Work<'a> {
             true => engine_swarm::members(engine).await.map_err(|why| {
                 vec![
                     Problem::of("swarm", &leader.name, format!("the manager cannot list its members: {why}"))
+                        .closed(why.is_closed())
                         .fix(
                             "Check whether the swarm has a leader (it needs a majority of its managers): \
                         `docker node ls`",

@@ -14,7 +14,7 @@ use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::container as worker_container;
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 const STEP: &str = "verify";
 /// How long the engines of a swarm may take until each knows of every container.
@@ -71,7 +71,8 @@ async fn reattach(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), P
     work.progress.doing(STEP, &node.name, "restarting it to reattach it to the network");
     if let Err(why) = container::stop(engine, &node.name).await {
         work.done(STEP, &node.name, "restart failed", Outcome::Failed);
-        return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}")));
+        return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}"))
+            .closed(why.is_closed()));
     }
     let says = "overlay entry missing on an engine: restarted to reattach it to the network";
     work.done(STEP, &node.name, says, Outcome::Changed);
@@ -88,7 +89,7 @@ async fn enter<'w>(
     container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
         work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
         let says = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
-        Problem::of(STEP, &node.name, says)
+        Problem::of(STEP, &node.name, says).closed(why.is_closed())
     })
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
+use crate::Error;
 
 /// What the way there and back may take beyond the task's own deadline.
 const SLACK: Duration = Duration::from_secs(5);
@@ -35,17 +36,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Waits for the worker's first line. The error is in words: what came instead of it.
+    /// Waits for the worker's first line.
     pub async fn open(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
         deadline: Duration,
-    ) -> Result<Session, String> {
+    ) -> Result<Session, Error> {
         let mut lines = BufReader::new(reader);
         let hello = match tokio::time::timeout(deadline, hello(&mut lines)).await {
             Ok(hello) => hello?,
             Err(_) => {
-                return Err(format!("the worker did not start within {:.1} s", deadline.as_secs_f64()));
+                return Err(Error::TimedOut { what: "the worker did not start", after: deadline });
             }
         };
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
@@ -124,14 +125,16 @@ fn gone() -> Failure {
 
 /// The first line that is a greeting. Lines before it are not the worker's (a message of the day) and are
 /// reported if none comes.
-async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, String> {
+async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Error> {
     let mut foreign = String::new();
     loop {
         let mut line = Vec::new();
         match lines.read_until(b'\n', &mut line).await {
-            Ok(0) if foreign.trim().is_empty() => return Err("the worker exited without output".into()),
-            Ok(0) => return Err(foreign.trim().to_owned()),
-            Err(error) => return Err(error.to_string()),
+            Ok(0) if foreign.trim().is_empty() => {
+                return Err(Error::NoWorker("the worker exited without output".into()));
+            }
+            Ok(0) => return Err(Error::NoWorker(foreign.trim().to_owned())),
+            Err(error) => return Err(Error::NoWorker(error.to_string())),
             Ok(_) => {}
         }
         match serde_json::from_slice(&line) {
@@ -139,12 +142,7 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Stri
                 return Ok(hello);
             }
             Ok(Reply { answer: Answer::Hello(hello), .. }) => {
-                return Err(format!(
-                    "the worker is envdoc {} (protocol {}), this envdoc is {} (protocol {PROTOCOL})",
-                    hello.envdoc,
-                    hello.protocol,
-                    env!("CARGO_PKG_VERSION")
-                ));
+                return Err(Error::OtherProtocol { envdoc: hello.envdoc, protocol: hello.protocol });
             }
             _ if foreign.len() < FOREIGN_MAX => foreign.push_str(&String::from_utf8_lossy(&line)),
             _ => {}

@@ -5,7 +5,7 @@ use futures_util::{Stream, StreamExt, stream};
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// A line that is longer is handed on in parts, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -37,7 +37,7 @@ pub async fn lines<'engine>(
     node: Option<&str>,
     follow: bool,
 ) -> Result<impl Stream<Item = Result<Vec<u8>, String>> + use<'engine>, String> {
-    if container::look(engine, container).await?.is_none() {
+    if container::inspect(engine, container).await?.is_none() {
         return Err(format!("there is no container {container} on {}", engine.endpoint));
     }
     let joined =
@@ -65,7 +65,7 @@ pub async fn lines<'engine>(
 /// What the engine says of how a container ended.
 pub async fn ended(engine: &Engine, container: &str) -> Vec<String> {
     let mut remarks = Vec::new();
-    let Ok(Some(state)) = container::look(engine, container).await else { return remarks };
+    let Ok(Some(state)) = container::inspect(engine, container).await else { return remarks };
     if state.out_of_memory {
         remarks.push("the engine says that it was killed for want of memory".into());
     }

@@ -15,7 +15,8 @@ pub struct Endpoint {
     pub url: String,
     /// `DOCKER_HOST`, `context NAME`, `rootless`, `default`.
     pub from: String,
-    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's loopback).
+    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's
+    /// loopback).
     pub elsewhere: bool,
 }
 
@@ -28,8 +29,8 @@ impl Endpoint {
     }
 }
 
-/// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the default. Where
-/// the default socket is missing and a rootless engine's is there, that one.
+/// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the
+/// default. Where the default socket is missing and a rootless engine's is there, that one.
 pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<Endpoint> {
     let variables = match variables {
         Fact::Known(variables) => variables,
@@ -70,9 +71,9 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
     }
 }
 
-/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP: that of the context where
-/// the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's where DOCKER_TLS_VERIFY is set or `wanted`. Absent:
-/// without TLS.
+/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP:
+/// that of the context where the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's
+/// where DOCKER_TLS_VERIFY is set or `wanted`. Absent: without TLS.
 pub fn certificates(
     host: &dyn Host,
     variables: &Fact<BTreeMap<String, String>>,

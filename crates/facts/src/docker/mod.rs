@@ -19,36 +19,39 @@ pub use daemon_json::{DaemonJson, DaemonJsonError};
 pub use endpoint::Endpoint;
 pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
 
-/// Docker, or Podman where its socket stands in.
+/// Docker, or Podman behind Docker's socket.
 #[derive(Debug, Clone)]
 pub struct Docker {
     /// Path of the `docker` program, links followed; absent when not on PATH.
     pub program: Fact<String>,
     /// Path of `dockerd`; absent when neither on PATH nor in `/usr/sbin` or `/usr/local/bin`.
     pub daemon_program: Fact<String>,
-    /// The endpoint that the `docker` program would ask, and why it (DOCKER_HOST, the context of `~/.docker/config.json`,
-    /// rootless socket, default).
+    /// The endpoint that the `docker` program would ask, and why it (DOCKER_HOST, the context of
+    /// `~/.docker/config.json`, rootless socket, default).
     pub endpoint: Fact<Endpoint>,
     /// The endpoint that envdoc asked: the same, or this machine's own socket where that is elsewhere.
     pub asked: Fact<String>,
     /// That endpoint's socket file; absent when there is none, or when the endpoint is no socket.
     pub socket: Fact<Stat>,
-    /// Nothing was asked because the engine does not run and the question would have made systemd start it (`docker.socket`).
+    /// Nothing was asked because the engine does not run and the question would have made systemd start it
+    /// (`docker.socket`).
     pub idle: Fact<bool>,
-    /// `GET /info` as the engine wrote it. Absent: no socket. Unknown: no permission, nobody listens, no answer.
+    /// `GET /info` as the engine wrote it. Absent: no socket. Unknown: no permission, nobody listens, no
+    /// answer.
     pub info: Fact<Value>,
     /// `GET /version`.
     pub version: Fact<Value>,
     /// `/etc/docker/daemon.json` (or the file after `--config-file`); absent when there is none.
     pub daemon_json: Fact<DaemonJson>,
-    /// The running daemon's command line (`/proc/PID/cmdline`, found through `/var/run/docker.pid` or `/run/docker.pid`);
-    /// absent when none runs.
+    /// The running daemon's command line (`/proc/PID/cmdline`, found through `/var/run/docker.pid` or
+    /// `/run/docker.pid`); absent when none runs.
     pub command_line: Fact<Vec<String>>,
     /// When the running daemon started, seconds since 1970 (`/proc/PID/stat` and `/proc/stat`'s btime).
     pub started: Fact<i64>,
     /// Space where the images lie; absent where that is inside Docker Desktop's virtual machine.
     pub data_root: Fact<DataRoot>,
-    /// `HTTP_PROXY` and the like that the daemon itself has: `/info` (HttpProxy, HttpsProxy). Empty when it has none.
+    /// `HTTP_PROXY` and the like that the daemon itself has: `/info` (HttpProxy, HttpsProxy). Empty when it
+    /// has none.
     pub proxies: Fact<Vec<String>>,
     /// Members of the group `docker`, and its id: `/etc/group`. Absent when there is no such group.
     pub group: Fact<Group>,
@@ -64,9 +67,10 @@ pub struct Docker {
     pub init_script: Fact<bool>,
     /// The command line that the unit and its drop-ins start.
     pub unit: Fact<Unit>,
-    /// Runtimes of `daemon.json` that name a path: name, path, and whether something stands there.
+    /// Runtimes of `daemon.json` that name a path: name, path, and whether it exists.
     pub runtime_paths: Fact<Vec<RuntimePath>>,
-    /// The kubelet's cgroup driver: `/var/lib/kubelet/config.yaml`. Absent when no kubelet is configured here.
+    /// The kubelet's cgroup driver: `/var/lib/kubelet/config.yaml`. Absent when no kubelet is configured
+    /// here.
     pub kubelet_cgroup_driver: Fact<String>,
     /// Whether a kubelet runs its containers in Docker: the socket `/run/cri-dockerd.sock`.
     pub kubelet_uses_docker: Fact<bool>,
@@ -79,7 +83,7 @@ pub struct Docker {
 pub struct RuntimePath {
     /// `nvidia`.
     pub name: String,
-    /// As it stands in the file: a path, or a name that dockerd looks for on its PATH.
+    /// As written in the file: a path, or a name that dockerd looks for on its PATH.
     pub path: String,
     /// Where it is; absent when it is nowhere.
     pub found: Fact<String>,
@@ -104,7 +108,8 @@ pub struct Group {
 }
 
 impl Docker {
-    /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send it or sends "".
+    /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send
+    /// it or sends "".
     pub fn info_text(&self, path: &[&str]) -> Fact<String> {
         self.info.as_ref().and_then(|info| match lookup(info, path).and_then(Value::as_str) {
             Some(text) if !text.is_empty() => Fact::Known(text.to_owned()),
@@ -120,7 +125,8 @@ impl Docker {
         })
     }
 
-    /// Whether Podman answers in Docker's place: its `/info` or `/version` says so, or `docker` is a link to it.
+    /// Whether Podman answers in Docker's place: its `/info` or `/version` says so, or `docker` is a link to
+    /// it.
     pub fn is_podman(&self) -> bool {
         let component = self.version.known().and_then(|v| v.get("Components")?.get(0)?.get("Name")?.as_str());
         component.is_some_and(|name| name.contains("Podman"))
@@ -253,10 +259,10 @@ fn ask(
         _ => {}
     }
     let get = |path| host.engine(url, path).json::<Value>().about(url);
-    // Side by side: each takes the engine several milliseconds.
+    // In parallel: each takes the engine several milliseconds.
     let (info, version) = std::thread::scope(|scope| {
         let version = scope.spawn(|| get("/version"));
-        (get("/info"), version.join().unwrap_or_else(|_| Fact::unknown("envdoc itself failed while asking")))
+        (get("/info"), version.join().unwrap_or_else(|_| Fact::unknown("envdoc crashed while asking")))
     });
     match &info {
         Fact::Known(_) => (info, version),
@@ -265,7 +271,7 @@ fn ask(
 }
 
 /// The reason when asking would start the engine.
-pub const IDLE: &str = "the engine is stopped; asking it would make systemd start it (docker.socket)";
+pub(crate) const IDLE: &str = "the engine is stopped; connecting would start it (docker.socket)";
 
 /// Whether the engine is stopped and a question would start it.
 struct Idle {
@@ -321,7 +327,8 @@ fn listened_to(host: &dyn Host, socket: &str) -> Fact<bool> {
     all.map(|all| all.lines().any(listens))
 }
 
-/// Where a rootless engine of this user has its configuration and its process id, when it is the one that is asked.
+/// Where a rootless engine of this user has its configuration and its process id, when it is the one that is
+/// asked.
 fn rootless_directories(
     asked: &Fact<String>,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
@@ -378,10 +385,11 @@ fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fa
     }
 }
 
-/// Where an engine keeps image data: its data root, or the root of the containerd that it was given, if it uses the
-/// containerd image store (the default of new installations from Docker 29 on).
+/// Where an engine keeps image data: its data root, or the root of the containerd that it was given, if it
+/// uses the containerd image store (the default of new installations from Docker 29 on).
 ///
-/// `"DriverStatus":[["driver-type","io.containerd.snapshotter.v1"]]`, `"Containerd":{"Address":"/run/containerd/containerd.sock"}`
+/// `"DriverStatus":[["driver-type","io.containerd.snapshotter.v1"]]`,
+/// `"Containerd":{"Address":"/run/containerd/containerd.sock"}`
 fn images_directory(info: &Value) -> String {
     let status = info.get("DriverStatus").and_then(Value::as_array);
     let snapshotter = status.is_some_and(|rows| {
@@ -440,7 +448,7 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
     })
 }
 
-/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm there is none beside them.
+/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm dockerd is often missing.
 fn others(host: &dyn Host) -> Fact<Vec<String>> {
     const FILES: &[(&str, &str)] = &[
         ("/run/containerd/containerd.sock", "containerd"),

@@ -56,10 +56,13 @@ fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
         (FIND, "libnvidia-ml.so.1"),
     ]);
     let driver = gather(&host);
-    assert!(matches!(driver.library, Fact::Unknown(why) if why.detail.contains("bears no version")));
+    assert!(matches!(driver.library, Fact::Unknown(why) if why.detail.contains("has no version")));
     assert_eq!(driver.unversioned, Fact::Known(vec!["/usr/lib/wsl/lib/libcuda.so.1".into()]));
     assert_eq!(driver.stubs, Fact::Known(vec!["/usr/local/cuda/lib64/stubs/libcuda.so".into()]));
-    assert_eq!(driver.broken, Fact::Known(vec![(format!("{DIR}/libnvidia-ml.so.1"), "leads nowhere")]));
+    assert_eq!(
+        driver.broken,
+        Fact::Known(vec![(format!("{DIR}/libnvidia-ml.so.1"), "is a dangling symlink")])
+    );
 }
 
 #[test]

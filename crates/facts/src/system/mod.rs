@@ -14,13 +14,16 @@ pub struct System {
     pub os: Fact<OsRelease>,
     /// Release of the running kernel, `6.8.0-45-generic`: `/proc/sys/kernel/osrelease`.
     pub kernel: Fact<String>,
-    /// `x86_64`, `aarch64`: `/proc/sys/kernel/arch` (Linux 6.1 and newer), else the ELF loader that is installed.
+    /// `x86_64`, `aarch64`: `/proc/sys/kernel/arch` (Linux 6.1 and newer), else the ELF loader that is
+    /// installed.
     pub architecture: Fact<String>,
-    /// Hypervisor (`kvm`, `vmware`, `hyperv`, `xen`, …), as DMI (`/sys/class/dmi/id/{sys_vendor,product_name}`), the clock
-    /// sources and the cpuinfo flag `hypervisor` show it; absent on bare metal.
+    /// Hypervisor (`kvm`, `vmware`, `hyperv`, `xen`, …), as DMI
+    /// (`/sys/class/dmi/id/{sys_vendor,product_name}`), the clock sources and the cpuinfo flag `hypervisor`
+    /// show it; absent on bare metal.
     pub virtualisation: Fact<String>,
-    /// The container that envdoc itself runs in (`docker`, `podman`, `kubernetes`, `lxc`, …; `container` where nothing names
-    /// the engine). Absent on a machine itself, be it virtual. What decides stands in `container.rs`.
+    /// The container that envdoc itself runs in (`docker`, `podman`, `kubernetes`, `lxc`, …; `container`
+    /// where nothing names the engine). Absent on a machine itself, be it virtual. What decides stands in
+    /// `container.rs`.
     pub container: Fact<String>,
     /// Windows Subsystem for Linux: `/proc/version` names Microsoft.
     pub wsl: Fact<Wsl>,
@@ -120,7 +123,7 @@ fn os_release(host: &dyn Host) -> Fact<OsRelease> {
 /// ```
 ///
 /// A file without `ID` means `linux` (os-release(5)).
-pub fn parse_os_release(text: &str) -> OsRelease {
+pub(crate) fn parse_os_release(text: &str) -> OsRelease {
     let field = |name: &str| {
         text.lines()
             .filter_map(|line| line.trim().split_once('='))

@@ -90,8 +90,8 @@ impl Redactor {
         text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
     }
 
-    /// The first two numbers become 10.N; the last two stay, so that what was in one network, of whatever mask from /16 on, is
-    /// in one network still.
+    /// The first two numbers become 10.N; the last two stay, so that what was in one network, of whatever
+    /// mask from /16 on, is in one network still.
     fn ipv4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
         let [a, b, c, d] = address.octets();
         let special = address.is_loopback() || address.is_unspecified() || a >= 224 || (a == 169 && b == 254);

@@ -1,8 +1,9 @@
 //! Takes out of a snapshot what names people, machines and networks, and puts stable stand-ins in its place.
 //!
-//! The same original always gets the same stand-in within a snapshot, addresses of one network stay in one network, and what
-//! judgements rest on (versions, states, sizes, loopback) stays. Replaced are: host names, user names and home folders, UUIDs,
-//! serial numbers, MAC addresses and GUIDs, IPv4 and IPv6 addresses, host names in URLs, credentials, an engine's and a swarm's ids.
+//! The same original always gets the same stand-in within a snapshot, addresses of one network stay in one
+//! network, and what judgements rest on (versions, states, sizes, loopback) stays. Replaced are: host names,
+//! user names and home folders, UUIDs, serial numbers, MAC addresses and GUIDs, IPv4 and IPv6 addresses, host
+//! names in URLs, credentials, an engine's and a swarm's ids.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -24,7 +25,8 @@ use crate::sensitivity::Sensitivity;
 /// What a credential becomes.
 const HIDDEN: &str = "***";
 
-/// The same snapshot without what names people and machines, and without readings that are not known to be harmless.
+/// The same snapshot without what names people and machines, and without readings that are not known to be
+/// harmless.
 pub fn redact(mut snapshot: Snapshot) -> Snapshot {
     let mut redactor = Redactor::new(&snapshot);
     let readings = std::mem::take(&mut snapshot.readings);
@@ -54,7 +56,8 @@ fn left_out() -> Missing {
     Missing::new(MissingKind::NotRecorded, "left out of the redacted snapshot")
 }
 
-/// A text of logs without what names people and machines: the same stand-ins as in snapshots, and `host-N` for each of `nodes`.
+/// A text of logs without what names people and machines: the same stand-ins as in snapshots, and `host-N`
+/// for each of `nodes`.
 pub fn log(text: &str, nodes: &[String]) -> String {
     let mut redactor = Redactor { own: Vec::new(), users: Vec::new(), stand_ins: HashMap::new() };
     let mut nodes: Vec<(usize, &String)> = nodes
@@ -188,13 +191,15 @@ impl Redactor {
         self.people(&text)
     }
 
-    /// The names of this machine that can be replaced: in a technical text only particular ones, as `node-17`.
+    /// The names of this machine that can be replaced: in a technical text only particular ones, as
+    /// `node-17`.
     fn hosts_in(&self, technical: bool) -> Vec<String> {
         let wanted = if technical { particular } else { uncommon };
         self.own.iter().filter(|name| wanted(name)).cloned().collect()
     }
 
-    /// Home folders and user names. A user's own name is also replaced where it is a folder: `/scratch/alice`.
+    /// Home folders and user names. A user's own name is also replaced where it is a folder:
+    /// `/scratch/alice`.
     fn people(&mut self, text: &str) -> String {
         let text =
             self.replace(&HOME, text, |this, found| format!("/{}/{}", &found[1], this.user(&found[2])));
@@ -254,8 +259,8 @@ fn short(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// Whether a name is particular enough to be replaced in any text: `node-17` is, `ubuntu` would take the distribution
-/// with it.
+/// Whether a name is particular enough to be replaced in any text: `node-17` is, `ubuntu` would take the
+/// distribution with it.
 fn particular(name: &str) -> bool {
     name.len() >= 4
         && name.contains(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
@@ -302,7 +307,7 @@ fn uncommon(name: &str) -> bool {
     name.len() >= 4 && !COMMON.contains(&name) && name != "localhost.localdomain"
 }
 
-/// Replaces `word` where neither a letter, a digit nor one of `-_` stands beside it.
+/// Replaces `word` where neither a letter, a digit nor one of `-_` is next to it.
 fn replace_word(text: &str, word: &str, by: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut out = String::with_capacity(text.len());

@@ -15,7 +15,8 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
 });
 static SCHEME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9+/=._~-]{6,}"));
-/// Prefixes that services give their tokens: Hugging Face, GitHub, GitLab, AWS, NGC, Docker, Slack, OpenAI; and JSON Web Tokens.
+/// Prefixes that services give their tokens: Hugging Face, GitHub, GitLab, AWS, NGC, Docker, Slack, OpenAI;
+/// and JSON Web Tokens.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"\b(?:hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}",
@@ -56,7 +57,8 @@ pub(super) fn all(text: &str) -> String {
     assigned(&text)
 }
 
-/// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt splunk-token=x`.
+/// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt
+/// splunk-token=x`.
 fn assigned(text: &str) -> String {
     ASSIGNED
         .replace_all(text, |found: &Captures<'_>| {

@@ -81,8 +81,8 @@ impl Redactor {
         list.split(separator).map(name).collect::<Vec<_>>().join(&separator.to_string())
     }
 
-    /// Texts stay under known keys, names of machines become stand-ins, everything else is hidden. A file that is no JSON
-    /// keeps its form: where it breaks is what is to be seen.
+    /// Texts stay under known keys, names of machines become stand-ins, everything else is hidden. A file
+    /// that is no JSON keeps its form: where it breaks is what is to be seen.
     pub(super) fn daemon_json(&mut self, text: &str) -> String {
         let body = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Ok(mut value) = serde_json::from_str::<Value>(body) else { return masked(text) };

@@ -30,7 +30,8 @@ fn what_names_people_and_machines_is_replaced_and_the_rest_stays() {
         ),
         (
             "read /proc/net/if_inet6",
-            "fe80000000000000021a4afffe160102 02 40 20 80     eth0\n00000000000000000000000000000001 01 80 10 80 lo\n",
+            "fe80000000000000021a4afffe160102 02 40 20 80     eth0\n00000000000000000000000000000001 01 80 \
+                10 80 lo\n",
         ),
         ("read /proc/net/route", "Iface\tDestination\tGateway \tFlags\neth0\t00000000\t011E140A\t0003\n"),
         ("read /sys/class/net/eth0/address", "52:54:00:12:34:56\n"),
@@ -104,7 +105,8 @@ fn credentials_survive_nowhere() {
         ),
         (
             "read /lib/systemd/system/docker.service",
-            "[Service]\nEnvironment=DOCKER_PASSWORD=hunter2\nExecStart=/usr/bin/dockerd -H fd:// \\\n  --log-opt splunk-token=hunter2\n",
+            "[Service]\nEnvironment=DOCKER_PASSWORD=hunter2\nExecStart=/usr/bin/dockerd -H fd:// \\\n  \
+                --log-opt splunk-token=hunter2\n",
         ),
         (
             "read /etc/docker/daemon.json",

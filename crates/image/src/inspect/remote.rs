@@ -9,11 +9,13 @@ use docker::auth::Login;
 use docker::reference::Reference;
 use docker::registry::{Access, Answer, Client};
 
-/// The most that is taken of a manifest or a configuration, in bytes; registries refuse larger manifests than 4 MiB.
+/// The most that is taken of a manifest or a configuration, in bytes; registries refuse larger manifests than
+/// 4 MiB.
 const MOST: u64 = 8 << 20;
 
 /// Manifests of one image and lists of them, of both families.
-const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
+const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, \
+    application/vnd.oci.image.manifest.v1+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json, \
                          application/vnd.docker.distribution.manifest.v2+json";
 
@@ -75,9 +77,7 @@ impl<'q> Registry<'q> {
             200 => Ok(answer),
             404 => Err(Missing::NotThere(format!("{registry} has no {reference}"))),
             // Docker Hub says so of repositories that do not exist, too.
-            403 => Err(Missing::Unknown(format!(
-                "{registry} does not show {reference} to this reader: HTTP status 403"
-            ))),
+            403 => Err(Missing::Unknown(format!("{registry} denies access to {reference}: HTTP status 403"))),
             status => Err(Missing::Unknown(format!("{registry} answers with HTTP status {status}"))),
         }
     }
@@ -86,7 +86,7 @@ impl<'q> Registry<'q> {
 /// The digest by which the registry has an image now: of the whole list, where the name stands for several.
 pub fn digest(question: &Question) -> Result<String, Missing> {
     let answer = Registry::new(question)?.manifest(question.reference.wanted())?;
-    answer.digest().ok_or_else(|| Missing::Unknown("the registry does not tell the digest".into()))
+    answer.digest().ok_or_else(|| Missing::Unknown("the registry returns no digest".into()))
 }
 
 /// An image of a list.
@@ -117,7 +117,11 @@ pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Mis
     let answer = registry.client.put(&mut access, &path, kind, &body).map_err(unknown)?;
     match (answer.status, answer.digest()) {
         (201, Some(digest)) => Ok(digest),
-        (201, None) => Err(Missing::Unknown("the registry took the list without telling its digest".into())),
+        (201, None) => Err(Missing::Unknown(
+            "the registry accepted the image index but returned no \
+             digest"
+                .into(),
+        )),
         (status, _) => {
             let says = String::from_utf8_lossy(&answer.body).chars().take(300).collect::<String>();
             Err(Missing::Unknown(format!("HTTP status {status} {says}")))

@@ -1,4 +1,5 @@
-//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report ([`text`], JSON).
+//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report
+//! ([`text`], JSON).
 
 pub mod events;
 pub mod lines;
@@ -160,7 +161,8 @@ pub fn internal(name: &str) -> bool {
         || name.starts_with("resolve image config")
 }
 
-/// The first line of a step without what stands before its command: mounts, and variables for the command alone.
+/// The first line of a step without what stands before its command: mounts, and variables for the command
+/// alone.
 pub fn title(name: &str) -> String {
     let first = name.lines().next().unwrap_or_default();
     let mut words: Vec<&str> =

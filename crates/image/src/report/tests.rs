@@ -49,7 +49,7 @@ fn built() -> BuildReport {
         ],
         proof: Some(Proved {
             status: Status::Unknown,
-            says: "partly proved from inside: 1 of 2 promises hold, 1 could not be asked".into(),
+            says: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked".into(),
             items: vec![
                 item("torch", Status::Proved, "2.9.1+cu128"),
                 item("import vllm", Status::Unknown, "wants the driver's library"),

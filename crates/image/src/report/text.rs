@@ -45,10 +45,10 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase.as_str(), &failure.step) {
         (_, Some(step)) => format!("failed at {}", title(step)),
-        ("proof", None) if unknown => "nothing could be found out of the image; it was given no name".into(),
-        ("proof", None) => "the image is not what was promised; it was given no name".into(),
-        ("push", None) => "the image is built and named, but not pushed".into(),
-        ("tag", None) => "the image is built, but could not be named".into(),
+        ("proof", None) if unknown => "could not verify the image; it was not tagged".into(),
+        ("proof", None) => "the image failed verification; it was not tagged".into(),
+        ("push", None) => "the image is built and tagged, but not pushed".into(),
+        ("tag", None) => "the image is built, but could not be tagged".into(),
         _ => "not built".into(),
     };
     let _ = writeln!(text, "{red}{sign} {what}{red:#}");
@@ -70,7 +70,7 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
 
 fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: Layout) {
     let bold = Style::new().bold();
-    let name = image.tags.first().map_or("an image without a name", String::as_str);
+    let name = image.tags.first().map_or("untagged image", String::as_str);
     let _ = writeln!(text, "{bold}{name}{bold:#}");
     let mut row = |label: &str, value: &str| {
         let _ = writeln!(text, "  {label:<9} {value}");

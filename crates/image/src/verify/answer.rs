@@ -59,14 +59,14 @@ pub(super) struct DsReport {
 pub(super) fn read(ran: &Ran) -> Result<Option<Answer>, String> {
     if let Some(text) = ran.stdout.lines().rev().find_map(|line| line.strip_prefix(MARK)) {
         let answer = serde_json::from_str(text);
-        return answer.map(Some).map_err(|error| format!("its answer cannot be read: {error}"));
+        return answer.map(Some).map_err(|error| format!("its output cannot be parsed: {error}"));
     }
     if ran.stderr.contains("envdoc-no-python") {
         return Ok(None);
     }
     let said = [ran.stderr.trim(), ran.stdout.trim()].into_iter().find(|text| !text.is_empty());
     let last = said.and_then(|text| text.lines().last()).unwrap_or("nothing");
-    Err(format!("the script ended with status {} and said: {last}", ran.status))
+    Err(format!("the script exited with status {}: {last}", ran.status))
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
         let answer = of("hello\nenvdoc-proof {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
         assert_eq!(answer.unwrap().unwrap().python, "3.11.2");
         assert!(of("", "envdoc-no-python\n", 127).unwrap().is_none());
-        assert!(of("envdoc-proof {", "", 0).unwrap_err().contains("cannot be read"));
+        assert!(of("envdoc-proof {", "", 0).unwrap_err().contains("cannot be parsed"));
         let error = of("", "Traceback\nSyntaxError: no\n", 1).unwrap_err();
         assert!(error.contains("status 1") && error.contains("SyntaxError: no"), "{error}");
     }

@@ -21,7 +21,7 @@ pub(super) fn judge(proof: &Proof, answer: &Answer) -> Vec<Item> {
     for (name, wanted) in &proof.packages {
         items.push(match answer.distributions.get(name) {
             Some(found) => item(name, same(found, wanted), found, wanted),
-            None => failed(name, format!("not installed; {wanted} was promised")),
+            None => failed(name, format!("not installed; expected {wanted}")),
         });
     }
     for module in &proof.imports {
@@ -36,8 +36,8 @@ pub(super) fn judge(proof: &Proof, answer: &Answer) -> Vec<Item> {
     for (name, wanted) in &proof.environment {
         items.push(match answer.environment.get(name) {
             Some(Some(found)) => item(name, found == wanted, found, wanted),
-            Some(None) => failed(name, format!("not set; {wanted} was promised")),
-            None => unknown(name, "was not asked".into()),
+            Some(None) => failed(name, format!("not set; expected {wanted}")),
+            None => unknown(name, "not checked".into()),
         });
     }
     if proof.packages.contains_key("deepspeed") {
@@ -55,9 +55,8 @@ fn torch(proof: &Proof, answer: &Answer, items: &mut Vec<Item>) {
         (Some(torch), _) if torch.version.is_some() => torch,
         (_, None) => return items.push(failed("torch", "not installed".into())),
         (torch, Some(version)) => {
-            let why =
-                torch.as_ref().and_then(|torch| torch.error.as_deref()).unwrap_or("no reason was given");
-            let says = format!("{version} is installed and cannot be imported: {}", last_line(why));
+            let why = torch.as_ref().and_then(|torch| torch.error.as_deref()).unwrap_or("no reason given");
+            let says = format!("{version} is installed but cannot be imported: {}", last_line(why));
             return items.push(failed("torch", says));
         }
     };
@@ -74,8 +73,15 @@ fn torch(proof: &Proof, answer: &Answer, items: &mut Vec<Item>) {
     if let Some(wanted) = &proof.nccl {
         items.push(match (&found.nccl, &found.nccl_error) {
             (Some(nccl), _) => item("nccl", nccl == wanted, nccl, wanted),
-            (None, Some(why)) => unknown("nccl", format!("torch did not tell its NCCL: {}", last_line(why))),
-            (None, None) => failed("nccl", format!("this torch has none; {wanted} was promised")),
+            (None, Some(why)) => unknown(
+                "nccl",
+                format!(
+                    "could not read the NCCL version of torch: \
+                     {}",
+                    last_line(why)
+                ),
+            ),
+            (None, None) => failed("nccl", format!("this torch has no NCCL; expected {wanted}")),
         });
     }
 }
@@ -86,19 +92,21 @@ fn torch_cuda(found: &Torch, wanted: &str) -> Item {
         None => failed(
             "torch.version.cuda",
             format!(
-                "None: this is a CPU build of torch, and CUDA {wanted} was promised; something replaced the GPU wheel"
+                "None: this is a CPU build of torch; expected CUDA {wanted}. Another package replaced the \
+                 GPU wheel"
             ),
         ),
     }
 }
 
-/// The build: torch's own local version where it has one, else what its CUDA says. Wheels of PyPI have no local version.
+/// The build: torch's own local version where it has one, else what its CUDA says. Wheels of PyPI have no
+/// local version.
 fn torch_build(found: &Torch, version: &str, wanted: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
     let told = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
     let build = local.unwrap_or(told);
     if build == "cpu" && wanted != "cpu" {
-        return failed("torch build", format!("the CPU wheel is installed; {wanted} was promised"));
+        return failed("torch build", format!("the CPU wheel is installed; expected {wanted}"));
     }
     item("torch build", build == wanted, &build, wanted)
 }
@@ -115,18 +123,24 @@ fn import(module: &str, found: Option<&Import>) -> Item {
         Some(Import { status, stderr }) => {
             let why = last_line(stderr);
             if OF_THE_DRIVER.iter().any(|library| why.contains(library)) {
-                let says = format!("wants the driver's library, which only a GPU machine brings: {why}");
+                let says = format!("needs the driver library, which exists only on a GPU machine: {why}");
                 return Item { what, status: Status::Unknown, says };
             }
             match status {
                 None => Item { what, status: Status::Unknown, says: why },
-                Some(status) if *status < 0 => {
-                    Item { what, status: Status::Failed, says: format!("signal {} ended it: {why}", -status) }
-                }
+                Some(status) if *status < 0 => Item {
+                    what,
+                    status: Status::Failed,
+                    says: format!(
+                        "killed by signal {}: \
+                         {why}",
+                        -status
+                    ),
+                },
                 Some(_) => Item { what, status: Status::Failed, says: why },
             }
         }
-        None => Item { what, status: Status::Unknown, says: "was not tried".into() },
+        None => Item { what, status: Status::Unknown, says: "not tried".into() },
     }
 }
 
@@ -153,7 +167,7 @@ fn libraries(answer: &Answer, items: &mut Vec<Item>) {
         (false, _) => failed(what, format!("not found: {}", missing.join(", "))),
         (true, false) => unknown(what, format!("ldd could not read {}", unread.join(", "))),
         (true, true) => {
-            let says = format!("all that {} need are there", answer.libraries.len());
+            let says = format!("all libraries that {} need are present", answer.libraries.len());
             Item { what: what.into(), status: Status::Proved, says }
         }
     });
@@ -161,10 +175,10 @@ fn libraries(answer: &Answer, items: &mut Vec<Item>) {
 
 fn nvcc(wanted: &str, answer: &Answer) -> Item {
     let Some(nvcc) = &answer.nvcc else {
-        return failed("nvcc", "not there, neither on PATH nor below CUDA_HOME".into());
+        return failed("nvcc", "not found on PATH or in CUDA_HOME".into());
     };
     match &nvcc.release {
-        None => unknown("nvcc", format!("{} does not tell its release", nvcc.path)),
+        None => unknown("nvcc", format!("{} does not print its release", nvcc.path)),
         Some(_) if wanted.is_empty() => {
             Item { what: "nvcc".into(), status: Status::Proved, says: nvcc.path.clone() }
         }
@@ -179,12 +193,12 @@ fn major_minor(version: &str) -> String {
 /// DeepSpeed's own report: it must come to its end and name the versions that are installed.
 fn ds_report(answer: &Answer) -> Item {
     let what = "ds_report";
-    let Some(report) = &answer.ds_report else { return unknown(what, "was not run".into()) };
+    let Some(report) = &answer.ds_report else { return unknown(what, "not run".into()) };
     match report.status {
         None => return unknown(what, last_line(&report.text)),
         Some(0) => {}
         Some(status) => {
-            return failed(what, format!("ended with status {status}: {}", last_line(&report.text)));
+            return failed(what, format!("exited with status {status}: {}", last_line(&report.text)));
         }
     }
     for (label, package) in [("torch version", "torch"), ("deepspeed info", "deepspeed")] {
@@ -198,14 +212,14 @@ fn ds_report(answer: &Answer) -> Item {
     Item {
         what: what.into(),
         status: Status::Proved,
-        says: "comes to its end and names what is installed".into(),
+        says: "succeeds and reports the installed versions".into(),
     }
 }
 
 fn item(what: &str, holds: bool, found: &str, wanted: &str) -> Item {
     match holds {
         true => Item { what: what.into(), status: Status::Proved, says: found.into() },
-        false => failed(what, format!("{found} is there; {wanted} was promised")),
+        false => failed(what, format!("{found} is installed; expected {wanted}")),
     }
 }
 
@@ -235,7 +249,7 @@ fn same(found: &str, wanted: &str) -> bool {
 }
 
 fn last_line(text: &str) -> String {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was said").to_owned()
+    text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no output").to_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Proving an image: a container of it looks at itself ([`script`](self) in Python), and what it finds is held against what was promised.
+//! Proving an image: a container of it looks at itself ([`script`](self) in Python), and what it finds is
+//! held against what was promised.
 //!
 //! No GPU is needed. What could not be asked is unknown, and never passes.
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 pub use promise::expectation;
 
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::run::{self, NotRan, Run};
 
 /// The longest that an image may take to look at itself.
@@ -90,7 +91,8 @@ pub struct Item {
 }
 
 impl Proof {
-    /// How many things are promised in so many words; torch's libraries and DeepSpeed's report are looked at besides.
+    /// How many things are promised in so many words; torch's libraries and DeepSpeed's report are looked at
+    /// besides.
     pub fn promises(&self) -> usize {
         let single = [&self.python, &self.torch, &self.torch_build, &self.cuda, &self.nccl, &self.nvcc];
         let single = single.iter().filter(|part| part.is_some()).count();
@@ -108,10 +110,11 @@ pub fn skipped(why: &str) -> Proved {
     Proved { status: Status::Skipped, says: why.to_owned(), items: Vec::new() }
 }
 
-/// Runs a container of the image and judges what it says. `name` is the container's, for [`run::remove`] after an interruption.
+/// Runs a container of the image and judges what it says. `name` is the container's, for [`run::remove`]
+/// after an interruption.
 pub async fn prove(engine: &Engine, image: &str, name: &str, proof: &Proof) -> Proved {
     if proof.is_empty() {
-        return skipped("not proved: nothing was promised (--expect NAME==VERSION says what must be in it)");
+        return skipped("not verified: nothing to verify (set it with --expect NAME==VERSION)");
     }
     let questions = serde_json::json!({
         "imports": proof.imports,
@@ -134,18 +137,18 @@ pub async fn prove(engine: &Engine, image: &str, name: &str, proof: &Proof) -> P
     };
     let found = match run::run(engine, name, &container).await {
         Ok(ran) => answer::read(&ran),
-        Err(NotRan::Container(why)) => Err(format!("no container of the image could look: {why}")),
-        Err(NotRan::Engine(why)) => Err(format!("the engine could not be used: {why}")),
+        Err(NotRan::Container(why)) => Err(format!("could not start a container of the image: {why}")),
+        Err(NotRan::Engine(why)) => Err(format!("could not use the Docker Engine: {why}")),
     };
     match found {
         Ok(Some(answer)) => summary(judge::judge(proof, &answer)),
         Ok(None) => {
             let wanted = proof.interpreter.as_deref().unwrap_or("python, python3, conda's");
-            let says = format!("not in the image ({wanted} was looked for)");
+            let says = format!("not in the image (looked for {wanted})");
             summary(vec![Item { what: "python".into(), status: Status::Failed, says }])
         }
         Err(why) => {
-            Proved { status: Status::Unknown, says: format!("could not be proved: {why}"), items: Vec::new() }
+            Proved { status: Status::Unknown, says: format!("could not verify: {why}"), items: Vec::new() }
         }
     }
 }
@@ -154,16 +157,24 @@ fn summary(items: Vec<Item>) -> Proved {
     let count = |status| items.iter().filter(|item| item.status == status).count();
     let (failed, unknown, proved) = (count(Status::Failed), count(Status::Unknown), count(Status::Proved));
     let (status, says) = match (failed, unknown) {
-        (0, 0) if proved == 1 => (Status::Proved, "proved from inside: what was promised holds".into()),
-        (0, 0) => (Status::Proved, format!("proved from inside: all {proved} promises hold")),
+        (0, 0) if proved == 1 => (Status::Proved, "verified in a container: the expectation holds".into()),
+        (0, 0) => (Status::Proved, format!("verified in a container: all {proved} expectations hold")),
         (0, unknown) => (
             Status::Unknown,
             format!(
-                "partly proved from inside: {proved} of {} promises hold, {unknown} could not be asked",
+                "partly verified in a container: {proved} of {} expectations hold, {unknown} could not be \
+                 checked",
                 items.len()
             ),
         ),
-        (failed, _) => (Status::Failed, format!("not as promised: {failed} of {} did not hold", items.len())),
+        (failed, _) => (
+            Status::Failed,
+            format!(
+                "verification failed: {failed} of {} expectations do not \
+                 hold",
+                items.len()
+            ),
+        ),
     };
     Proved { status, says, items }
 }

@@ -2,14 +2,15 @@
 
 use super::Proof;
 
-/// Adds one promise: `python==3.11`, `torch==2.6.0+cu124`, `cuda==12.4`, `nccl==2.21.5`, `numpy==1.26.4`, `nvcc`, `import:deepspeed`.
+/// Adds one promise: `python==3.11`, `torch==2.6.0+cu124`, `cuda==12.4`, `nccl==2.21.5`, `numpy==1.26.4`,
+/// `nvcc`, `import:deepspeed`.
 pub fn expectation(proof: &mut Proof, text: &str) -> Result<(), String> {
     let text = text.trim();
     if let Some(module) = text.strip_prefix("import:") {
         let good =
             !module.is_empty() && module.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         if !good {
-            return Err(format!("{module:?} is no module's name"));
+            return Err(format!("{module:?} is not a module name"));
         }
         proof.imports.push(module.to_owned());
         return Ok(());

@@ -1,4 +1,4 @@
-//! A DeepSpeed that cannot be imported beside what is installed with it.
+//! A DeepSpeed that cannot be imported with the other installed packages.
 
 use std::rc::Rc;
 
@@ -112,7 +112,7 @@ fn constrained(stage: &Stage) -> bool {
     stage.runs.iter().filter_map(|run| run.install.as_ref()).any(|install| install.constrained)
 }
 
-/// Whether a pinned package beside it requires a numpy below 2.
+/// Whether another pinned package requires numpy < 2.
 fn held_back(state: &State, name: &str) -> bool {
     let Ok(second) = "2.1.0".parse::<Version>() else { return true };
     state.packages.values().any(|one| {

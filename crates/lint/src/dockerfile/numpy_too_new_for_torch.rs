@@ -1,4 +1,4 @@
-//! numpy 2 beside a torch that was built with numpy 1.
+//! numpy 2 with a torch that was built against numpy 1.
 
 use pep440_rs::Version;
 

@@ -1,4 +1,4 @@
-//! apt's pip beside the Python of the base image.
+//! apt's pip in a base image with its own Python.
 
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};

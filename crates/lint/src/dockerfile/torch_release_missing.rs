@@ -8,8 +8,7 @@ use crate::torch::{self, Known};
 pub(crate) const RULE: Rule = Rule {
     id: "torch-release-missing",
     severity: Severity::Error,
-    summary: "the requested versions of torch, torchvision and torchaudio exist, with the requested CUDA \
-        build",
+    summary: "the requested torch, torchvision and torchaudio exist, with the requested CUDA build",
     explain: include_str!("torch_release_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::json::Json;
+use crate::file::World;
 use facts::Facts;
 
 /// A ds_config.json.
@@ -15,17 +16,6 @@ pub(crate) struct Config {
     pub world: Option<World>,
     /// What is known of the machine that it is for.
     pub facts: Option<Rc<Facts>>,
-}
-
-/// How many ranks a run has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct World {
-    /// How many ranks.
-    pub size: u64,
-    /// What says so: `--world-size`, `hostfile`.
-    pub from: String,
-    /// True where it was said of this run, and not told from a file beside.
-    pub said: bool,
 }
 
 impl Config {

@@ -12,7 +12,7 @@ use serde_yaml::Value;
 use std::rc::Rc;
 
 use crate::file::{Over, Stack};
-use crate::rule::{OtherFile, Place};
+use crate::place::{OtherFile, Place};
 use places::Places;
 
 /// A compose file.

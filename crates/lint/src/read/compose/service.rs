@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use super::{Compose, bare, below, text};
-use crate::rule::Place;
+use crate::place::Place;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Service {

@@ -6,7 +6,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
 use super::shell::{Command, Word};
-use crate::rule::OtherFile;
+use crate::place::{OtherFile, Place};
 
 /// One installation of Python packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -327,6 +327,12 @@ pub(crate) fn requirement(word: &Word) -> Option<Requirement> {
         line: word.line,
         default: word.default,
     })
+}
+
+impl From<&Requirement> for Place {
+    fn from(one: &Requirement) -> Place {
+        Place { file: one.file.clone(), line: one.line }
+    }
 }
 
 #[cfg(test)]

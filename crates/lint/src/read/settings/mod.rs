@@ -10,7 +10,8 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use crate::rule::{Kind, Place};
+use crate::kind::Kind;
+use crate::place::Place;
 use facts::Facts;
 
 /// What a file sets.

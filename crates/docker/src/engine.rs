@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use bollard::{API_DEFAULT_VERSION, Docker};
 
-use super::road::{self, Road};
+use super::transport::{self, Transport};
 use crate::error::{Cause, Error as EngineError};
 use diagnostic::error::{Error, Kind};
 
 /// The longest that an engine may take for anything that is no build, push or run.
-pub(super) const ANSWER: Duration = Duration::from_secs(60);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest that connecting may take.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first API with BuildKit behind `/build`; Docker 18.09.
 const BUILDKIT_SINCE: (u32, u32) = (1, 39);
 
@@ -21,7 +21,7 @@ pub struct Engine {
     /// As it was asked for: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
     pub endpoint: String,
     /// The way to it.
-    pub road: Road,
+    pub transport: Transport,
     /// `Docker 20.10.24`, `Podman 4.3.1`.
     pub name: String,
     /// The newest version of the API that it speaks.
@@ -31,37 +31,39 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines read.
+    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines
+    /// read.
     pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
-        let road = Road::open(endpoint, None, Instant::now() + road::OPENING).await;
-        Engine::over(road.map_err(|blocked| blocked.error(endpoint))?).await
+        let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
+        Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
     }
 
-    /// Connects over a road that is open.
-    pub async fn over(road: Road) -> Result<Engine, Error> {
-        let endpoint = road.endpoint.as_str();
-        let docker = open(road.local(), CONNECTING).await.map_err(|error| unreachable(endpoint, &error))?;
-        let docker = docker.with_request_modifier(super::build::request::mend);
-        let version = tokio::time::timeout(CONNECTING, docker.version()).await;
+    /// Connects over a transport that is open.
+    pub async fn over(transport: Transport) -> Result<Engine, Error> {
+        let endpoint = transport.endpoint.as_str();
+        let docker =
+            open(transport.local(), CONNECT_TIMEOUT).await.map_err(|error| unreachable(endpoint, &error))?;
+        let docker = docker.with_request_modifier(super::build::request::fix_request);
+        let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
         let version = match version {
             Ok(Ok(version)) => version,
             Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
-            Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECTING))),
+            Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECT_TIMEOUT))),
         };
         let components = version.components.unwrap_or_default();
         let podman = components.iter().any(|component| component.name.starts_with("Podman"));
         let number = version.version.unwrap_or_else(|| "of unknown version".into());
         let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
         let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
-        Ok(Engine { docker, endpoint: endpoint.to_owned(), road, name, api, podman })
+        Ok(Engine { docker, endpoint: endpoint.to_owned(), transport, name, api, podman })
     }
 
     /// Whether it answers now; why not, as far as the way to it shows that.
     pub async fn answers(&self, deadline: Instant) -> Result<(), EngineError> {
         let limit = deadline.saturating_duration_since(Instant::now());
-        if let Some(connection) = self.road.ssh() {
-            let answers = connection.engine_answers(deadline).await;
-            return answers.map_err(|blocked| EngineError::Connection(blocked.says));
+        if let Some(connection) = self.transport.ssh() {
+            let answers = connection.check_engine(deadline).await;
+            return answers.map_err(|blocked| EngineError::Connection(blocked.message));
         }
         match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
             Ok(answer) => answer.map(drop).map_err(EngineError::from),
@@ -80,9 +82,10 @@ impl Engine {
     }
 }
 
-/// A connection to a local endpoint ([`Road::local`]) whose API version is the engine's or bollard's, whichever is older.
+/// A connection to a local endpoint ([`Transport::local`]) whose API version is the engine's or bollard's,
+/// whichever is older.
 pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
-    let seconds = ANSWER.max(deadline).as_secs();
+    let seconds = ANSWER_TIMEOUT.max(deadline).as_secs();
     let docker = match endpoint.split_once("://") {
         Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
         Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
@@ -98,7 +101,7 @@ pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, E
 pub(super) async fn answered<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
 ) -> Result<T, EngineError> {
-    within(ANSWER, answer).await
+    within(ANSWER_TIMEOUT, answer).await
 }
 
 pub(super) async fn within<T>(
@@ -106,13 +109,13 @@ pub(super) async fn within<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
 ) -> Result<T, EngineError> {
     match tokio::time::timeout(limit, answer).await {
-        Ok(answer) => answer.map_err(|error| EngineError::from(error).after(limit)),
+        Ok(answer) => answer.map_err(EngineError::from),
         Err(_) => Err(EngineError::answer_timeout(limit)),
     }
 }
 
 /// [`answered`], and `None` where the engine says that there is no such thing (404).
-pub(super) async fn found<T>(
+pub(super) async fn optional<T>(
     answer: impl Future<Output = Result<T, bollard::errors::Error>>,
 ) -> Result<Option<T>, EngineError> {
     match answered(answer).await {
@@ -126,11 +129,13 @@ fn unreachable(endpoint: &str, why: &EngineError) -> Error {
     let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
     match (why, why.cause()) {
         (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
-            error.hint("run with sudo, or add yourself to the group docker: `envdoc check --only docker`")
+            error.hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`")
         }
-        (_, Cause::TlsRequired) => error
-            .hint("it wants TLS: DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH for ca.pem, cert.pem and key.pem"),
-        _ => error.hint("`envdoc check --only docker` says what is wrong with it"),
+        (_, Cause::TlsRequired) => error.hint(
+            "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
+                of ca.pem, cert.pem and key.pem",
+        ),
+        _ => error.hint("Find the cause: `envdoc check --only docker`"),
     }
 }
 

@@ -1,10 +1,11 @@
-//! An OpenSSH master connection: one handshake, over which the engine's socket is forwarded and commands are run.
+//! An OpenSSH master connection: one handshake, over which the engine's socket is forwarded and commands are
+//! run.
 //!
-//! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc adds what a program
-//! needs: no questions, a deadline, and host keys that are known already.
+//! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc
+//! adds what a program needs: no questions, a deadline, and host keys that are known already.
 
 mod fault;
-mod talk;
+mod shell;
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -13,22 +14,22 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-pub use talk::{Talk, open_talking};
+pub use shell::{Shell, open_shell};
 
-use super::{Blocked, Folder, SshAddress};
+use super::{ConnectError, Folder, SshAddress};
 use host::{Reading, process};
 
 /// Names a configuration for ssh in place of ~/.ssh/config, as `ssh -F` does.
-pub const CONFIGURATION: &str = "ENVDOC_SSH_CONFIG";
-/// What the other side prints when the connection is ready. The command lasts until our side closes its input, so the
-/// connection ends with envdoc, however that ends.
-const READY: &str = "envdoc-road-is-open";
+pub const CONFIG_VARIABLE: &str = "ENVDOC_SSH_CONFIG";
+/// What the other side prints when the connection is ready. The command lasts until our side closes its
+/// input, so the connection ends with envdoc, however that ends.
+const READY_MARK: &str = "envdoc-road-is-open";
 /// How often an opening connection is looked at.
-const PAUSE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that asking for the state of a socket may take.
-const LOOKING: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most that is kept of each output of a command, in bytes.
-const OUTPUT_MAX: u64 = 64 << 20;
+const OUTPUT_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A master connection to one machine.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Ran {
 }
 
 /// Connects, authenticates, and waits until a command has run on the other side.
-pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, Blocked> {
+pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, ConnectError> {
     let started = Instant::now();
     let folder = Folder::new()?;
     let configuration = configuration();
@@ -69,7 +70,7 @@ pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, 
     let mut child =
         start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
     let ended = loop {
-        if said(&folder, "stdout").lines().any(|line| line == READY) {
+        if read_output(&folder, "stdout").lines().any(|line| line == READY_MARK) {
             break None;
         }
         if let Ok(Some(status)) = child.try_wait() {
@@ -78,27 +79,28 @@ pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, 
         if Instant::now() >= deadline {
             break Some(None);
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     };
     if let Some(ended) = ended {
         process::stop(&mut child);
-        let (stderr, stdout) = (said(&folder, "stderr"), said(&folder, "stdout"));
+        let (stderr, stdout) = (read_output(&folder, "stderr"), read_output(&folder, "stdout"));
         return Err(match ended {
-            Some(_) => fault::of(&address, &stderr, &stdout),
-            None => fault::late(&address, &stderr, started.elapsed()),
+            Some(_) => fault::from_output(&address, &stderr, &stdout),
+            None => fault::timed_out(&address, &stderr, started.elapsed()),
         });
     }
     Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
 }
 
 /// A file of envdoc's own for what ssh says.
-fn output(folder: &Folder, name: &str) -> Result<std::fs::File, Blocked> {
+fn output(folder: &Folder, name: &str) -> Result<std::fs::File, ConnectError> {
     #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
     let file = std::fs::File::create(folder.path(name));
-    file.map_err(|error| Blocked::new(format!("no file for what ssh says: {error}")))
+    file.map_err(|error| ConnectError::new(format!("cannot create a file for the output of ssh: {error}")))
 }
 
-/// Starts the master. When it is connected, the other side's shell prints [`READY`] and goes on with `remote`.
+/// Starts the master. When it is connected, the other side's shell prints [`READY_MARK`] and goes on with
+/// `remote`.
 fn start(
     address: &SshAddress,
     folder: &Folder,
@@ -106,23 +108,23 @@ fn start(
     remote: &str,
     stdout: Stdio,
     deadline: Instant,
-) -> Result<Child, Blocked> {
+) -> Result<Child, ConnectError> {
     #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
     let mut command = std::process::Command::new("ssh");
     command.args(options(folder, configuration, deadline));
     command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
-    command.args(destination(address)).arg(format!("echo {READY}; {remote}"));
+    command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
     command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
     process::start(&mut command, deadline).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Blocked::new("the program ssh is not installed here")
-            .hint("install OpenSSH's client (package openssh-client)"),
-        _ => Blocked::new(format!("ssh could not be started: {error}")),
+        std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
+            .hint("Install the OpenSSH client: apt-get install openssh-client"),
+        _ => ConnectError::new(format!("cannot start ssh: {error}")),
     })
 }
 
 fn configuration() -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "how ssh is to be called, which no snapshot needs")]
-    std::env::var(CONFIGURATION).ok().filter(|path| !path.is_empty())
+    std::env::var(CONFIG_VARIABLE).ok().filter(|path| !path.is_empty())
 }
 
 /// What every call of ssh gets. Options on the command line win over the configuration of the user.
@@ -166,7 +168,7 @@ fn destination(address: &SshAddress) -> Vec<String> {
 }
 
 /// What ssh wrote into one of its files so far.
-fn said(folder: &Folder, name: &str) -> String {
+fn read_output(folder: &Folder, name: &str) -> String {
     #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
     let bytes = std::fs::read(Path::new(&folder.path(name))).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -178,11 +180,12 @@ impl Connection {
         format!("unix://{}", self.folder.path("engine.sock"))
     }
 
-    /// A command line for the other side's shell, over the same connection, ready to be started. Quote what is not yours: [`quoted`].
+    /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
+    /// is not yours: [`quoted`].
     pub fn command(&self, remote: &str) -> tokio::process::Command {
         let mut command = tokio::process::Command::new("ssh");
         command
-            .args(options(&self.folder, self.configuration.as_deref(), Instant::now() + LOOKING))
+            .args(options(&self.folder, self.configuration.as_deref(), Instant::now() + PROBE_TIMEOUT))
             .args(["-o", "ControlMaster=no", "-o", "ClearAllForwardings=yes"])
             .args(destination(&self.address))
             .arg(remote)
@@ -192,18 +195,18 @@ impl Connection {
     }
 
     /// Runs a command line with some input, until `deadline`.
-    pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, Blocked> {
+    pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, ConnectError> {
         let mut command = self.command(remote);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
-            command.spawn().map_err(|error| Blocked::new(format!("ssh could not be started: {error}")))?;
+            command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
         let (Some(mut stdin), Some(out), Some(err)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(Blocked::new("ssh gave no pipes"));
+            return Err(ConnectError::new("cannot open pipes to ssh"));
         };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let (mut out, mut err) = (out.take(OUTPUT_MAX + 1), err.take(OUTPUT_MAX + 1));
+        let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
         let whole = async {
             let write = async {
                 // A command that does not read its input says itself what is wrong.
@@ -214,56 +217,58 @@ impl Connection {
             child.wait().await
         };
         let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
-            Ok(ended) => ended.map_err(|error| Blocked::new(format!("ssh was not waited for: {error}")))?,
+            Ok(ended) => ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?,
             Err(_) => {
-                return Err(Blocked::new(format!(
-                    "no answer in time to `{}` on {}",
+                return Err(ConnectError::new(format!(
+                    "timed out waiting for `{}` on {}",
                     short(remote),
-                    self.address.typed()
+                    self.address.ssh_arguments()
                 )));
             }
         };
-        if stdout.len() as u64 > OUTPUT_MAX {
-            return Err(Blocked::new(format!(
+        if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
+            return Err(ConnectError::new(format!(
                 "`{}` printed more than {} MiB",
                 short(remote),
-                OUTPUT_MAX >> 20
+                OUTPUT_LIMIT_BYTES >> 20
             )));
         }
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
         match ended.code() {
             // ssh's own status when the connection failed; few programs end with it.
-            Some(255) => Err(fault::of(&self.address, &stderr, "")),
+            Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
             Some(status) => Ok(Ran { status, stdout, stderr }),
-            None => Err(Blocked::new(format!("ssh was ended by a signal: {}", stderr.trim()))),
+            None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
         }
     }
 
     /// Whether an engine answers at the other end; else why not, as far as it can be seen there.
-    pub async fn engine_answers(&self, deadline: Instant) -> Result<(), Blocked> {
+    pub async fn check_engine(&self, deadline: Instant) -> Result<(), ConnectError> {
         let local = self.local();
         let ping = crate::ask(&local, "/_ping");
         let why = match tokio::time::timeout_at(deadline.into(), ping).await {
             Ok(Reading::Text(_)) => return Ok(()),
             Ok(Reading::Failed(why)) => why,
-            Ok(_) => "ssh did not open the local socket".into(),
+            Ok(_) => "ssh did not create the local socket".into(),
             Err(_) => {
-                return Err(Blocked::new(format!(
-                    "the SSH connection is there, but what listens at {} on {} does not answer",
+                return Err(ConnectError::new(format!(
+                    "SSH connected, but the engine at {} on {} did not answer",
                     self.address.socket, self.address.host
                 )));
             }
         };
-        let forwarded = said(&self.folder, "stderr");
+        let forwarded = read_output(&self.folder, "stderr");
         let forwarded = forwarded.lines().rfind(|line| line.contains("open failed")).map(str::trim);
         let socket = quoted(&self.address.socket);
         // The kernel lists the sockets that somebody listens on by the path that was given then.
         let script = format!(
-            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo open; \
+            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
+             open; \
              r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
         );
-        let looked = self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + LOOKING).await;
-        Err(fault::of_socket(
+        let looked =
+            self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
+        Err(fault::from_socket(
             &self.address,
             forwarded.unwrap_or(&why.detail),
             looked.ok().map(|ran| ran.text()).as_deref(),
@@ -271,14 +276,14 @@ impl Connection {
     }
 
     /// Whether the connection still stands.
-    pub fn stands(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(child.try_wait(), Ok(None))
     }
 
     /// What ssh has said on standard error so far.
-    pub fn said(&self) -> String {
-        said(&self.folder, "stderr")
+    pub fn stderr(&self) -> String {
+        read_output(&self.folder, "stderr")
     }
 }
 
