@@ -300,7 +300,7 @@ fn a_row_that_breaks_a_rule_is_refused_and_the_rest_goes_on() {
     let (code, diff, _) = refresh(&server, cache.path(), &["--only", "torch,accelerate"]);
     assert_eq!(code, 0, "{diff}");
     assert!(
-        diff.contains("refused: torch.yaml 99.0.0: reference: ") && diff.contains("no NCCL 99.9.9"),
+        diff.contains("rejected: torch.yaml 99.0.0: reference: ") && diff.contains("no NCCL 99.9.9"),
         "{diff}"
     );
     assert!(diff.contains("+ packages/accelerate 99.0.0"), "{diff}");
