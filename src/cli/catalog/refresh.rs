@@ -167,9 +167,7 @@ fn write(target: &Path, outcome: &Outcome) -> Result<(), Error> {
     for (name, text) in &outcome.texts {
         let path = target.join(name);
         let folder = path.parent().unwrap_or(target);
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::new(Kind::File, format!("cannot create {}: {error}", folder.display()))
-        })?;
+        file::directory(folder)?;
         file::write(&path, text, true)?;
     }
     Ok(())
