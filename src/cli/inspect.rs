@@ -156,13 +156,16 @@ impl Args {
         match remote::read(&question) {
             Ok(image) => Ok(Ok(image)),
             Err(Missing::NotThere(why)) => Ok(Err(why)),
-            Err(Missing::Unknown(why)) => {
-                let mut error = Error::new(Kind::Network, format!("cannot read {reference}: {why}"));
-                if why.contains("login") {
-                    error = error.hint(format!("docker login {}", reference.registry));
-                }
-                if why.contains("certificate") || why.contains("UnknownIssuer") {
-                    error = error.hint("to trust a private registry or proxy: --ca-cert FILE");
+            Err(missing) => {
+                let mut error = Error::new(Kind::Network, format!("cannot read {reference}: {missing}"));
+                match missing {
+                    Missing::Registry(docker::Error::RegistryLogin(_)) => {
+                        error = error.hint(format!("docker login {}", reference.registry));
+                    }
+                    Missing::Registry(docker::Error::Certificate(_)) => {
+                        error = error.hint("to trust a private registry or proxy: --ca-cert FILE");
+                    }
+                    _ => {}
                 }
                 Err(match images::exists(&reference.familiar()) {
                     Existence::No { why, .. } => {

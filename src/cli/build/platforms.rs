@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::options::Order;
 use crate::cli::registry;
 use ::image::inspect::Reference;
-use ::image::inspect::remote::{self, Member, Missing, Question};
+use ::image::inspect::remote::{self, Member, Question};
 use ::image::report::{BuildReport, PushedEntry};
 use diagnostic::error::{Error, Kind};
 use docker::client::Client;
@@ -81,8 +81,7 @@ fn list(order: &Order, name: &str, reports: &[BuildReport], client: &Client) -> 
         deadline: Instant::now() + WRITING,
     };
     let digest = remote::write_list(&question, &members).map_err(|missing| {
-        let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
-        Error::new(Kind::Network, format!("cannot push the image index {name}: {why}")).hint(format!(
+        Error::new(Kind::Network, format!("cannot push the image index {name}: {missing}")).hint(format!(
             "the registry has the single-platform images: {}",
             order.platforms.iter().map(|platform| own_name(name, platform)).collect::<Vec<_>>().join(", ")
         ))

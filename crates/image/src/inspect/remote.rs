@@ -40,12 +40,19 @@ pub struct Question<'q> {
 pub enum Missing {
     /// The registry answers, and does not have it (or does not show it to this reader).
     NotThere(String),
+    /// The registry could not be asked.
+    Registry(docker::Error),
     /// It is not known whether it exists.
     Unknown(String),
 }
 
-fn unknown(error: docker::Error) -> Missing {
-    Missing::Unknown(error.to_string())
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Missing::NotThere(why) | Missing::Unknown(why) => f.write_str(why),
+            Missing::Registry(error) => error.fmt(f),
+        }
+    }
 }
 
 /// A registry that is asked for one image.
@@ -57,7 +64,7 @@ struct Registry<'q> {
 
 impl<'q> Registry<'q> {
     fn new(question: &Question<'q>) -> Result<Registry<'q>, Missing> {
-        let client = Client::new(question.certificates, question.deadline).map_err(unknown)?;
+        let client = Client::new(question.certificates, question.deadline).map_err(Missing::Registry)?;
         let url = question.reference.registry_url(question.plain_http);
         let access = Access::new(&url, question.login.clone());
         Ok(Registry { reference: question.reference, client, access })
@@ -65,7 +72,7 @@ impl<'q> Registry<'q> {
 
     fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, Missing> {
         let path = format!("/v2/{}/{kind}/{name}", self.reference.repository);
-        self.client.ask(&mut self.access, &path, accept, MOST).map_err(unknown)
+        self.client.ask(&mut self.access, &path, accept, MOST).map_err(Missing::Registry)
     }
 
     /// A manifest by tag or digest.
@@ -114,7 +121,7 @@ pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Mis
     let mut access =
         Access::new(&question.reference.registry_url(question.plain_http), question.login.clone());
     let path = format!("/v2/{}/manifests/{}", question.reference.repository, question.reference.tag);
-    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(unknown)?;
+    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(Missing::Registry)?;
     match (answer.status, answer.digest()) {
         (201, Some(digest)) => Ok(digest),
         (201, None) => Err(Missing::Unknown(
