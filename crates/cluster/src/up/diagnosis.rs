@@ -43,7 +43,7 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
         ))
         .fix(
             "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes, then resume: `envdoc \
-   cluster check; envdoc cluster up`",
+                cluster check; envdoc cluster up`",
         );
     }
     if cause == Cause::ProgramNotFound {
