@@ -266,7 +266,8 @@ async fn between(
                 a,
                 format!(
                     "{GOSSIP}/tcp {word} from {a} to {b} ({address}: \
-                        {failure}); the Docker engines cannot exchange container addresses, so the containers cannot \
+                        {failure}); the Docker engines cannot exchange container addresses, so the \
+                        containers cannot \
                         find each other"
                 ),
             )
@@ -289,7 +290,8 @@ async fn between(
                 a,
                 format!(
                     "the container of {b} accepts no connection from \
-                        {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the network is \
+                        {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the \
+                        network is \
                         not the cause",
                     other.address
                 ),
@@ -312,7 +314,8 @@ async fn between(
                 a,
                 format!(
                     "UDP is blocked from {a} to {b} \
-                        ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and 4789/udp \
+                        ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and \
+                        4789/udp \
                         (VXLAN data)"
                 ),
             )
@@ -325,8 +328,10 @@ async fn between(
                 a,
                 format!(
                     "overlay data does not pass \
-                        between {a} and {b}, although its control plane works: names resolve, 2377/tcp and 7946/tcp \
-                        are open, UDP on another port passes between {} and {address}. Likely cause: 4789/udp (VXLAN) \
+                        between {a} and {b}, although its control plane works: names resolve, 2377/tcp \
+                        and 7946/tcp \
+                        are open, UDP on another port passes between {} and {address}. Likely cause: \
+                        4789/udp (VXLAN) \
                         is blocked in one direction or both{lost}",
                     one.node.address
                 ),
@@ -347,7 +352,8 @@ async fn between(
                 a,
                 format!(
                     "the container of {a} cannot \
-                        resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. Likely cause: \
+                        resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
+                        Likely cause: \
                         7946/udp between {a} and {b} is blocked in one direction or both{lost}"
                 ),
             )

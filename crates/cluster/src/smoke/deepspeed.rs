@@ -235,7 +235,8 @@ mod tests {
     fn line(rank: usize, last: &str, losses: &str) -> String {
         format!(
             "node{}: ENVDOC {{\"rank\": {rank}, \"host\": \"n\", \"torch\": \"2.6.0\", \"deepspeed\": \
-                \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \"losses\": \
+                \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \
+                \"losses\": \
                 [{losses}], \"seconds\": 0.5}}",
             rank + 1
         )

@@ -230,7 +230,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                     )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall \
+                        rejects it, \
                         or the manager does not listen"
                 ),
                 Why::UnknownName => {
@@ -258,7 +259,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                 _ => problem
                     .fix(format!(
                         "Open 2377/tcp, 7946/tcp, 7946/udp and 4789/udp between the \
-                            nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; also check \
+                            nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; \
+                            also check \
                             the provider's security group"
                     ))
                     .fix("Resume: `envdoc cluster up`"),
