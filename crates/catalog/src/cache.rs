@@ -25,6 +25,37 @@ static CACHE: OnceLock<Cache> = OnceLock::new();
 /// The most that is taken of one cached file, in bytes; the largest embedded one has a tenth of it.
 const FILE_MAX: u64 = 4 << 20;
 
+/// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a new major.
+pub const FORMAT: semver::Version = semver::Version::new(1, 0, 0);
+
+/// The file of the directory that holds the [`FORMAT`] of the others; without it they have the first one.
+pub const FORMAT_FILE: &str = "format";
+
+/// Whether this envdoc reads the files of a directory.
+fn check_format(dir: &Path) -> Result<(), CacheError> {
+    let path = dir.join(FORMAT_FILE);
+    if !path.exists() {
+        return Ok(());
+    }
+    let found: semver::Version = read(&path)?.trim().parse()?;
+    match found.major == FORMAT.major && found <= (semver::Version { patch: u64::MAX, ..FORMAT }) {
+        true => Ok(()),
+        false => Err(CacheError::Format { found }),
+    }
+}
+
+impl Cache {
+    fn readable_names(&self) -> Vec<String> {
+        match check_format(&self.dir) {
+            Ok(()) => names(&self.dir),
+            Err(error) => {
+                (self.note)(&format!("the catalog files in {} are not used: {error}", self.dir.display()));
+                Vec::new()
+            }
+        }
+    }
+}
+
 /// From now on files of this directory are used where they are newer. `note` is told of each that cannot be used, once.
 pub fn install(dir: PathBuf, note: fn(&str)) {
     // A second directory is not taken: rows may have been read from the first one.
@@ -44,7 +75,7 @@ pub fn text(name: &str, embedded: &'static str) -> &'static str {
 /// The cached text, where it is used.
 pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
     let cache = CACHE.get()?;
-    if !cache.names.get_or_init(|| names(&cache.dir)).iter().any(|known| known == name) {
+    if !cache.names.get_or_init(|| cache.readable_names()).iter().any(|known| known == name) {
         return None;
     }
     let known = || cache.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,6 +124,15 @@ pub enum CacheError {
     /// It is over the limit.
     #[error("larger than {} MiB", FILE_MAX >> 20)]
     TooLarge,
+    /// Another envdoc wrote it.
+    #[error("they have catalog format {found}, and this envdoc reads {FORMAT}; run `envdoc catalog refresh`")]
+    Format {
+        /// Of the directory.
+        found: semver::Version,
+    },
+    /// The format is no version.
+    #[error("cannot parse the catalog format: {0}")]
+    FormatVersion(#[from] semver::Error),
     /// It has no `checked:` key with a date.
     #[error("it has no `checked:` date")]
     NoDay,
@@ -165,6 +205,21 @@ mod tests {
         assert_eq!(newest_day(rows), Some("2026-12-01"));
         assert_eq!(newest_day("# checked: never\nrows: []\n"), None);
         assert_eq!(newest_day("checked: 2026-13-41\n"), None);
+    }
+
+    #[test]
+    fn files_of_a_newer_format_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(check_format(dir.path()).is_ok(), "files that have no format");
+        let check = |format: &str| {
+            std::fs::write(dir.path().join(FORMAT_FILE), format).unwrap();
+            check_format(dir.path())
+        };
+        assert!(check(&format!("{FORMAT}\n")).is_ok() && check("1.0.7").is_ok());
+        assert!(matches!(check("2.0.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("1.1.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("0.9.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("new"), Err(CacheError::FormatVersion(_))));
     }
 
     #[test]

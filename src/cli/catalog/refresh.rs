@@ -88,6 +88,9 @@ impl Refresh {
         }
         if !self.dry_run {
             write(&target, &outcome)?;
+            if self.in_repo.is_none() && !outcome.texts.is_empty() {
+                file::write(&target.join(cache::FORMAT_FILE), &format!("{}\n", cache::FORMAT), true)?;
+            }
         }
         let target = (!self.dry_run).then_some(target.as_path());
         terminal::print(&super::report::refreshed(&outcome, target)).map(|()| 0)
