@@ -118,7 +118,8 @@ pub async fn prove(engine: &Engine, image: &str, name: &str, proof: &Proof) -> P
     }
     let questions = serde_json::json!({
         "imports": proof.imports,
-        "torch": proof.torch.is_some() || proof.torch_build.is_some() || proof.cuda.is_some() || proof.nccl.is_some(),
+        "torch": proof.torch.is_some() || proof.torch_build.is_some()
+            || proof.cuda.is_some() || proof.nccl.is_some(),
         "nvcc": proof.nvcc.is_some(),
         "environment": proof.environment.keys().collect::<Vec<_>>(),
         "ds_report": proof.packages.contains_key("deepspeed"),
