@@ -207,7 +207,8 @@ fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
     let all = furthest.event.captured("desc") == Some("default_pg");
     (all && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
         let message = format!(
-            "the flight recorder dump of rank {} is missing, and {} others wait in number {sequence} ({name})",
+            "the flight recorder dump of rank {} is missing, \
+             and {} others wait in number {sequence} ({name})",
             numbers(&absent),
             ranks.len()
         );

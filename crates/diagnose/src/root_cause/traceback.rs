@@ -222,7 +222,7 @@ pub fn raised(
     (!raised.name.is_empty()).then_some(raised)
 }
 
-/// Where Python was when a signal ended it, as its fault handler tells: the innermost function, of the thread that it happened in.
+/// Where Python was when a signal ended it, from its fault handler: the innermost function of the thread.
 ///
 /// ```text
 /// Fatal Python error: Segmentation fault
