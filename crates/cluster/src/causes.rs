@@ -359,12 +359,12 @@ async fn between(
 
 /// A datagram from machine to machine, on a port that is nobody's.
 async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(), Failure> {
-    let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECTING * 2).await? {
+    let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECT_TIMEOUT * 2).await? {
         Answer::Listening { port } => port,
         other => return Err(crate::worker::unexpected(&other)),
     };
     let task = Task::SendUdp { address: address.to_owned(), port, size: 200, dont_fragment: false };
-    from.ask(task, probe::CONNECTING).await.map(drop)
+    from.ask(task, probe::CONNECT_TIMEOUT).await.map(drop)
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The longest that a search for the largest packet may take.
-const SIZING: Duration = Duration::from_secs(20);
+const MTU_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest that a listener for it stays open.
-const LISTENING: Duration = Duration::from_secs(300);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest that an ssh from one container to another may take.
-const SSH: Duration = Duration::from_secs(20);
+const SSH_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A container that was looked into.
 pub struct ContainerProbe<'w> {
@@ -117,7 +117,7 @@ pub async fn enter<'w>(
     let interface = probe::with_address(&interfaces, address);
     let interface = interface
         .ok_or_else(|| Error::Other(format!("no interface of the container has the address {address}")))?;
-    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
+    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
         Ok(Answer::Listening { port }) => port,
         Ok(other) => return Err(crate::worker::unexpected(&other).into()),
         Err(failure) => return Err(failure.into()),
@@ -173,7 +173,7 @@ pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
 /// cannot be seen.
 pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<bool> {
     let task = Task::Neighbour { address: other.address };
-    match one.session.ask(task, probe::CONNECTING).await {
+    match one.session.ask(task, probe::CONNECT_TIMEOUT).await {
         Ok(Answer::Neighbour { hardware }) => Some(hardware.is_some()),
         _ => None,
     }
@@ -183,19 +183,20 @@ pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> 
 pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let address = other.address.to_string();
     let task = Task::SendUdp { address, port: other.port, size: 200, dont_fragment: false };
-    one.session.ask(task, probe::CONNECTING).await.map(drop)
+    one.session.ask(task, probe::CONNECT_TIMEOUT).await.map(drop)
 }
 
 /// A connection to a listener of the other's worker, which must be the one that answers.
 pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let task = Task::ListenTcp { port: 0 };
-    let (listener, port) = match other.session.start(task, probe::CONNECTING * 2).await? {
+    let (listener, port) = match other.session.start(task, probe::CONNECT_TIMEOUT * 2).await? {
         (listener, Answer::Listening { port }) => (listener, port),
         (_, answer) => return Err(crate::worker::unexpected(&answer)),
     };
     let endpoint = (other.address, port);
-    let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, probe::CONNECTING).await;
-    let _ = other.session.ask(Task::Stop { listener }, probe::CONNECTING).await;
+    let connected =
+        probe::connect_to_worker(&one.session, &other.session, endpoint, probe::CONNECT_TIMEOUT).await;
+    let _ = other.session.ask(Task::Stop { listener }, probe::CONNECT_TIMEOUT).await;
     connected.map(drop)
 }
 
@@ -203,7 +204,7 @@ pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
 pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<u32> {
     let largest = one.mtu.unwrap_or(1500);
     let task = Task::PathMtu { address: other.address.to_string(), port: other.port, largest };
-    match one.session.ask(task, SIZING).await {
+    match one.session.ask(task, MTU_TIMEOUT).await {
         Ok(Answer::PathMtu { bytes, .. }) => Some(bytes),
         _ => None,
     }
@@ -214,7 +215,7 @@ pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Resul
     let argv =
         ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
-    let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
+    let ran = exec::whole(one.engine, &one.node.name, &command, SSH_TIMEOUT).await?;
     match ran.status {
         0 => Ok(()),
         _ => Err(LoginError::of(&ran.stderr)),
@@ -223,7 +224,7 @@ pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Resul
 
 /// What the entrypoint pinned NCCL to.
 pub async fn pinned(one: &ContainerProbe<'_>) -> Option<String> {
-    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH).await.ok()?;
+    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH_TIMEOUT).await.ok()?;
     let line =
         ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
     Some(line.trim_start_matches('=').to_owned())

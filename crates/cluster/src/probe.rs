@@ -15,9 +15,9 @@ use docker::container;
 use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
-const LOCAL: Duration = Duration::from_secs(10);
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that a connection between two nodes may take.
-pub const CONNECTING: Duration = Duration::from_secs(5);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One that runs. [`Probe::end`] removes it; what is left of one carries the cluster's label, and `down`
 /// removes it.
@@ -91,7 +91,7 @@ pub fn name(plan: &ClusterPlan, node: &Node) -> String {
 
 /// The network interfaces that a worker sees.
 pub async fn interfaces(session: &Session) -> Result<Vec<Interface>, Failure> {
-    match session.ask(Task::Interfaces, LOCAL).await? {
+    match session.ask(Task::Interfaces, LOCAL_TIMEOUT).await? {
         Answer::Interfaces { interfaces } => Ok(interfaces),
         other => Err(unexpected(&other)),
     }
@@ -99,7 +99,7 @@ pub async fn interfaces(session: &Session) -> Result<Vec<Interface>, Failure> {
 
 /// The addresses of a name, where a worker is.
 pub async fn resolve(session: &Session, name: &str) -> Result<Vec<IpAddr>, Failure> {
-    match session.ask(Task::Resolve { name: name.to_owned() }, LOCAL).await? {
+    match session.ask(Task::Resolve { name: name.to_owned() }, LOCAL_TIMEOUT).await? {
         Answer::Resolved { addresses } => Ok(addresses),
         other => Err(unexpected(&other)),
     }
@@ -113,7 +113,7 @@ pub async fn connects(
     greeting: bool,
 ) -> Result<Option<String>, Failure> {
     let task = Task::ConnectTcp { address: address.to_owned(), port, greeting };
-    match session.ask(task, CONNECTING).await? {
+    match session.ask(task, CONNECT_TIMEOUT).await? {
         Answer::Connected { greeting, .. } => Ok(greeting),
         other => Err(unexpected(&other)),
     }

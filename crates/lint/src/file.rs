@@ -23,7 +23,7 @@ pub struct World {
     /// Its source: `--world-size`, `hostfile`.
     pub from: String,
     /// True if given for this run, false if read from a hostfile in the same directory.
-    pub said: bool,
+    pub given: bool,
 }
 
 /// A file to be judged.
@@ -31,7 +31,7 @@ pub struct World {
 pub struct File {
     /// Its name, as findings show it.
     pub name: String,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
     /// What kind of file it is.
     pub kind: Kind,
@@ -40,13 +40,13 @@ pub struct File {
     /// Of a Dockerfile: what is known of its build context.
     pub context: Context,
     /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration:
-    /// the hostfile beside it.
+    /// the hostfile in the same directory.
     pub over: Vec<Over>,
     /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
     pub folder: String,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
-    /// How many ranks a run has, where that was said.
+    /// The number of ranks, if given.
     pub world: Option<World>,
     /// Of a hostfile: which of its names this machine resolves.
     pub names: Names,
@@ -57,7 +57,7 @@ pub struct File {
 pub struct Over {
     /// Its name, as findings show it.
     pub name: String,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
 }
 
@@ -90,7 +90,7 @@ impl File {
     }
 
     /// A file of the build context, as findings show it.
-    pub fn beside(&self, path: &str) -> String {
+    pub fn sibling(&self, path: &str) -> String {
         match self.folder.as_str() {
             "" | "." => path.to_owned(),
             folder => format!("{}/{path}", folder.trim_end_matches('/')),

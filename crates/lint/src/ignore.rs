@@ -5,7 +5,7 @@
 
 use super::read::dockerfile::Dockerfile;
 
-/// What is left out, and where.
+/// Ignored rules and their lines.
 #[derive(Debug, Default)]
 pub struct Ignores {
     /// Rule, first line, last line.

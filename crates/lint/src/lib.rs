@@ -147,8 +147,8 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         Some(other) => match other.by {
             Some(_) if file.kind == Kind::Requirements => file.name.clone(),
             Some(by) => {
-                found.says.push_str(&format!(" (installed in line {by} of {})", file.name));
-                file.beside(&other.path)
+                found.message.push_str(&format!(" (installed in line {by} of {})", file.name));
+                file.sibling(&other.path)
             }
             None => other.path.clone(),
         },
@@ -160,10 +160,10 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
 /// A DeepSpeed configuration; the number of ranks comes from a hostfile in the same directory unless it was
 /// given.
 fn config(file: &File) -> Config {
-    let beside = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-    let told = beside.and_then(|other| {
+    let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
+    let told = companions.and_then(|other| {
         let size = Hostfile::read(&other.text).slots()?;
-        Some(World { size, from: other.name.clone(), said: false })
+        Some(World { size, from: other.name.clone(), given: false })
     });
     let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
     Config {

@@ -28,7 +28,7 @@ pub struct Rule {
     /// The Markdown file next to the rule, with the headings "What it finds", "Why it matters", "How to fix
     /// it", "Sources".
     pub explain: &'static str,
-    /// The judgement.
+    /// The function that finds the fault.
     pub(crate) judge: Judge,
     /// Files in which it finds something.
     pub fires: &'static [Example],
@@ -153,50 +153,50 @@ impl diagnostic::rule::Rule for Rule {
 pub struct Example {
     /// Its name, which tells what kind of file it is.
     pub name: &'static str,
-    /// What stands in it.
+    /// Its text.
     pub text: &'static str,
     /// Files that belong to it, name and text: of its build context, or compose files over it.
-    pub beside: &'static [(&'static str, &'static str)],
+    pub companions: &'static [(&'static str, &'static str)],
 }
 
 /// A Dockerfile as an example.
 pub const fn dockerfile(text: &'static str) -> Example {
-    Example { name: "Dockerfile", text, beside: &[] }
+    Example { name: "Dockerfile", text, companions: &[] }
 }
 
 /// A Dockerfile with files of its build context as an example.
-pub const fn with(text: &'static str, beside: &'static [(&'static str, &'static str)]) -> Example {
-    Example { name: "Dockerfile", text, beside }
+pub const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "Dockerfile", text, companions }
 }
 
 /// A compose file as an example.
 pub const fn compose(text: &'static str) -> Example {
-    Example { name: "compose.yaml", text, beside: &[] }
+    Example { name: "compose.yaml", text, companions: &[] }
 }
 
 /// A compose file and another one over it as an example.
 pub const fn composes(text: &'static str, over: &'static [(&'static str, &'static str)]) -> Example {
-    Example { name: "compose.yaml", text, beside: over }
+    Example { name: "compose.yaml", text, companions: over }
 }
 
 /// A stack file (`docker stack deploy`) as an example.
 pub const fn stack(text: &'static str) -> Example {
-    Example { name: "stack.yaml", text, beside: &[] }
+    Example { name: "stack.yaml", text, companions: &[] }
 }
 
 /// A file of another kind as an example, by its name.
 pub const fn named(name: &'static str, text: &'static str) -> Example {
-    Example { name, text, beside: &[] }
+    Example { name, text, companions: &[] }
 }
 
-/// A file with others beside it as an example: `server.json` stands for the recorded machine that it names,
+/// A file with companions as an example: `server.json` stands for the recorded machine that it names,
 /// `names` for what a machine knows of names.
 pub const fn named_with(
     name: &'static str,
     text: &'static str,
-    beside: &'static [(&'static str, &'static str)],
+    companions: &'static [(&'static str, &'static str)],
 ) -> Example {
-    Example { name, text, beside }
+    Example { name, text, companions }
 }
 
 /// One thing found in a file.
@@ -209,26 +209,26 @@ pub struct Found {
     /// Where: a line of that file, from 1.
     pub line: usize,
     /// What is, what should be, and why, in one or two sentences without a full stop at the end.
-    pub says: String,
+    pub message: String,
     /// What to write instead; may be empty.
     pub fix: String,
 }
 
 impl Found {
     /// Certainly fails.
-    pub fn error(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
+    pub fn error(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
         let Place { file, line } = place.into();
-        Found { severity: Severity::Error, file, line, says: says.into(), fix: fix.into() }
+        Found { severity: Severity::Error, file, line, message: message.into(), fix: fix.into() }
     }
 
     /// May fail.
-    pub fn warning(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Warning, ..Found::error(place, says, fix) }
+    pub fn warning(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
+        Found { severity: Severity::Warning, ..Found::error(place, message, fix) }
     }
 
     /// Worth knowing.
-    pub fn note(place: impl Into<Place>, says: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Note, ..Found::error(place, says, fix) }
+    pub fn note(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
+        Found { severity: Severity::Note, ..Found::error(place, message, fix) }
     }
 
     /// The same, as a warning where it is not certain that it comes to this.

@@ -1,8 +1,8 @@
 //! daemon.json is not what dockerd can read.
 
-use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::docker_daemon::{self, Kind};
-use facts::docker::State;
+use facts::docker::{DaemonJson, DaemonJsonError, State};
 use facts::{Fact, Facts};
 use serde_json::Value;
 
@@ -27,20 +27,7 @@ fn judge(facts: &Facts) -> Judged {
     let fix = crate::daemon_json::validate("Fix the file", facts, &file.path);
     let value = match &file.value {
         Ok(value) => value,
-        Err(error) => {
-            let message = format!(
-                "{}, line {}, column {}: {}; {later}",
-                file.path, error.line, error.column, error.says
-            );
-            let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
-            let subject = Subject { column: Some(error.column), ..Subject::line(&file.path, error.line) };
-            let verdict = Verdict::error(message, fix).about(subject);
-            return Ok(if line.is_empty() {
-                verdict
-            } else {
-                verdict.evidence(format!("line {}: {line}", error.line))
-            });
-        }
+        Err(error) => return Ok(invalid_syntax(file, error, later, fix)),
     };
     // Before 23.0 dockerd knew neither a byte order mark nor an empty file: "EOF", "invalid character 'ï'".
     let what = match file.text.trim_start_matches('\u{feff}').trim() {
@@ -72,6 +59,15 @@ fn judge(facts: &Facts) -> Judged {
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
     Ok(Verdict::error(message, fix).about(subject))
+}
+
+fn invalid_syntax(file: &DaemonJson, error: &DaemonJsonError, later: &str, fix: Fix) -> Verdict {
+    let message =
+        format!("{}, line {}, column {}: {}; {later}", file.path, error.line, error.column, error.says);
+    let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
+    let subject = Subject { column: Some(error.column), ..Subject::line(&file.path, error.line) };
+    let verdict = Verdict::error(message, fix).about(subject);
+    if line.is_empty() { verdict } else { verdict.evidence(format!("line {}: {line}", error.line)) }
 }
 
 /// Keys whose values are of another type than dockerd reads into, and what is wrong with each.

@@ -5,6 +5,7 @@ use catalog::docker_daemon;
 use catalog::version::Version;
 use facts::Facts;
 use facts::docker::DaemonJson;
+use serde_json::Value;
 
 pub const CHECK: Check = Check {
     id: "daemon-json-unknown-key",
@@ -31,6 +32,34 @@ fn judge(facts: &Facts) -> Judged {
         .is_some_and(|(started, modified)| started > modified);
     let newest = Version::parse(NEWEST);
     let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
+    let (unknown, idle) = classify(value, version);
+    let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
+    if let Some((first, _)) = unknown.first().filter(|_| !read) {
+        if beyond {
+            return Err(Verdict::unknown(format!(
+                "this engine is newer than envdoc's list of keys, which lacks {}",
+                list(&unknown)
+            )));
+        }
+        let message = format!(
+            "{} has keys that dockerd does not know: {}; dockerd does not start with them",
+            file.path,
+            list(&unknown)
+        );
+        return Ok(Verdict::error(message, fix).about(key(file, first)));
+    }
+    if let Some((first, _)) = idle.first() {
+        let message = format!("{} has keys that dockerd accepts but ignores: {}", file.path, list(&idle));
+        return Ok(Verdict::warning(message, fix).about(key(file, first)));
+    }
+    Ok(Verdict::Pass)
+}
+
+/// A key, and what is wrong with it.
+type Wrong<'a> = (&'a str, String);
+
+/// Keys that dockerd does not know, and keys that it accepts and ignores.
+fn classify<'a>(value: &'a Value, version: Option<&Version>) -> (Vec<Wrong<'a>>, Vec<Wrong<'a>>) {
     let (mut unknown, mut idle) = (Vec::new(), Vec::new());
     for name in crate::daemon_json::keys(value) {
         let Some(row) = docker_daemon::key(name) else {
@@ -56,26 +85,7 @@ fn judge(facts: &Facts) -> Judged {
         };
         unknown.push((name, what));
     }
-    let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
-    if let Some((first, _)) = unknown.first().filter(|_| !read) {
-        if beyond {
-            return Err(Verdict::unknown(format!(
-                "this engine is newer than envdoc's list of keys, which lacks {}",
-                list(&unknown)
-            )));
-        }
-        let message = format!(
-            "{} has keys that dockerd does not know: {}; dockerd does not start with them",
-            file.path,
-            list(&unknown)
-        );
-        return Ok(Verdict::error(message, fix).about(key(file, first)));
-    }
-    if let Some((first, _)) = idle.first() {
-        let message = format!("{} has keys that dockerd accepts but ignores: {}", file.path, list(&idle));
-        return Ok(Verdict::warning(message, fix).about(key(file, first)));
-    }
-    Ok(Verdict::Pass)
+    (unknown, idle)
 }
 
 fn key(file: &DaemonJson, name: &str) -> Subject {

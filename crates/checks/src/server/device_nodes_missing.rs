@@ -49,6 +49,10 @@ fn judge(facts: &Facts) -> Judged {
     }
     let message =
         format!("the driver is loaded but {} is missing; programs cannot reach the GPU", missing.join(", "));
+    Ok(Verdict::error(message, create(nodes, gpus, uvm)).evidence(shown(nodes, gpus)))
+}
+
+fn create(nodes: &DeviceNodes, gpus: usize, uvm: bool) -> Fix {
     let mut commands = Vec::new();
     if !nodes.control || nodes.gpus.len() < gpus {
         // Minor 255 is /dev/nvidiactl; with -u the numbers mean those of /dev/nvidia-uvm.
@@ -59,11 +63,14 @@ fn judge(facts: &Facts) -> Judged {
         commands.push("sudo nvidia-modprobe -u -c 0".to_owned());
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let fix = Fix::safe(
+    Fix::safe(
         "Create the device nodes (nvidia-persistenced creates those of the GPUs at each boot):",
         &commands,
-    );
-    let shown = if nodes.gpus.is_empty() && !nodes.control {
+    )
+}
+
+fn shown(nodes: &DeviceNodes, gpus: usize) -> String {
+    if nodes.gpus.is_empty() && !nodes.control {
         "no /dev/nvidiaN and no /dev/nvidiactl".to_owned()
     } else {
         format!(
@@ -72,8 +79,7 @@ fn judge(facts: &Facts) -> Judged {
             nodes.control,
             nodes.uvm
         )
-    };
-    Ok(Verdict::error(message, fix).evidence(shown))
+    }
 }
 
 fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use facts::{Facts, network::Interface};
+use facts::Facts;
+use facts::network::Interface;
+use facts::rdma::RdmaDevice;
 
 pub const CHECK: Check = Check {
     id: "mtu-differs",
@@ -39,31 +41,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("fewer than two physical interfaces are up".into()));
     }
     let devices = facts.rdma.devices.require("no RDMA devices")?;
-    let roce = |interface: &&&Interface| {
-        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
-        of.flat_map(|device| device.ports())
-            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
-    };
-    let rails: Vec<&Interface> =
-        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
-    let mut groups: Vec<(Common, Vec<&Interface>)> = Vec::new();
-    // Rails are of one speed; a slower port of the same maker is for something else.
-    for &rail in &rails {
-        let of = Common::RoceSpeed(rail.speed.known().unwrap_or(&0) / 1000);
-        match groups.iter_mut().find(|(name, _)| *name == of) {
-            Some((_, members)) => members.push(rail),
-            None => groups.push((of, vec![rail])),
-        }
-    }
-    for &interface in &up {
-        for network in &interface.networks {
-            let of = Common::Network(network.to_string());
-            match groups.iter_mut().find(|(name, _)| *name == of) {
-                Some((_, members)) => members.push(interface),
-                None => groups.push((of, vec![interface])),
-            }
-        }
-    }
+    let groups = groups(&up, devices);
     // Two ports of one speed may be a front and a storage network; one among many is a rail that was
     // forgotten.
     let odd = |members: &[&Interface]| {
@@ -94,6 +72,36 @@ fn judge(facts: &Facts) -> Judged {
         verdict = verdict.evidence(format!("{} MTU {}", member.name, member.mtu));
     }
     Ok(verdict)
+}
+
+/// Interfaces that should have one MTU: rails of one speed, and those of one network.
+fn groups<'a>(up: &[&'a Interface], devices: &[RdmaDevice]) -> Vec<(Common, Vec<&'a Interface>)> {
+    let roce = |interface: &&&Interface| {
+        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
+        of.flat_map(|device| device.ports())
+            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
+    };
+    let rails: Vec<&'a Interface> =
+        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
+    let mut groups: Vec<(Common, Vec<&'a Interface>)> = Vec::new();
+    // Rails are of one speed; a slower port of the same maker is for something else.
+    for &rail in &rails {
+        let of = Common::RoceSpeed(rail.speed.known().unwrap_or(&0) / 1000);
+        match groups.iter_mut().find(|(name, _)| *name == of) {
+            Some((_, members)) => members.push(rail),
+            None => groups.push((of, vec![rail])),
+        }
+    }
+    for &interface in up {
+        for network in &interface.networks {
+            let of = Common::Network(network.to_string());
+            match groups.iter_mut().find(|(name, _)| *name == of) {
+                Some((_, members)) => members.push(interface),
+                None => groups.push((of, vec![interface])),
+            }
+        }
+    }
+    groups
 }
 
 #[cfg(test)]

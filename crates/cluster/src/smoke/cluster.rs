@@ -26,17 +26,17 @@ use docker::engine::Engine;
 use docker::{Cause, container};
 
 /// The longest that bringing the worker into a container may take, and starting it.
-const BRINGING: Duration = Duration::from_secs(60);
+const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest that taking it away may take.
-const LEAVING: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest that the search for a cause may take.
-const ASKING_WHY: Duration = Duration::from_secs(30);
+const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// Pairs that are tried at once.
-const AT_ONCE: usize = 32;
+const MAX_PARALLEL: usize = 32;
 /// Pairs whose cause is looked for.
-const CAUSES: usize = 6;
+const MAX_CAUSES: usize = 6;
 /// Bytes of /dev/shm that Docker gives where nobody asks: less was asked for by mistake.
-const SHARED: u64 = 64 << 20;
+const SHM_MIN_BYTES: u64 = 64 << 20;
 
 /// A node with its engine, or why that cannot be used.
 pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
@@ -93,19 +93,20 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
         let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
-        let _ = tokio::time::timeout(LEAVING, fan_out::end_all(all.clone(), mark)).await;
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, fan_out::end_all(all.clone(), mark)).await;
         // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
         let unmarked = join_all(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
-        let _ = tokio::time::timeout(LEAVING, unmarked).await;
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, unmarked).await;
     }
     let left = join_all(all.map(|(node, engine)| async move {
-        match tokio::time::timeout(LEAVING, worker_container::forget_worker(engine, &node.name)).await {
+        match tokio::time::timeout(CLEANUP_TIMEOUT, worker_container::forget_worker(engine, &node.name)).await
+        {
             Ok(Ok(())) => None,
             Ok(Err(why)) if matches!(why.cause(), Cause::NoSuchContainer | Cause::ContainerNotRunning) => {
                 None
             }
             Ok(Err(why)) => Some((node, why.to_string())),
-            Err(_) => Some((node, format!("no answer within {} s", LEAVING.as_secs()))),
+            Err(_) => Some((node, format!("no answer within {} s", CLEANUP_TIMEOUT.as_secs()))),
         }
     }));
     let says = |(node, why): (&Node, String)| {
@@ -113,7 +114,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
    contact",
             node.name,
-            worker_container::SILENCE.as_secs()
+            worker_container::SILENCE_LIMIT.as_secs()
         )
     };
     left.await.into_iter().flatten().map(says).collect()
@@ -255,8 +256,8 @@ impl Site<'_> {
         self.progress.phase("worker", "starting a worker in every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
-            let entered = tokio::time::timeout(BRINGING, entered).await;
-            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: BRINGING }));
+            let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
+            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
             self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
                 let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
@@ -294,7 +295,7 @@ impl Site<'_> {
             match answer {
                 Ok(Answer::Space { total, .. }) => {
                     least = least.min(total);
-                    if total < SHARED {
+                    if total < SHM_MIN_BYTES {
                         too_small = true;
                         failed.push((
                             name.clone(),
@@ -491,7 +492,7 @@ impl Site<'_> {
         });
         let left = containers.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
         let mut progress = self.progress.counting(left);
-        let tried = stream::iter(tried).buffer_unordered(AT_ONCE);
+        let tried = stream::iter(tried).buffer_unordered(MAX_PARALLEL);
         let tried = tried.inspect(|(from, _, came)| progress(&containers[*from].node.name, came.is_ok()));
         let mut came: Vec<_> = tried.collect().await;
         came.sort_by_key(|(from, to, _)| (*from, *to));
@@ -515,10 +516,10 @@ impl Site<'_> {
             let count = containers.len();
             let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
             let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| of(from, to));
-            let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
-            causes::unreached(self.plan, self.bundle, containers, &tried, CAUSES, false).await.problems
+            let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(MAX_PARALLEL).collect().await;
+            causes::unreached(self.plan, self.bundle, containers, &tried, MAX_CAUSES, false).await.problems
         };
-        let Ok(problems) = tokio::time::timeout(ASKING_WHY, asked).await else {
+        let Ok(problems) = tokio::time::timeout(CAUSE_SEARCH_TIMEOUT, asked).await else {
             outcome.remarks.push("the cause could not be determined in time".into());
             return;
         };

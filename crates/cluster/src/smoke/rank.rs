@@ -17,9 +17,9 @@ use super::ring::{Data, Ring};
 /// The first word of a connection between ranks.
 const GREETING: &str = "envdoc-ring";
 /// The longest line of a greeting, in bytes.
-const GREETING_MAX: u64 = 300;
+const GREETING_LIMIT_BYTES: u64 = 300;
 /// How often a connection is tried again while the other rank does not listen yet.
-const AGAIN: Duration = Duration::from_millis(50);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a rank can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -298,7 +298,7 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
         match TcpStream::connect(right).await {
             Ok(stream) => break stream,
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
             }
             Err(error) => return Err(format!("at {}: {error}", right.0)),
         }
@@ -307,7 +307,7 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
     let mut word = Vec::new();
     loop {
         let byte = stream.read_u8().await.map_err(|_| "closed the connection".to_owned())?;
-        if byte == b'\n' || word.len() as u64 > GREETING_MAX {
+        if byte == b'\n' || word.len() as u64 > GREETING_LIMIT_BYTES {
             break;
         }
         word.push(byte);
@@ -331,7 +331,7 @@ async fn accept(
         let mut lines = BufReader::with_capacity(1, stream);
         let mut line = String::new();
         // Whoever connects and says nothing keeps nobody waiting.
-        let mut first = (&mut lines).take(GREETING_MAX);
+        let mut first = (&mut lines).take(GREETING_LIMIT_BYTES);
         let _ = tokio::time::timeout(Duration::from_secs(1), first.read_line(&mut line)).await;
         let mut stream = lines.into_inner();
         let line = line.trim_end();

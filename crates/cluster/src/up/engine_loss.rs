@@ -9,13 +9,13 @@ use super::Work;
 use crate::problem::Problem;
 
 /// The longest that an engine may take to say that it is there.
-const ANSWERING: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The problems of engines that do not answer any more first, in place of what failed on their nodes for it.
 pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Problem> {
     let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
     let asked = work.nodes.iter().map(|(node, engine)| async move {
-        let silent = engine.answers(Instant::now() + ANSWERING).await.err();
+        let silent = engine.answers(Instant::now() + ANSWER_TIMEOUT).await.err();
         silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();

@@ -16,7 +16,7 @@ use docker::{pull, push, transfer};
 
 const STEP: &str = "image";
 /// The first letters of a digest that tell images apart for people.
-const SHORT: usize = 19;
+const SHORT_ID_LENGTH: usize = 19;
 
 /// Brings it to those that lack it.
 pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -83,7 +83,7 @@ fn unchanged(work: &Work<'_>, image: &Identity) {
 
 /// A digest's first letters.
 pub(super) fn short(id: &str) -> &str {
-    id.get(..SHORT).unwrap_or(id)
+    id.get(..SHORT_ID_LENGTH).unwrap_or(id)
 }
 
 async fn found(engine: &Engine, name: &str) -> Result<Identity, Error> {

@@ -16,13 +16,13 @@ use docker::swarm::{self as engine_swarm, State, Token};
 
 const STEP: &str = "swarm";
 /// The longest until a node that joins is ready; the engine's own attempt ends after about 30 s.
-const JOINING: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often is looked.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a node's engine may be silent while it joins: one that is started again is back by then.
-const SILENCE: Duration = Duration::from_secs(8);
+const ENGINE_SILENCE_LIMIT: Duration = Duration::from_secs(8);
 /// Where a manager is asked to be joined.
-const MANAGER: u16 = 2377;
+const MANAGER_PORT: u16 = 2377;
 
 /// Makes it so.
 pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
@@ -67,7 +67,7 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
             work.done(
                 STEP,
                 &leader.name,
-                format!("started a swarm, manager at {}:{MANAGER}", leader.address),
+                format!("started a swarm, manager at {}:{MANAGER_PORT}", leader.address),
                 Outcome::Changed,
             );
             Ok(())
@@ -132,7 +132,7 @@ async fn join(
         })?;
     }
     if action != Action::Wait {
-        let remote = with_port(&super::ip(leader).await?, MANAGER);
+        let remote = with_port(&super::ip(leader).await?, MANAGER_PORT);
         let own = super::ip(node).await?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
             return Err(failed(refused(work, node, engine, &why.into()).await));
@@ -153,7 +153,7 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
     let started = Instant::now();
     let mut last = Error::Other(String::new());
     let mut silent: Option<Instant> = None;
-    while started.elapsed() < JOINING {
+    while started.elapsed() < JOIN_TIMEOUT {
         let machine = engine_swarm::machine(engine).await;
         let since = silent.take();
         match machine {
@@ -177,7 +177,7 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
             }
             Err(why) => {
                 let since = since.unwrap_or_else(Instant::now);
-                if since.elapsed() > SILENCE {
+                if since.elapsed() > ENGINE_SILENCE_LIMIT {
                     return Err(Problem::of(
                         STEP,
                         &node.name,
@@ -190,9 +190,9 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                 last = why.into();
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    let why = Error::NotReady { after: JOINING, last: Box::new(last) };
+    let why = Error::NotReady { after: JOIN_TIMEOUT, last: Box::new(last) };
     Err(refused(work, node, engine, &why).await)
 }
 
@@ -217,7 +217,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
         Err(problem) => Err(Error::Other(problem.says)),
     };
     let Ok(probe) = tried else { return unseen(node, leader, why) };
-    let manager = probe.connects(&leader.address, MANAGER).await;
+    let manager = probe.connects(&leader.address, MANAGER_PORT).await;
     let gossip = probe.connects(&leader.address, 7946).await;
     probe.end().await;
     match (manager, gossip) {
@@ -225,17 +225,21 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
             let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
             let says = match failure.why {
                 Why::TimedOut => {
-                    format!("{address}:{MANAGER}/tcp of {leader_name} is blocked: {node_name} gets no answer")
+                    format!(
+                        "{address}:{MANAGER_PORT}/tcp of {leader_name} is blocked: {node_name} gets no answer"
+                    )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
    or the manager does not listen"
                 ),
                 Why::UnknownName => {
                     format!("{node_name} cannot resolve {address}, the address of {leader_name}")
                 }
                 _ => {
-                    format!("{node_name} cannot reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
+                    format!(
+                        "{node_name} cannot reach {address}:{MANAGER_PORT}/tcp of {leader_name}: {failure}"
+                    )
                 }
             };
             let both = if gossip.is_err() && failure.why != Why::UnknownName {
@@ -264,7 +268,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
             STEP,
             &node.name,
             format!(
-                "{} failed to join the swarm although it reaches {}:{MANAGER}/tcp of {}: {why}",
+                "{} failed to join the swarm although it reaches {}:{MANAGER_PORT}/tcp of {}: {why}",
                 node.name, leader.address, leader.name
             ),
         )

@@ -15,10 +15,10 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 
 /// The longest that a task may take, in seconds: a day.
-const SECONDS_MAX: f64 = 86_400.0;
+const TASK_LIMIT_SECONDS: f64 = 86_400.0;
 
 /// How long tasks go on when standard input has ended.
-const LAST: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Works until standard input ends, or is silent for longer than `silence`. `programs` handle the custom tasks.
 pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<(), Error> {
@@ -36,7 +36,11 @@ pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<
             }
         }
     });
-    runtime.block_on(work(requests, silence.unwrap_or(Duration::from_secs_f64(SECONDS_MAX)), programs));
+    runtime.block_on(work(
+        requests,
+        silence.unwrap_or(Duration::from_secs_f64(TASK_LIMIT_SECONDS)),
+        programs,
+    ));
     // A resolver that hangs is not waited for.
     runtime.shutdown_background();
     programs.iter().for_each(|program| (program.finish)());
@@ -105,13 +109,13 @@ async fn work(
         while tasks.try_join_next().is_some() {}
     }
     // What was asked last may be answered still.
-    let _ = tokio::time::timeout(LAST, tasks.join_all()).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, tasks.join_all()).await;
 }
 
 /// One task to its end or its deadline.
 async fn one(request: Request, nonce: String, programs: &'static [Program]) {
     let Request { id, seconds, task } = request;
-    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+    if !(seconds > 0.0 && seconds <= TASK_LIMIT_SECONDS) {
         reply(id, failed(Why::NotUnderstood, format!("{seconds} is not a valid number of seconds")));
         return;
     }

@@ -13,12 +13,12 @@ use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
 use crate::Error;
 
 /// What the way there and back may take beyond the task's own deadline.
-const SLACK: Duration = Duration::from_secs(5);
+const ROUND_TRIP_SLACK: Duration = Duration::from_secs(5);
 /// How often a sign of life is sent.
-const ALIVE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the
 /// loader.
-const FOREIGN_MAX: usize = 2000;
+const FOREIGN_OUTPUT_LIMIT_BYTES: usize = 2000;
 
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
 
@@ -82,7 +82,7 @@ impl Session {
             }
             receiver.await.map_err(|_| gone())
         };
-        match tokio::time::timeout(deadline + SLACK, answered).await {
+        match tokio::time::timeout(deadline + ROUND_TRIP_SLACK, answered).await {
             Ok(Ok(Answer::Failed(failure))) => Err(failure),
             Ok(Ok(answer)) => Ok((id, answer)),
             Ok(Err(failure)) => Err(failure),
@@ -111,7 +111,7 @@ impl Drop for Session {
 
 async fn sign_of_life(writer: Writer) {
     loop {
-        tokio::time::sleep(ALIVE).await;
+        tokio::time::sleep(KEEPALIVE_INTERVAL).await;
         let mut writer = writer.lock().await;
         if writer.write_all(b"\n").await.is_err() || writer.flush().await.is_err() {
             return;
@@ -144,7 +144,9 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Erro
             Ok(Reply { answer: Answer::Hello(hello), .. }) => {
                 return Err(Error::OtherProtocol { envdoc: hello.envdoc, protocol: hello.protocol });
             }
-            _ if foreign.len() < FOREIGN_MAX => foreign.push_str(&String::from_utf8_lossy(&line)),
+            _ if foreign.len() < FOREIGN_OUTPUT_LIMIT_BYTES => {
+                foreign.push_str(&String::from_utf8_lossy(&line))
+            }
             _ => {}
         }
     }

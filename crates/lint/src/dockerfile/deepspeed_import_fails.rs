@@ -41,7 +41,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for one in of_stage(stage) {
             if !found
                 .iter()
-                .any(|known| known.line == one.line && known.file == one.file && known.says == one.says)
+                .any(|known| known.line == one.line && known.file == one.file && known.message == one.message)
             {
                 found.push(one);
             }
@@ -96,11 +96,11 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if with != "numpy" || limited || !state.bare {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "deepspeed {} is incompatible with {}, and nothing limits the numpy version",
         own.pin_text, row.with
     );
-    Some(Found::warning(own, says, row.fix.clone()))
+    Some(Found::warning(own, message, row.fix.clone()))
 }
 
 /// Whether every version that a requirement allows is among some.

@@ -23,7 +23,7 @@ pub(crate) struct Machine {
     pub kind: Kind,
     pub name: String,
     pub text: String,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
 }
 
@@ -43,7 +43,8 @@ impl Machine {
         checks.filter_map(|check| self.found(&checks::judge_one(check, &facts))).collect()
     }
 
-    /// The machine that the file is for, as far as it is known, with this file under the name that the user gave.
+    /// The machine that the file is for, as far as it is known, with this file under the name that the user
+    /// gave.
     fn with_this_file(&self, mut alone: Facts) -> Facts {
         alone.docker.daemon_json =
             alone.docker.daemon_json.map(|file| DaemonJson { path: self.name.clone(), ..file });

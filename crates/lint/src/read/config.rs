@@ -12,9 +12,9 @@ pub(crate) struct Config {
     pub json: Json,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
-    /// How many ranks run it, and what says so.
+    /// The number of ranks and its source.
     pub world: Option<World>,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::file::Names;
 
-/// A line that says something.
+/// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Its number, from 1.
