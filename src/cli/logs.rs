@@ -301,8 +301,7 @@ async fn growing(path: &Path, told: Told<'_>, failed: &mut bool) -> Result<(), E
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
     let name = path.display().to_string();
     loop {
-        #[expect(clippy::disallowed_methods, reason = "the log that is followed is no fact of the machine")]
-        let mut file = std::fs::File::open(path).map_err(unreadable)?;
+        let mut file = host::file::open(path).map_err(unreadable)?;
         let mut blocks = Blocks::new(&name, LIMITS);
         let mut known = 0;
         while file.metadata().map_err(unreadable)?.len() >= blocks.bytes() {

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{embedded, rules};
+use super::embedded;
+use super::rules::{self, Broken};
 
 struct Cache {
     dir: PathBuf,
@@ -63,11 +64,11 @@ pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
 }
 
 /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made from the other.
-fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, String> {
+fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
     let text = read(&dir.join(name))?;
     // A file of which the rows were held against their sources later is newer, whatever a refresh has added to the other.
     let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
-    let Some(cached) = days(&text) else { return Err("no day of checking stands in it".into()) };
+    let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
     if days(embedded).is_some_and(|embedded| cached < embedded) {
         return Ok(None);
     }
@@ -76,18 +77,45 @@ fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, Stri
     });
     match broken.first() {
         None => Ok(Some(text)),
-        Some(first) if broken.len() == 1 => Err(first.to_string()),
-        Some(first) => Err(format!("{first} (and {} more)", broken.len() - 1)),
+        Some(first) => Err(CacheError::Rules { first: first.clone(), more: broken.len() - 1 }),
     }
 }
 
-/// Reads a file that somebody else may have put there.
-pub fn read(path: &Path) -> Result<String, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() || metadata.len() > FILE_MAX {
-        return Err(format!("it is no file, or larger than {} MiB", FILE_MAX >> 20));
+/// Why a file of the cache is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It is a directory or a device.
+    #[error("not a regular file")]
+    NotAFile,
+    /// It is over the limit.
+    #[error("larger than {} MiB", FILE_MAX >> 20)]
+    TooLarge,
+    /// It has no `checked:` key with a date.
+    #[error("it has no `checked:` date")]
+    NoDay,
+    /// Its rows break rules.
+    #[error("{first}{}", match more { 0 => String::new(), more => format!(" (and {more} more)") })]
+    Rules {
+        /// The first broken rule.
+        first: Broken,
+        /// How many follow it.
+        more: usize,
+    },
+}
+
+/// Reads a file that another program may have written.
+pub fn read(path: &Path) -> Result<String, CacheError> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(CacheError::NotAFile);
     }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    if metadata.len() > FILE_MAX {
+        return Err(CacheError::TooLarge);
+    }
+    Ok(std::fs::read_to_string(path)?)
 }
 
 /// The YAML files in a directory and in its folder `packages`, as they are named below `catalog/`.
@@ -148,20 +176,25 @@ mod tests {
             usable(dir.path(), "nccl.yaml", embedded)
         };
         assert_eq!(
-            used(embedded),
-            Ok(Some(embedded.to_owned())),
+            used(embedded).unwrap(),
+            Some(embedded.to_owned()),
             "of the same day: it was made from the embedded one"
         );
         let newer = format!("{embedded}- {{version: \"99.1.1\", source: a test, checked: 2099-01-01}}\n");
-        assert_eq!(used(&newer), Ok(Some(newer.clone())));
+        assert_eq!(used(&newer).unwrap(), Some(newer.clone()));
         let older = newer.replace("2099-", "2001-").replace("checked: 2026-", "checked: 2001-");
-        assert_eq!(used(&older), Ok(None), "older than the embedded one");
+        assert_eq!(used(&older).unwrap(), None, "older than the embedded one");
         let older = newer.replace("checked: 2026-", "checked: 2001-");
-        assert_eq!(used(&older), Ok(None), "a new row in a file that was checked before the embedded one");
-        assert!(used(&newer.replace("99.1.1", "1.1.1")).unwrap_err().contains("nccl.yaml 1.1.1: order"));
-        assert!(used(&newer.replace("source: a test, ", "")).unwrap_err().contains("source"));
-        assert!(used("rows: [").unwrap_err().contains("no day"));
-        assert!(used("checked: 2099-01-01\nrows: [").unwrap_err().contains("nccl.yaml: type"));
+        assert_eq!(
+            used(&older).unwrap(),
+            None,
+            "a new row in a file that was checked before the embedded one"
+        );
+        let refused = |text: &str| used(text).unwrap_err().to_string();
+        assert!(refused(&newer.replace("99.1.1", "1.1.1")).contains("nccl.yaml 1.1.1: order"));
+        assert!(refused(&newer.replace("source: a test, ", "")).contains("source"));
+        assert!(matches!(used("rows: ["), Err(CacheError::NoDay)));
+        assert!(refused("checked: 2099-01-01\nrows: [").contains("nccl.yaml: type"));
         assert_eq!(names(dir.path()), ["nccl.yaml"]);
         assert_eq!(names(&dir.path().join("none")), [""; 0]);
     }

@@ -63,7 +63,8 @@ impl Refresh {
         let target = self.target()?;
         let host = Live::new(Instant::now() + self.timeout);
         let address = address::find(&host, self.index_url.as_deref()).map_err(|why| {
-            Error::new(Kind::Network, why).hint("set the index with --index-url URL or ENVDOC_INDEX_URL")
+            Error::new(Kind::Network, why.to_string())
+                .hint("set the index with --index-url URL or ENVDOC_INDEX_URL")
         })?;
         let certificates =
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
@@ -166,9 +167,7 @@ fn write(target: &Path, outcome: &Outcome) -> Result<(), Error> {
     for (name, text) in &outcome.texts {
         let path = target.join(name);
         let folder = path.parent().unwrap_or(target);
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::new(Kind::File, format!("cannot create {}: {error}", folder.display()))
-        })?;
+        file::directory(folder)?;
         file::write(&path, text, true)?;
     }
     Ok(())
