@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "worker/udp.rs",
         ],
     ),
-    ("diagnose", &["read/open.rs"]),
+    ("diagnose", &["read/source.rs"]),
     ("diagnostic", &["terminal.rs"]),
     ("envdoc", &["cli/cluster/mod.rs", "cli/mod.rs"]),
 ];
