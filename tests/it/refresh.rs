@@ -375,7 +375,7 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
     let cache = tempfile::tempdir().unwrap();
     let (code, diff, error) = refresh(&server, &cache.path().join("x"), &[]);
     assert_eq!((code, diff.as_str()), (2, ""));
-    assert!(error.contains("nobody who was asked answered") && error.contains("refused"), "{error}");
+    assert!(error.contains("no source was reachable") && error.contains("refused"), "{error}");
     assert!(!cache.path().join("x").exists());
 
     for (arguments, says) in
