@@ -85,7 +85,8 @@ pub fn rows(file: &File) -> Vec<Shown> {
     file.tables.iter().flat_map(of).collect()
 }
 
-/// A row with its sources written out, and with the day and the source of its file where it has none of its own.
+/// A row with its sources written out, and with the day and the source of its file where it has none of its
+/// own.
 fn complete(row: &Value, whole: &Value) -> Value {
     let mut row = row.clone();
     write_out(&mut row, whole);
@@ -116,7 +117,8 @@ fn write_out(value: &mut Value, whole: &Value) {
     }
 }
 
-/// The rows that a key means: the same, else the same version or spelling, else the only one that contains it.
+/// The rows that a key means: the same, else the same version or spelling, else the only one that contains
+/// it.
 pub fn find(rows: &[Shown], key: &str) -> Vec<Shown> {
     let key = key.trim();
     let lower = key.to_lowercase();

@@ -1,7 +1,8 @@
 //! Newer files than the embedded ones, in a directory of the user.
 //!
-//! `envdoc catalog refresh` writes there; the newest file wins: by its day, then by that of its newest row. A file that breaks a rule is not used. The
-//! program installs the directory once; the library alone never looks for one, so that its tests know what they read.
+//! `envdoc catalog refresh` writes there; the newest file wins: by its day, then by that of its newest row. A
+//! file that breaks a rule is not used. The program installs the directory once; the library alone never
+//! looks for one, so that its tests know what they read.
 #![expect(clippy::disallowed_methods, reason = "the cache is envdoc's own, not a fact of the machine")]
 
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ static CACHE: OnceLock<Cache> = OnceLock::new();
 /// The most that is taken of one cached file, in bytes; the largest embedded one has a tenth of it.
 const FILE_MAX: u64 = 4 << 20;
 
-/// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a new major.
+/// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a
+/// new major.
 pub const FORMAT: semver::Version = semver::Version::new(1, 0, 0);
 
 /// The file of the directory that holds the [`FORMAT`] of the others; without it they have the first one.
@@ -56,7 +58,8 @@ impl Cache {
     }
 }
 
-/// From now on files of this directory are used where they are newer. `note` is told of each that cannot be used, once.
+/// From now on files of this directory are used where they are newer. `note` is told of each that cannot be
+/// used, once.
 pub fn install(dir: PathBuf, note: fn(&str)) {
     // A second directory is not taken: rows may have been read from the first one.
     let _ = CACHE.set(Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() });
@@ -94,10 +97,12 @@ pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
     *known().entry(name.to_owned()).or_insert(text)
 }
 
-/// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made from the other.
+/// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made
+/// from the other.
 fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
     let text = read(&dir.join(name))?;
-    // A file of which the rows were held against their sources later is newer, whatever a refresh has added to the other.
+    // A file of which the rows were held against their sources later is newer, whatever a refresh has added
+    // to the other.
     let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
     let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
     if days(embedded).is_some_and(|embedded| cached < embedded) {
@@ -183,7 +188,8 @@ fn day_of_file(text: &str) -> Option<&str> {
 
 /// The newest day on which something in the file was checked.
 ///
-/// Rows that a refresh adds have a day of their own; that of the file stays, because the older rows were not looked at again.
+/// Rows that a refresh adds have a day of their own; that of the file stays, because the older rows were not
+/// looked at again.
 pub fn newest_day(text: &str) -> Option<&str> {
     let days = text.match_indices("checked:").filter_map(|(at, found)| {
         let day = text[at + found.len()..].trim_start_matches([' ', '"', '\'']).get(..10)?;
