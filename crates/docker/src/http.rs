@@ -22,7 +22,8 @@ const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 
 /// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
 ///
-/// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP error.
+/// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP
+/// error.
 pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
     let asked = Instant::now();
     let answer = async { tokio::time::timeout_at(deadline.into(), ask(endpoint, path)).await };

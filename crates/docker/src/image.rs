@@ -57,7 +57,8 @@ pub fn inspect<'a>(engine: &'a Engine, image: &'a str) -> BoxFuture<'a, Result<I
 /// Identifies an image across engines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// `sha256:…`: of its configuration, or of its manifest where the engine keeps images in containerd's store.
+    /// `sha256:…`: of its configuration, or of its manifest where the engine keeps images in containerd's
+    /// store.
     pub id: String,
     /// Digests under which registries have it.
     pub digests: Vec<String>,
