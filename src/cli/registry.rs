@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ::image::inspect::Reference;
-use ::image::inspect::remote::{self, Missing, Question};
+use ::image::inspect::remote::{self, Question};
 use diagnostic::error::{Error, Kind};
 use docker::auth::Login;
 use docker::client::{self, Client};
@@ -26,8 +26,7 @@ pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
         certificates: certificates.as_deref(),
         deadline: Instant::now() + DIGEST_TIMEOUT,
     };
-    remote::digest(&question).map_err(|missing| {
-        let (Missing::NotThere(why) | Missing::Unknown(why)) = missing;
+    remote::digest(&question).map_err(|why| {
         Error::new(Kind::Network, format!("--pin: cannot get the digest of {reference}: {why}"))
             .hint("set a known digest with --base-digest, or omit --pin to use the tag")
     })

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, title};
-use crate::verify::Status;
+use super::{BuildReport, FailureEntry, ImageEntry, Phase, StepEntry, internal, title};
+use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
@@ -26,8 +26,8 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
     if let Some(found) = &report.image {
         image(&mut text, report, found, layout);
     }
-    if let Some(proved) = &report.proof {
-        proof(&mut text, proved, layout);
+    if let Some(found) = &report.proof {
+        verification(&mut text, found, layout);
     }
     steps(&mut text, report, layout);
     if !report.notes.is_empty() && !text.is_empty() {
@@ -43,12 +43,12 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
 fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layout) {
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
-    let what = match (failure.phase.as_str(), &failure.step) {
+    let what = match (failure.phase, &failure.step) {
         (_, Some(step)) => format!("failed at {}", title(step)),
-        ("proof", None) if unknown => "nothing could be found out of the image; it was given no name".into(),
-        ("proof", None) => "the image is not what was promised; it was given no name".into(),
-        ("push", None) => "the image is built and named, but not pushed".into(),
-        ("tag", None) => "the image is built, but could not be named".into(),
+        (Phase::Verification, None) if unknown => "the image could not be verified; it was not tagged".into(),
+        (Phase::Verification, None) => "the image is not as expected; it was not tagged".into(),
+        (Phase::Push, None) => "the image is built and tagged, but not pushed".into(),
+        (Phase::Tag, None) => "the image is built, but could not be tagged".into(),
         _ => "not built".into(),
     };
     let _ = writeln!(text, "{red}{sign} {what}{red:#}");
@@ -70,7 +70,7 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
 
 fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: Layout) {
     let bold = Style::new().bold();
-    let name = image.tags.first().map_or("an image without a name", String::as_str);
+    let name = image.tags.first().map_or("untagged image", String::as_str);
     let _ = writeln!(text, "{bold}{name}{bold:#}");
     let mut row = |label: &str, value: &str| {
         let _ = writeln!(text, "  {label:<9} {value}");
@@ -100,22 +100,22 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
     }
 }
 
-fn proof(text: &mut String, proved: &crate::verify::Proved, layout: Layout) {
-    let (sign, style) = match (proved.status, layout.unicode) {
-        (Status::Proved, true) => ("✓", colour(AnsiColor::Green)),
-        (Status::Proved, false) => ("+", colour(AnsiColor::Green)),
+fn verification(text: &mut String, verification: &Verification, layout: Layout) {
+    let (sign, style) = match (verification.status, layout.unicode) {
+        (Status::Verified, true) => ("✓", colour(AnsiColor::Green)),
+        (Status::Verified, false) => ("+", colour(AnsiColor::Green)),
         (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
         (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
         (Status::Unknown, _) => ("?", colour(AnsiColor::Magenta).bold()),
         (Status::Skipped, _) => ("-", Style::new().dimmed()),
     };
-    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", proved.says);
-    for item in &proved.items {
-        if item.status == Status::Proved && !layout.verbose {
+    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", verification.says);
+    for item in &verification.items {
+        if item.status == Status::Verified && !layout.verbose {
             continue;
         }
         let word = match item.status {
-            Status::Proved => "holds",
+            Status::Verified => "ok",
             Status::Failed => "FAILS",
             Status::Unknown => "unknown",
             Status::Skipped => "skipped",
