@@ -1,9 +1,9 @@
-"""A training loop that never hangs and never dies without a word: one rank's trouble ends all ranks within seconds, and the reason is printed.
+"""A training loop that does not hang or exit silently: a failure of one rank ends all ranks within seconds, and the reason is printed.
 
     torchrun --nproc-per-node 2 train.py                 # one machine
     envdoc cluster launch --launcher torchrun -- /workspace/train.py
 
-What each part is for stands in docs/training.md. Replace `fetch`, `build` and `batch` by your own; the rest can stay as it is.
+docs/training.md explains each part. Replace `fetch`, `build` and `batch` with your own; keep the rest.
 """
 import argparse
 import datetime
@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 
 
-# Seconds between two signs of life.
+# Heartbeat interval in seconds.
 BEAT = 0.3
 
 
@@ -30,7 +30,7 @@ def arguments():
     words.add_argument("--patience", type=float, default=60, help="seconds that a step may take before it counts as hung")
     words.add_argument("--start", type=float, default=300, help="seconds until all ranks must be there, data included")
     words.add_argument("--checkpoint", default="")
-    # For trying out what happens then: RANK:STEP, and the most samples that fit into memory.
+    # Fault injection: RANK:STEP, and the number of samples that fit into memory.
     words.add_argument("--die", default="", help=argparse.SUPPRESS)
     words.add_argument("--hang", default="", help=argparse.SUPPRESS)
     words.add_argument("--nan", default="", help=argparse.SUPPRESS)
@@ -40,7 +40,7 @@ def arguments():
 
 
 def meeting_point():
-    """The store where the ranks met, by a connection of its own."""
+    """A separate connection to the rendezvous store."""
     settings = {"is_master": False, "timeout": datetime.timedelta(seconds=5), "wait_for_workers": False}
     if "USE_LIBUV" in os.environ:
         settings["use_libuv"] = os.environ["USE_LIBUV"] == "1"
@@ -48,7 +48,7 @@ def meeting_point():
 
 
 class Run:
-    """The ranks, and what they tell each other beside the gradients."""
+    """The ranks and their control messages."""
 
     def __init__(self, patience, start):
         self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -60,28 +60,28 @@ class Run:
         self.place = torch.device("cuda", self.local) if gpus else torch.device("cpu")
         if gpus:
             torch.cuda.set_device(self.place)
-        # A collective that one rank never joins ends with an error instead of waiting half an hour.
+        # A collective that one rank never joins fails after this timeout instead of the default of several minutes.
         dist.init_process_group("nccl" if gpus else "gloo", timeout=datetime.timedelta(seconds=patience))
-        # Questions to all ranks go over CPUs: they are answered when the GPUs hang, and Gloo can say which rank is missing.
+        # Control messages use Gloo on CPUs: they work while GPUs hang, and Gloo reports which rank is missing.
         self.control = dist.new_group(backend="gloo", timeout=datetime.timedelta(seconds=patience))
         self.hosts = [None] * self.world
         dist.all_gather_object(self.hosts, socket.gethostname(), group=self.control)
-        # A way of its own to the store where the ranks met: for signs of life, and for last words.
+        # A separate connection to the rendezvous store, for heartbeats and error messages.
         self.store = meeting_point()
 
     def say(self, text):
         print("[rank %d on %s] %s" % (self.rank, socket.gethostname(), text), file=sys.stderr, flush=True)
 
     def stop(self, *_):
-        """SIGTERM, of Slurm, Kubernetes or torchrun: all ranks end together after this step."""
+        """SIGTERM from Slurm, Kubernetes or torchrun: all ranks stop together after this step."""
         self.stopping = True
 
     def alive(self, doing, seconds=None):
-        """This rank is getting on."""
+        """Records progress of this rank."""
         self.last, self.doing = time.monotonic() + (seconds or self.patience * 1.5), doing
 
     def watch(self):
-        """Ends a rank that hangs where no timeout of torch reaches it: a dead disk, a driver that does not come back."""
+        """Ends a rank that hangs where no torch timeout applies: a dead disk, a hung driver."""
         while time.monotonic() < self.last:
             time.sleep(BEAT)
             try:
@@ -93,14 +93,14 @@ class Run:
         os._exit(70)
 
     def all_here(self, doing, seconds=None):
-        """Every rank has come as far as this; else an error that names the one that has not."""
+        """Waits for all ranks; fails with an error that names the missing one."""
         self.alive(doing, seconds and seconds * 1.5)
         waits = datetime.timedelta(seconds=seconds or self.patience)
         dist.monitored_barrier(group=self.control, timeout=waits, wait_all_ranks=True)
 
     def agree(self, **flags):
-        """For each flag the ranks for which it is true; all ranks get the same answer."""
-        # Gloo's other collectives cannot say who is missing.
+        """For each flag, the ranks for which it is true; the same result on every rank."""
+        # Other Gloo collectives do not report which rank is missing.
         self.all_here(self.doing)
         told = torch.tensor([float(value) for value in flags.values()])
         all_told = [torch.zeros_like(told) for _ in range(self.world)]
@@ -108,7 +108,7 @@ class Run:
         return {name: [rank for rank in range(self.world) if all_told[rank][place]] for place, name in enumerate(flags)}
 
     def last_words(self, why):
-        """Leaves word why this rank ends, and finds out what became of the others: who told why, and who is silent."""
+        """Stores why this rank ends, and finds out about the others: their reasons, and which are silent."""
         self.alive("the end", 30)
         try:
             store = self.store
@@ -121,7 +121,7 @@ class Run:
             ended = [rank for rank in others if store.add("ended/%d" % rank, 0)]
             silent = [rank for rank in silent if rank not in ended]
             if self.rank == 0:
-                # With it the store ends, which the others ask still.
+                # Rank 0 hosts the store, which the others still need.
                 time.sleep(BEAT * 4)
             said = ["%s: %s" % (self.names([rank]), store.get("why/%d" % rank).decode()) for rank in ended]
         except Exception as error:
@@ -134,7 +134,7 @@ class Run:
         return ", ".join("rank %d on %s" % (rank, self.hosts[rank]) for rank in ranks)
 
     def first_here(self, work, seconds):
-        """One rank of each node does it (downloads, unpacks), the others wait; where it fails, all ranks end and say whose it was."""
+        """One rank per node does the work (download, unpack), the others wait; if it fails, all ranks end and name the failed one."""
         failed = None
         if self.local == 0:
             try:
@@ -149,27 +149,27 @@ class Run:
 
 
 def fetch(words):
-    """Yours: what must be on the node's disk before training begins."""
+    """Replace: puts on the node's disk what training needs."""
     if words.no_data:
         raise FileNotFoundError("there is no data (--no-data)")
 
 
 def build(place):
-    """Yours: the model, the same on every rank."""
+    """Replace: the model, identical on every rank."""
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)).to(place)
     return model, torch.optim.SGD(model.parameters(), lr=0.02)
 
 
 def batch(rank, step, count, place):
-    """Yours: the samples of a rank in a step."""
+    """Replace: the samples of a rank in a step."""
     numbers = torch.Generator().manual_seed(step * 100003 + rank)
     inputs = torch.randn(count, 32, generator=numbers).to(place)
     return inputs, inputs.sum(1, keepdim=True)
 
 
 def gradients(words, model, samples, micro):
-    """Gradients of all samples, `micro` at once, without a word to other ranks: whoever runs out of memory holds nobody."""
+    """Gradients of all samples, `micro` at a time, without communication: a rank that runs out of memory blocks no other."""
     inputs, wanted = samples
     total = 0.0
     for begin in range(0, len(inputs), micro):
@@ -183,7 +183,7 @@ def gradients(words, model, samples, micro):
 
 
 def step(run, words, model, optimizer, number, micro):
-    """One step. Gives back the loss of all ranks and the micro-batch that fitted."""
+    """One step. Returns the mean loss of all ranks and the micro-batch size that fit."""
     run.alive("step %d" % number)
     at = "%d:%d" % (run.rank, number)
     if words.die == at:
@@ -200,16 +200,16 @@ def step(run, words, model, optimizer, number, micro):
             full = True
             run.say("out of memory with %d samples at once: %s" % (micro, str(error).splitlines()[0]))
         if full and run.place.type == "cuda":
-            # Outside of `except`: there the traceback still holds the tensors.
+            # Outside of `except`, where the traceback would keep the tensors alive.
             torch.cuda.empty_cache()
-        # All ranks go on with the same micro-batch, or they would sum different numbers of times.
+        # All ranks use the same micro-batch size; otherwise their numbers of all-reduces differ.
         told = run.agree(full=full, sick=loss != loss or abs(loss) == float("inf") or words.nan == at)
         if not told["full"]:
             break
         if micro == 1:
             raise RuntimeError("not even one sample fits into memory on %s" % run.names(told["full"]))
         micro = max(1, micro // 2)
-    # Before the sum, which would spread it to everybody.
+    # Before the all-reduce, which would spread it to all ranks.
     if told["sick"]:
         raise RuntimeError("the loss is no number in step %d on %s" % (number, run.names(told["sick"])))
     for parameter in model.parameters():
@@ -223,7 +223,7 @@ def step(run, words, model, optimizer, number, micro):
 
 
 def save(run, words, model, number):
-    """The first rank writes, whole or not at all."""
+    """Rank 0 writes the checkpoint atomically."""
     if words.checkpoint and run.rank == 0:
         torch.save({"step": number, "model": model.state_dict()}, words.checkpoint + ".part")
         os.replace(words.checkpoint + ".part", words.checkpoint)
@@ -231,7 +231,7 @@ def save(run, words, model, number):
 
 def train(run, words):
     run.first_here(lambda: fetch(words), words.start)
-    # Weights come from slow disks, and libraries load half of themselves only now: nobody begins before all are ready.
+    # Weights load from slow disks and libraries load lazily: start only when all ranks are ready.
     run.alive("building the model", words.start)
     model, optimizer = build(run.place)
     run.all_here("building the model", words.start)
@@ -262,7 +262,7 @@ def main():
         others = run and run.last_words(why)
         if others:
             say(others)
-        # At once: what the libraries do at an orderly end waits for the ranks that are gone.
+        # Exit immediately: an orderly shutdown would wait for ranks that are gone.
         os._exit(1)
     dist.destroy_process_group()
 

@@ -9,10 +9,10 @@
 #SBATCH --gpus-per-node=4
 set -euo pipefail
 
-# Slurm chooses the nodes: their names are not those of cluster.yaml, so the first of the allocation leads.
+# Slurm selects the nodes, so their names differ from cluster.yaml; the first node of the allocation is the leader.
 master=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 
-# The rank of the node is known in the task alone: bash there reads it, and hands the script's arguments on untouched.
+# The node rank is only set inside the task: bash there reads it and passes the arguments on unchanged.
 # shellcheck disable=SC2016
 srun --container-image='registry.example#team/train:1' --container-mounts='/srv/code:/workspace' \
     bash -c 'exec torchrun --nnodes=1 --node-rank="$SLURM_NODEID" --nproc-per-node=4 --master-addr="$0" --master-port=29500 "$@"' \

@@ -9,7 +9,7 @@ use super::headings::OUTPUT;
 use super::logs::{self, Elsewhere, Followed, LOGS};
 use diagnose::read::{self, Read, Source};
 use diagnose::report::{json, markdown, text};
-use diagnose::weigh::{self, Diagnosis};
+use diagnose::root_cause::{self, Diagnosis};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
@@ -90,7 +90,7 @@ impl Args {
         let facts = self.facts()?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
-        let diagnosis = weigh::weigh(&reads, facts.as_ref());
+        let diagnosis = root_cause::diagnose(&reads, facts.as_ref());
         let text = match self.format {
             Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
             Format::Json => diagnostic::render::json::text(&json::report(&diagnosis))?,
@@ -122,7 +122,7 @@ impl Args {
         let (mut last, mut lines) = (None, 0);
         let failed = logs::follow(&followed, &mut |read| {
             lines = read.lines;
-            let diagnosis = weigh::weigh(&[read], facts.as_ref());
+            let diagnosis = root_cause::diagnose(&[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
             if !news.is_empty() && news != told {

@@ -16,7 +16,7 @@ use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::terminal;
 use docker::client;
-use docker::road::Roads;
+use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
 use host::live::Live;
 use host::snapshot::Snapshot;
@@ -219,7 +219,7 @@ fn name(path: &Path) -> String {
 
 /// The image of the engine; `None` if there is no engine or it does not have the image.
 fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<Option<Image>, Error> {
-    let host = Live::new(deadline).with_engines(Arc::new(Roads::default()));
+    let host = Live::new(deadline).with_engines(Arc::new(Transports::default()));
     let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
         Reading::Text(text) => text,
         Reading::Failed(why) if !matches!(why.kind, MissingKind::Http(404) | MissingKind::Refused) => {

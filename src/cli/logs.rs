@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use futures_util::{Stream, StreamExt, stream};
 
 use super::running::{interrupted, runtime};
@@ -15,7 +15,7 @@ use diagnose::read::blocks::{Blocks, LIMITS};
 use diagnose::read::{Read, container};
 use diagnostic::error::{Error, Kind};
 use docker::client;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use facts::{Fact, kernel_log};
 use host::live::Live;
 use host::snapshot::Snapshot;
@@ -103,7 +103,7 @@ fn no_container(why: String) -> Error {
 
 async fn cluster(plan: &ClusterPlan) -> Vec<Read> {
     let reached = reach::connect(plan).await;
-    let reads = join_all(reached.iter().map(|(node, engine)| async {
+    let reads = fan_out(reached.iter().map(|(node, engine)| async {
         match engine {
             Ok(engine) => container::read(engine, &node.name, Some(&node.name)).await,
             Err(problem) => Err(problem.says.clone()),
@@ -160,7 +160,7 @@ async fn kernel_of(node: &Node) -> Result<String, String> {
         Place::Here => there(kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT))),
         Place::There(connection) => {
             let ran = connection.run(REMOTE_KERNEL_COMMAND, b"", Instant::now() + KERNEL_TIMEOUT).await;
-            let ran = ran.map_err(|blocked| blocked.says)?;
+            let ran = ran.map_err(|blocked| blocked.message)?;
             match ran.status {
                 0 => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
                 _ => Err(format!("permission denied for dmesg and journalctl: {}", ran.stderr.trim())),

@@ -38,7 +38,7 @@ use clap::{Parser, Subcommand};
 
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use docker::road::Roads;
+use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
 use host;
 use host::live::Live;
@@ -152,7 +152,7 @@ fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(R
     // answer.
     let early = deadline - timeout / 20;
     let host = match root {
-        None => Live::new(early).with_engines(Arc::new(Roads::default())),
+        None => Live::new(early).with_engines(Arc::new(Transports::default())),
         Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
             Error::new(Kind::File, format!("cannot read {}: {error}", root.display()))
                 .hint("--root requires a directory")

@@ -40,6 +40,6 @@ pub(super) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error>
 
 /// The login that `docker login` stored for a registry.
 pub(super) fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
-    let login = client.logins.of(registry);
+    let login = client.logins.for_registry(registry);
     login.map_err(|why| Error::new(Kind::File, format!("cannot read the login for {registry}: {why}")))
 }

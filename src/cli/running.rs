@@ -1,13 +1,12 @@
 //! How a verb waits for what goes on elsewhere: engines, registries, other machines.
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use diagnostic::error::{Error, Kind};
 
 /// A runtime of one thread.
 pub(super) fn runtime() -> Result<Runtime, Error> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Error::new(Kind::Engine, format!("no runtime: {error}")))
+    docker::runtime().map_err(|error| Error::new(Kind::Engine, error))
 }
 
 /// Waits for Ctrl-C or SIGTERM.

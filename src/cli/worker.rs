@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::cluster::smoke::worker_tasks::PROGRAMS;
 use ::cluster::worker::bundle::Bundle;
 use ::cluster::worker::serve;
 use diagnostic::error::Error;
@@ -30,7 +31,7 @@ impl Args {
         if self.bundle {
             return terminal::bytes(&Bundle::make()?.tar).map(|()| 0);
         }
-        let served = serve::serve(self.silence);
+        let served = serve::serve(self.silence, PROGRAMS);
         if let Some(folder) = self.and_remove {
             serve::remove(&folder)?;
         }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # envdoc's entrypoint: pins the network interface, starts the SSH server, then runs the command, or waits until it is stopped.
-# It lies in /etc/envdoc, read-only, with all that it needs; what it makes is in /run/envdoc, in memory.
+# It and its settings are read-only in /etc/envdoc; the files it writes are in /run/envdoc (tmpfs).
 set -eu
 
 settings=/etc/envdoc
@@ -9,13 +9,13 @@ run=/run/envdoc
 say() { printf 'envdoc: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 78; }
 
-# Empty: the interface where it shall be found, the port where there is no SSH server.
+# Empty interface: detect it. Empty ssh_port: no SSH server.
 node='' network='' address='' interface='' ssh_port='' ssh_user=''
 # shellcheck source=/dev/null
 . "$settings/node"
 
-# The address of this container in the cluster's network: on the machine's own network the machine's, else the one that the engine wrote for
-# the host name (it writes none for docker_gwbridge).
+# The address of this container in the cluster network: with host networking the host's address, else the one that the engine wrote to
+# /etc/hosts for the host name (it writes none for docker_gwbridge).
 own_address() {
     if [ "$network" = host ]; then
         echo "$address"
@@ -24,8 +24,8 @@ own_address() {
     fi
 }
 
-# The interface with that address. `ip` knows; without it the routes of /proc tell which interface is connected to the address's network,
-# and where two are, nothing is said.
+# The interface with that address, from `ip`; without it from the routes in /proc, which name the interface connected to the network of the
+# address. Prints nothing if two interfaces match.
 interface_of() {
     if command -v ip >/dev/null 2>&1; then
         ip -o addr show to "$1" 2>/dev/null | awk '{ sub(/@.*/, "", $2); print $2; exit }'
@@ -51,8 +51,8 @@ interface_of() {
         END { for (one in found) count++; if (count == 1) print name }' /proc/net/route
 }
 
-# NCCL reads its file on every node for itself; a variable would be overwritten by DeepSpeed's launcher, which gives the first node's NCCL_*
-# to all. Gloo has only the variable, which the launcher leaves alone.
+# NCCL gets nccl.conf, which every node reads itself: DeepSpeed's launcher would overwrite a variable with the NCCL_* of the first node.
+# Gloo supports only a variable, which the launcher does not change.
 pin_interface() {
     [ -z "$interface" ] || return 0
     own=$(own_address)
@@ -80,8 +80,8 @@ pin_interface() {
     fi
 }
 
-# The environment for whoever comes later: as shell text for /etc/envdoc/enter, and as one SetEnv line for sshd, which begins every session
-# with none of the container's variables. What sshd cannot carry is named.
+# The environment for later processes: as a shell script for /etc/envdoc/enter, and as one SetEnv line for sshd, whose sessions start without
+# the container's variables. Reports variables that SetEnv cannot represent.
 write_environment() {
     awk -v shell="$run/environment" -v sshd="$run/setenv" '
         BEGIN {
@@ -102,12 +102,12 @@ write_environment() {
         }' </dev/null
 }
 
-# Keys, secrets and configuration where sshd and ssh look for them, owned by who logs in.
+# Installs keys, secrets and configuration where sshd and ssh expect them, owned by the login user.
 prepare_user() {
     home=$(getent passwd "$ssh_user" | cut -d: -f6)
     [ -n "$home" ] || fail "the image has no user $ssh_user (ssh.user of cluster.yaml)"
     install -o "$ssh_user" -m 0600 "$settings/ssh/id_ed25519" "$run/id_ed25519"
-    # Without PAM sshd refuses a user whose password is locked with `!`, as useradd leaves it; `*` is a password that nothing matches.
+    # Without PAM, sshd refuses users whose password is locked with `!` (the default of useradd); `*` disables the password without locking.
     case $(getent shadow "$ssh_user" | cut -d: -f2) in '!'*) usermod -p '*' "$ssh_user" ;; esac
     mkdir -p /etc/ssh/ssh_config.d
     ln -sf "$settings/ssh/config" /etc/ssh/ssh_config.d/00-envdoc.conf
@@ -131,7 +131,7 @@ start_sshd() {
     mkdir -p /run/sshd
     cat "$settings/ssh/sshd_config" "$run/setenv" >"$run/sshd_config"
     "$sshd" -t -f "$run/sshd_config" || fail "sshd refuses its configuration"
-    # The health check asks for the host key every few seconds, which sshd would write down each time.
+    # The health check reads the host key every few seconds, and sshd would log each connection.
     [ -p "$run/log" ] || mkfifo "$run/log"
     grep --line-buffered -Ev "^Connection closed by (127[.]0[.]0[.]1|$address) port [0-9]+ \\[preauth\\]" <"$run/log" >&2 &
     "$sshd" -D -e -f "$run/sshd_config" 2>"$run/log" &
@@ -164,7 +164,7 @@ if [ $# -gt 0 ]; then
     fi
     "$@" &
     command=$!
-    # A signal ends `wait` early: it is asked again until the command itself has ended.
+    # A signal interrupts `wait`: repeat it until the command has ended.
     while code=0; wait "$command" || code=$?; kill -0 "$command" 2>/dev/null; do :; done
     [ -z "$server" ] || kill "$server" 2>/dev/null || true
     exit "$code"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whether this node's own sshd answers on its port: its host key is compared, so that nobody else's counts.
+# Succeeds if this node's sshd answers on its port; compares the host key, so another sshd does not count.
 set -eu
 network='' address='' ssh_port=''
 # shellcheck source=/dev/null

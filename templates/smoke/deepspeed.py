@@ -1,9 +1,9 @@
-# The DeepSpeed rung of envdoc smoke: a tiny model, ZeRO stage 2, started by DeepSpeed's own launcher over ssh and hostfile. Every rank trains on
-# numbers of its own; after every step all ranks judge the same numbers, and the loss must be the same to the last bit, for the weights are.
+# The DeepSpeed phase of envdoc smoke: a tiny model, ZeRO stage 2, started by DeepSpeed's launcher over SSH with a hostfile. Every rank trains on
+# its own data; after every step all ranks evaluate the same data, and the loss must be bit-identical because the weights are.
 #
 #     deepspeed --hostfile HOSTFILE deepspeed.py --seconds 120 --steps 20
 #
-# A line `ENVDOC {…}` of each rank is what envdoc reads.
+# envdoc reads a line `ENVDOC {…}` of each rank.
 import argparse, datetime, json, os, shutil, socket, sys, threading, time, traceback
 
 words = argparse.ArgumentParser()
@@ -11,7 +11,7 @@ words.add_argument("--seconds", type=int, default=120, help="the longest that al
 words.add_argument("--steps", type=int, default=20)
 words.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", "0")))
 words = words.parse_args()
-# Whatever hangs ends here: an import from a dead disk, a rendezvous, a collective.
+# Deadline for anything that hangs: an import from a dead disk, a rendezvous, a collective.
 alarm = threading.Timer(words.seconds, lambda: os._exit(124))
 alarm.daemon = True
 alarm.start()
@@ -30,7 +30,7 @@ try:
 
     result["deepspeed"] = deepspeed.__version__
     if not gpus and not (shutil.which("c++") and shutil.which("ninja")):
-        # DeepSpeed would compile its shared memory for ranks of one machine, and there is no compiler.
+        # Otherwise DeepSpeed compiles its shared-memory extension for ranks of one machine, and there may be no compiler.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     stage = "init_distributed"
     result["backend"] = "nccl" if gpus else "gloo"
@@ -64,7 +64,7 @@ try:
         engine.step()
         with torch.no_grad():
             losses.append(torch.nn.functional.mse_loss(engine(judged), wanted).item())
-    # float.hex: every bit of it, for comparing.
+    # float.hex keeps every bit for the comparison.
     result.update(first=losses[0], last=losses[-1], losses=[loss.hex() for loss in losses])
     result["seconds"] = time.perf_counter() - start
     print("ENVDOC " + json.dumps(result), flush=True)
@@ -75,10 +75,10 @@ except BaseException as error:
     said = str(error).strip().splitlines()
     result["failed"] = "%s: %s: %s" % (stage, type(error).__name__, said[0] if said else "")
     print("ENVDOC " + json.dumps(result), flush=True)
-    # The whole of it is what diagnosis reads.
+    # Diagnosis reads the full traceback.
     traceback.print_exc()
     sys.stderr.flush()
     os._exit(1)
-# What torch's threads do at the end is not asked for.
+# Exit without waiting for torch's threads.
 sys.stdout.flush()
 os._exit(0)

@@ -58,7 +58,7 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["check", "--format", "yaml"], "possible values: text, json, junit, sarif, github, markdown, html"),
         (&["explain", "driver-libary-mismatch"], "did you mean driver-library-mismatch?"),
         (&["explain"], "<ID>"),
-        (&["snapshot", "-o", "Cargo.toml"], "exists already"),
+        (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
         (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
@@ -405,7 +405,7 @@ fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
     assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
-    assert!(report["says"].as_str().unwrap().contains("the first at 700"), "{report}");
+    assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | failed |"),
@@ -458,11 +458,11 @@ fn diagnose_names_the_root_cause_first_and_ends_with_1() {
 fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
     let output = envdoc(&["diagnose", "tests/logs/healthy"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).starts_with("Nothing in "), "{}", text(&output.stdout));
-    // What is no failure and may be worth knowing is told: here the loss.
+    assert!(text(&output.stdout).starts_with("No known failure found in "), "{}", text(&output.stdout));
+    // A note that is no failure: the loss.
     let output = envdoc(&["diagnose", "tests/logs/healthy/t-loss-nan.log"]);
     let said = text(&output.stdout);
-    assert!(output.status.success() && said.contains("perhaps worth knowing:"), "{said}");
+    assert!(output.status.success() && said.contains("No failure, but worth knowing:"), "{said}");
     assert!(said.contains("the loss is nan. torch-nan-loss (tests/logs/healthy/t-loss-nan.log:"), "{said}");
     let (code, _) = refused(&["diagnose", "no/such.log"]);
     assert_eq!(code, 2);
@@ -480,10 +480,7 @@ fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_noth
     let config = "'optim': {'lr': '3e-4'";
     for format in ["text", "markdown"] {
         let said = text(&envdoc(&["diagnose", log, "--format", format]).stdout);
-        assert!(
-            said.split_once("The log around it:").is_some_and(|(_, rest)| rest.contains(config)),
-            "{said}"
-        );
+        assert!(said.split_once("Log context:").is_some_and(|(_, rest)| rest.contains(config)), "{said}");
     }
     let report = json(&envdoc(&["diagnose", log, "--format", "json"]));
     assert!(report["causes"][0]["around"].to_string().contains(config), "{report}");

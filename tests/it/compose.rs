@@ -82,7 +82,7 @@ fn what_is_rendered_passes_envdoc_lint() {
                 let name = dir.join(&file.path).display().to_string();
                 let text = String::from_utf8(file.bytes).unwrap();
                 let findings = lint::lint(lint::RULES, &lint::File::new(&name, &text, lint::Kind::Compose));
-                let says: Vec<&str> = findings.iter().map(|one| one.found.says.as_str()).collect();
+                let says: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();
                 // What swarm cannot do is told at the head of the file.
                 assert!(says.is_empty() || text.contains("# Not in here:"), "{name}: {says:?}\n{text}");
             }

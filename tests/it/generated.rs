@@ -8,14 +8,13 @@ use std::path::Path;
 use catalog::mirrors;
 use catalog::signatures::{self, Component};
 use checks::fleet::FLEET_CHECKS;
-use checks::report::{self, json};
+use checks::report::json;
 use checks::{self, CHECKS, Group};
 use cluster::request::ClusterRequest;
-use diagnose::says;
+use diagnose::message;
 use diagnostic::error::EXIT_CODES;
 use envdoc::cli::explain::text as explain;
 use envdoc::cli::image::{ImageArgs, Settled};
-use facts::{Expected, gather};
 use host::snapshot::Snapshot;
 use image::request::ImageRequest;
 use lint::{self, RULES, Subject};
@@ -164,20 +163,21 @@ fn signatures() {
     let all = signatures::all();
     let mut text = format!(
         "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit there. -->\n\n\
-         The {} wordings by which failures are recognised. `envdoc explain 'a line of a log'` finds those that match;\n\
-         `envdoc explain ID` shows causes, what tells them apart, fixes, example lines and the source, offline.\n\n\
-         A *root cause* is where a failure began; a *symptom* follows from something else; *context* is no failure by itself.\n\n",
+         envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that match;\n\
+         `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, offline.\n\n\
+         A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no failure\n\
+         by itself.\n\n",
         all.len()
     );
     for component in Component::ALL {
         let _ = writeln!(
             text,
-            "## {}\n\n| signature | is | says | causes |\n|---|---|---|---|",
+            "## {}\n\n| signature | role | message | causes |\n|---|---|---|---|",
             component.title()
         );
         for one in all.iter().filter(|one| one.component == *component) {
             let causes: Vec<&str> = one.causes.iter().map(|cause| cause.cause).collect();
-            let cells = [one.role.says().to_owned(), says::general(one.says), causes.join("; ")];
+            let cells = [one.role.describe().to_owned(), message::general(one.message), causes.join("; ")];
             let cells = cells.map(|cell| cell.replace('|', "\\|").replace('<', "&lt;"));
             let _ = writeln!(text, "| `{}` | {} |", one.id, cells.join(" | "));
         }
@@ -287,32 +287,57 @@ fn keys(text: &mut String, schema: &serde_json::Value) {
     }
 }
 
-/// The README's transcripts are what envdoc says of a recorded server, and to a request.
+const SERVER: &str = "tests/servers/broken-driver-library-mismatch.json";
+
+/// The transcripts of the README and of docs/build.md are what envdoc prints for a recorded server, a request, a log.
 #[test]
-fn readme() {
+fn transcripts() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(path.join("README.md")).unwrap();
-    let readme = replaced(&readme, "transcript", &check_transcript(path));
-    let readme = replaced(&readme, "resolve", &resolve_transcript());
-    let readme = replaced(&readme, "lint", &lint_transcript(path));
-    same("README.md", &replaced(&readme, "render", &render_transcript()));
+    let check = format!("envdoc check --from {SERVER} --only driver,toolkit");
+    let readme = replaced(&readme, "transcript", &printed(path, &check));
+    let resolved = resolve_transcript();
+    // The reasons and the install command are in docs/build.md.
+    let (stack, _) = resolved.split_once("\nWhy\n").unwrap();
+    let readme = replaced(&readme, "resolve", &format!("{stack}…\n```\n"));
+    let readme = replaced(
+        &readme,
+        "diagnose",
+        &printed(path, "envdoc diagnose tests/logs/failures/a9-kernel-oom-a.log"),
+    );
+    let lint = printed(path, "envdoc lint tests/lint/seeds/multi-node.Dockerfile");
+    same("README.md", &replaced(&readme, "lint", &lint));
+    let build = fs::read_to_string(path.join("docs/build.md")).unwrap();
+    let build = replaced(&build, "resolve-whole", &resolved);
+    same("docs/build.md", &replaced(&build, "render", &render_transcript()));
 }
 
-fn lint_transcript(path: &Path) -> String {
-    let name = "cuda-base.Dockerfile";
-    let text = fs::read_to_string(path.join("tests/lint/seeds").join(name)).unwrap();
-    let file = lint::File::new(name, text, lint::Kind::Dockerfile);
-    let shown = lint::report::text(&lint::lint(RULES, &file), 1, LAYOUT);
-    let shown = anstream::adapter::strip_str(&shown).to_string();
-    format!(
-        "```console\n$ envdoc lint {name}        # a recipe that many follow: tests/lint/seeds\n\n{shown}```\n"
-    )
+#[test]
+fn the_readme_is_short() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let lines = fs::read_to_string(path).unwrap().lines().count();
+    assert!(lines <= 150, "{lines} lines: move details to docs/");
+}
+
+/// What the program itself prints, below the command that prints it.
+fn printed(path: &Path, command: &str) -> String {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_envdoc"))
+        .args(command.split(' ').skip(1))
+        .env("COLUMNS", "96")
+        .env("LANG", "C.UTF-8")
+        .current_dir(path)
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    // Findings or none; 2 would be a command that does not work.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{shown}");
+    format!("```console\n$ {command}\n{}\n```\n", shown.trim_end())
 }
 
 /// A text with what stands between two marks replaced.
 fn replaced(text: &str, mark: &str, transcript: &str) -> String {
     let (begin, end) =
-        (format!("<!-- {mark}: made by tests/generated.rs -->\n"), format!("<!-- /{mark} -->\n"));
+        (format!("<!-- {mark}: made by tests/it/generated.rs -->\n"), format!("<!-- /{mark} -->\n"));
     let (before, rest) = text.split_once(&begin).unwrap();
     let (_, after) = rest.split_once(&end).unwrap();
     format!("{before}{begin}{transcript}{end}{after}")
@@ -320,15 +345,6 @@ fn replaced(text: &str, mark: &str, transcript: &str) -> String {
 
 const LAYOUT: diagnostic::layout::Layout =
     diagnostic::layout::Layout { width: 96, unicode: true, verbose: false, root: true };
-
-fn check_transcript(path: &Path) -> String {
-    let server = "tests/servers/broken-driver-library-mismatch.json";
-    let facts = gather::recorded(&Snapshot::open(&path.join(server)).unwrap().host(), Expected::default());
-    let results = checks::judge(CHECKS, &facts);
-    let shown = diagnostic::render::text::report(&report::report(&facts, &results), LAYOUT);
-    let shown = anstream::adapter::strip_str(&shown).to_string();
-    format!("```console\n$ sudo envdoc check        # a recorded server: --from {server}\n\n{shown}```\n")
-}
 
 fn render_transcript() -> String {
     #[derive(clap::Parser)]

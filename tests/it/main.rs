@@ -1,14 +1,18 @@
 //! The program as its users run it, and what is generated from it.
 
 mod against_pypi;
+mod architecture;
 mod catalog;
 mod cli;
 mod command_line;
 mod compose;
+mod deny;
 mod diagnose_memory;
 mod generated;
 mod images;
 mod judge;
+mod language;
+mod layers;
 mod lint;
 mod nccl;
 mod refresh;

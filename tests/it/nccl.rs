@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use cluster::smoke::nccl::{self, Task};
 use cluster::worker::session::Session;
-use cluster::worker::{self, Answer};
 use serde_json::Value;
 
 use crate::judge;
@@ -153,9 +152,9 @@ async fn a_call_that_hangs_ends_with_its_process() {
     let (reader, writer) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
     let session = Session::open(reader, writer, Duration::from_secs(10)).await.unwrap();
     let start = Instant::now();
-    let task = worker::Task::Nccl(Task::Open { device: 0, environment: BTreeMap::new() });
-    let answer = session.ask(task, Duration::from_secs(3)).await;
-    let Ok(Answer::Nccl(nccl::Answer::Broken { says })) = answer else { panic!("{answer:?}") };
+    let task = Task::Open { device: 0, environment: BTreeMap::new() };
+    let answer = session.ask_custom(&task, Duration::from_secs(3)).await;
+    let Ok(nccl::Answer::Broken { says }) = answer else { panic!("{answer:?}") };
     assert!(says.contains("did not return") && start.elapsed() < Duration::from_secs(4), "{says}");
     let status =
         tokio::time::timeout(Duration::from_secs(5), child.wait()).await.expect("it goes on").unwrap();

@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 
 const SOON: Duration = Duration::from_secs(10);
 
-async fn start(command: &[&str]) -> (Child, Result<Session, String>) {
+async fn start(command: &[&str]) -> (Child, Result<Session, cluster::Error>) {
     let mut child = Command::new(command[0])
         .args(&command[1..])
         .stdin(Stdio::piped())
@@ -76,11 +76,8 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
     let program = env!("CARGO_BIN_EXE_envdoc");
     let ranks = [start(&[program, "worker"]).await, start(&[program, "worker"]).await];
     let sessions = [0, 1].map(|rank: usize| ranks[rank].1.as_ref().unwrap());
-    let ask = |rank: usize, task| async move {
-        match sessions[rank].ask(Task::Rank(task), Duration::from_secs(60)).await {
-            Ok(Answer::Rank(answer)) => answer,
-            other => panic!("{other:?}"),
-        }
+    let ask = |rank: usize, task: rank::Task| async move {
+        sessions[rank].ask_custom(&task, Duration::from_secs(60)).await.unwrap()
     };
     let mut ports = [0; 2];
     for (rank, port) in ports.iter_mut().enumerate() {
@@ -113,7 +110,7 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
 #[tokio::test]
 async fn what_comes_in_place_of_a_worker_is_told() {
     let (_child, session) = start(&["sh", "-c", "echo no such program; exit 127"]).await;
-    assert_eq!(session.err().as_deref(), Some("no such program"));
+    assert_eq!(session.err().map(|error| error.to_string()).as_deref(), Some("no such program"));
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 #!/bin/sh
 # rendered by envdoc 0.1.0 from compose/infiniband/cluster.yaml
-# Starts this node's part of a job; the others wait for it, so run theirs too: ./launch-torchrun.sh SCRIPT [ARGUMENT …]
+# Starts the processes of this node; they wait for the other nodes, so run it on every node: ./launch-torchrun.sh SCRIPT [ARGUMENT …]
 set -eu
 exec docker exec -i node2 /etc/envdoc/enter torchrun --nnodes=2 --node_rank=1 --nproc_per_node=8 --master_addr=node1 --master_port=29500 "$@"

@@ -1,5 +1,5 @@
-//! Writes the files of `catalog/` as JSON: people read and review YAML, and the program reads the same rows several times
-//! faster as JSON. Signatures, which are many, become constants.
+//! Writes the files of `catalog/` as JSON: people read and review YAML, and the program reads the same rows
+//! several times faster as JSON. Signatures, which are many, become constants.
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a build script")]
 
 mod signatures;

@@ -1,8 +1,8 @@
 //! What a check is, and what it can say.
 
 use diagnostic::rule::Rule;
-use diagnostic::{Judged, Severity};
-use facts::Facts;
+use diagnostic::{Judged, Severity, Verdict};
+use facts::{Fact, Facts};
 
 /// A check: a struct of constants with a function pointer.
 #[derive(Debug)]
@@ -15,7 +15,8 @@ pub struct Check {
     pub severity: Severity,
     /// On which machines it means something.
     pub applies: Applies,
-    /// What a healthy machine shows, in one line without a full stop: "the loaded module and the user library are one version".
+    /// What a healthy machine shows, in one line without a full stop: "the loaded module and the user library
+    /// are one version".
     pub summary: &'static str,
     /// Markdown with the headings "What it checks", "Why it matters", "How to fix it", "Sources".
     pub explain: &'static str,
@@ -87,7 +88,7 @@ impl Group {
         Group::Environment,
     ];
 
-    /// As it stands after `--only` and in JSON.
+    /// As given after `--only` and in JSON.
     pub fn id(self) -> &'static str {
         match self {
             Group::System => "system",
@@ -106,7 +107,7 @@ impl Group {
         }
     }
 
-    /// As it stands in the report.
+    /// As shown in the report.
     pub fn title(self) -> &'static str {
         match self {
             Group::System => "System",
@@ -142,4 +143,58 @@ impl Rule for Check {
     fn explain(&self) -> &'static str {
         self.explain
     }
+}
+
+/// One check's verdict on one machine.
+#[derive(Debug, Clone)]
+pub struct CheckResult {
+    /// One of [`crate::CHECKS`].
+    pub check: &'static Check,
+    /// Not applicable, too, where the check's [`Applies`] excludes the machine.
+    pub verdict: Verdict,
+}
+
+/// Runs `checks` on one machine.
+pub fn judge(checks: &[&'static Check], facts: &Facts) -> Vec<CheckResult> {
+    checks.iter().map(|check| CheckResult { check, verdict: judge_one(check, facts) }).collect()
+}
+
+/// Runs one check: first whether it applies to this machine at all, then its own judgement.
+pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
+    match applies(check, facts) {
+        Ok(()) => (check.judge)(facts).unwrap_or_else(|verdict| verdict),
+        Err(verdict) => verdict,
+    }
+}
+
+/// The way out of a check whose finding would only be a consequence of what one of `roots` says at error
+/// level.
+pub(crate) fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
+    let root = roots.iter().find(
+        |root| matches!(judge_one(root, facts), Verdict::Found(found) if found.severity == Severity::Error),
+    );
+    root.map_or(Ok(()), |root| Err(Verdict::NotApplicable(format!("see {}", root.id))))
+}
+
+fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {
+    match (check.applies, facts.inside_container()) {
+        (Applies::Host | Applies::GpuHost, Fact::Known(true)) => {
+            return Err(Verdict::NotApplicable("checked on the host only, and this is a container".into()));
+        }
+        (Applies::Container, Fact::Known(false)) => {
+            return Err(Verdict::NotApplicable("this is not a container".into()));
+        }
+        (Applies::Host | Applies::GpuHost | Applies::Container, Fact::Unknown(why)) => {
+            return Err(Verdict::Unknown(why));
+        }
+        _ => {}
+    }
+    if matches!(check.applies, Applies::Gpu | Applies::GpuHost) {
+        match facts.has_gpu() {
+            Fact::Known(true) => {}
+            Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
+            _ => return Err(Verdict::NotApplicable("no NVIDIA GPU on this machine".into())),
+        }
+    }
+    Ok(())
 }

@@ -5,8 +5,8 @@ use facts::python::{Python, PythonEnvironment, Torch};
 
 use crate::{Judged, Verdict};
 
-/// Judges the torch of every environment that the shell points to; where none of them has one, of those that stand
-/// in usual places, whose findings are warnings: nothing says that they are in use.
+/// Judges the torch of every environment that the shell points to; where none of them has one, of those in
+/// usual places, whose findings are warnings because nothing shows that they are in use.
 pub(crate) fn each_torch(python: &Python, judge: impl Fn(&PythonEnvironment, &Torch) -> Judged) -> Judged {
     const NONE: &str = "no PyTorch in the Python environments found here";
     let environments = python.environments.require(NONE)?;

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use crate::worker::bundle::{self, Bundle};
 use crate::worker::digest::hex;
 use diagnostic::error::Error;
-use docker::road::SshAddress;
-use docker::road::ssh::{Connection, Ran, Talk, quoted};
+use docker::transport::SshAddress;
+use docker::transport::ssh::{Connection, Ran, Shell, quoted};
 
 /// Before how envdoc is started there; what it prints follows.
 const RUNS: &str = "envdoc-runs-from-here ";
@@ -87,10 +87,10 @@ pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
 
 /// Tells [`script`] the digest, and takes what it prints up to its last step: what was found, and what envdoc
 /// printed there.
-pub async fn answers(talk: &mut Talk, digest: &str) -> Result<(Found, Option<Ran>), String> {
-    talk.tell(digest).await?;
+pub async fn answers(talk: &mut Shell, digest: &str) -> Result<(Found, Option<Ran>), String> {
+    talk.send_line(digest).await?;
     let found = loop {
-        let line = talk.line().await.ok_or("the remote shell exited before it looked for envdoc")?;
+        let line = talk.read_line().await.ok_or("the remote shell exited before it looked for envdoc")?;
         if let Some(found) = understood(&line) {
             break found;
         }
@@ -98,7 +98,7 @@ pub async fn answers(talk: &mut Talk, digest: &str) -> Result<(Found, Option<Ran
     if let Found::Missing { .. } = found {
         return Ok((found, None));
     }
-    let (stdout, status) = talk.until(ENDED).await?;
+    let (stdout, status) = talk.read_until(ENDED).await?;
     let status = status.parse().map_err(|_| {
         format!(
             "the remote shell reported an unreadable exit status \
@@ -133,7 +133,7 @@ pub async fn deploy_worker(
     );
     let run = |script: String, input| async move {
         let ran = connection.run(&format!("sh -c {}", quoted(&script)), input, deadline).await;
-        let ran = ran.map_err(|blocked| blocked.says)?;
+        let ran = ran.map_err(|blocked| blocked.message)?;
         match ran.status {
             0 => Ok(ran.text().trim().to_owned()),
             status => Err(format!(

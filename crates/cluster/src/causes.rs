@@ -8,6 +8,7 @@ use super::probe::{self, Probe};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::stale_entries;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
 
@@ -15,8 +16,8 @@ const STEP: &str = "verify";
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 
-#[derive(Debug, Default)]
 /// Why containers do not reach each other, and which of them to reattach.
+#[derive(Debug, Default)]
 pub struct Causes {
     /// The faults by their causes.
     pub problems: Vec<Problem>,
@@ -149,15 +150,15 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
 }
 
 /// A failed ssh login.
-pub fn unlogged(a: &str, b: &str, why: &str) -> Problem {
+pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
     let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
-    if why.contains("Host key verification failed") || why.contains("REMOTE HOST IDENTIFICATION") {
+    if matches!(why, LoginError::HostKey(_)) {
         return problem.fix(
             "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
             up`",
         );
     }
-    if why.contains("bad permissions") {
+    if matches!(why, LoginError::KeyPermissions(_)) {
         let says = format!(
             "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );
@@ -358,12 +359,12 @@ async fn between(
 
 /// A datagram from machine to machine, on a port that is nobody's.
 async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(), Failure> {
-    let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECTING * 2).await? {
+    let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECT_TIMEOUT * 2).await? {
         Answer::Listening { port } => port,
-        other => return Err(probe::unexpected(&other)),
+        other => return Err(crate::worker::unexpected(&other)),
     };
     let task = Task::SendUdp { address: address.to_owned(), port, size: 200, dont_fragment: false };
-    from.ask(task, probe::CONNECTING).await.map(drop)
+    from.ask(task, probe::CONNECT_TIMEOUT).await.map(drop)
 }
 
 #[cfg(test)]

@@ -8,20 +8,22 @@ use std::time::Duration;
 use super::plan::{ClusterPlan, Node};
 use super::probe;
 use super::request::NetworkKind;
+use crate::Error;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why};
+use crate::worker::{Answer, Failure, Interface, Task};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The longest that a search for the largest packet may take.
-const SIZING: Duration = Duration::from_secs(20);
+const MTU_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest that a listener for it stays open.
-const LISTENING: Duration = Duration::from_secs(300);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest that an ssh from one container to another may take.
-const SSH: Duration = Duration::from_secs(20);
+const SSH_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A container that was looked into.
 pub struct ContainerProbe<'w> {
@@ -60,7 +62,7 @@ pub struct Tried {
     /// The largest packet that arrived, in bytes.
     pub packet: Option<u32>,
     /// Whether ssh gets in without a prompt; `None` where there is no SSH server.
-    pub ssh: Option<Result<(), String>>,
+    pub ssh: Option<Result<(), LoginError>>,
 }
 
 /// A name that does not give the address that it should.
@@ -91,37 +93,34 @@ impl Tried {
     }
 }
 
-/// Brings the worker into a node's container and looks around. The error is in words.
+/// Brings the worker into a node's container and reads its interfaces.
 /// [`worker_container::forget_worker`] removes its files.
 pub async fn enter<'w>(
     plan: &ClusterPlan,
     node: &'w Node,
     engine: &'w Engine,
     bundle: &Bundle,
-) -> Result<ContainerProbe<'w>, String> {
+) -> Result<ContainerProbe<'w>, Error> {
     worker_container::deploy(engine, &node.name, bundle).await?;
     let session = worker_container::session(engine, &node.name, bundle).await?;
-    let interfaces = probe::interfaces(&session).await.map_err(|failure| failure.says)?;
+    let interfaces = probe::interfaces(&session).await?;
     let address = match plan.network.kind {
         NetworkKind::Host => node.address.parse::<IpAddr>().ok(),
         NetworkKind::Overlay | NetworkKind::Existing => {
-            let found = container::look(engine, &node.name).await?;
+            let found = container::inspect(engine, &node.name).await?;
             found.and_then(|found| found.addresses.get(&plan.network.name)?.parse::<IpAddr>().ok())
         }
     };
-    let address = address
-        .ok_or_else(|| format!("the container has no address in the network {}", plan.network.name))?;
-    let interface = probe::with_address(&interfaces, address);
-    let interface = interface.ok_or_else(|| {
-        format!(
-            "no interface of the container has the address \
-        {address}"
-        )
+    let address = address.ok_or_else(|| {
+        Error::Other(format!("the container has no address in the network {}", plan.network.name))
     })?;
-    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
+    let interface = probe::with_address(&interfaces, address);
+    let interface = interface
+        .ok_or_else(|| Error::Other(format!("no interface of the container has the address {address}")))?;
+    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
         Ok(Answer::Listening { port }) => port,
-        Ok(other) => return Err(probe::unexpected(&other).says),
-        Err(failure) => return Err(failure.says),
+        Ok(other) => return Err(crate::worker::unexpected(&other).into()),
+        Err(failure) => return Err(failure.into()),
     };
     let (interface, mtu) = (interface.name.clone(), interface.mtu);
     Ok(ContainerProbe { node, engine, session: Arc::new(session), address, interface, mtu, interfaces, port })
@@ -174,7 +173,7 @@ pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
 /// cannot be seen.
 pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<bool> {
     let task = Task::Neighbour { address: other.address };
-    match one.session.ask(task, probe::CONNECTING).await {
+    match one.session.ask(task, probe::CONNECT_TIMEOUT).await {
         Ok(Answer::Neighbour { hardware }) => Some(hardware.is_some()),
         _ => None,
     }
@@ -184,62 +183,48 @@ pub async fn neighbour(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> 
 pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let address = other.address.to_string();
     let task = Task::SendUdp { address, port: other.port, size: 200, dont_fragment: false };
-    one.session.ask(task, probe::CONNECTING).await.map(drop)
+    one.session.ask(task, probe::CONNECT_TIMEOUT).await.map(drop)
 }
 
 /// A connection to a listener of the other's worker, which must be the one that answers.
 pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let task = Task::ListenTcp { port: 0 };
-    let (listener, port) = match other.session.start(task, probe::CONNECTING * 2).await? {
+    let (listener, port) = match other.session.start(task, probe::CONNECT_TIMEOUT * 2).await? {
         (listener, Answer::Listening { port }) => (listener, port),
-        (_, answer) => return Err(probe::unexpected(&answer)),
+        (_, answer) => return Err(crate::worker::unexpected(&answer)),
     };
-    let greeting = probe::connects(&one.session, &other.address.to_string(), port, true).await;
-    let _ = other.session.ask(Task::Stop { listener }, probe::CONNECTING).await;
-    let wanted = format!("{GREETING} {}", other.session.hello.nonce);
-    match greeting? {
-        Some(came) if came != wanted => {
-            let says = format!("a different process answers at {}: {came:?}", other.address);
-            Err(Failure { why: Why::Other, says })
-        }
-        _ => Ok(()),
-    }
+    let endpoint = (other.address, port);
+    let connected =
+        probe::connect_to_worker(&one.session, &other.session, endpoint, probe::CONNECT_TIMEOUT).await;
+    let _ = other.session.ask(Task::Stop { listener }, probe::CONNECT_TIMEOUT).await;
+    connected.map(drop)
 }
 
 /// The largest packet that arrives, in bytes; `None` where no datagram does.
 pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Option<u32> {
     let largest = one.mtu.unwrap_or(1500);
     let task = Task::PathMtu { address: other.address.to_string(), port: other.port, largest };
-    match one.session.ask(task, SIZING).await {
+    match one.session.ask(task, MTU_TIMEOUT).await {
         Ok(Answer::PathMtu { bytes, .. }) => Some(bytes),
         _ => None,
     }
 }
 
 /// Whether passwordless ssh works.
-pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), String> {
+pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), LoginError> {
     let argv =
         ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
-    let ran = exec::whole(one.engine, &one.node.name, &command, SSH).await?;
+    let ran = exec::whole(one.engine, &one.node.name, &command, SSH_TIMEOUT).await?;
     match ran.status {
         0 => Ok(()),
-        _ => Err(said(&ran.stderr)),
+        _ => Err(LoginError::of(&ran.stderr)),
     }
-}
-
-/// What ssh said, in one line; of a key that it does not take for its mode it says so before the last line.
-fn said(stderr: &str) -> String {
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let cause = lines
-        .iter()
-        .find(|line| line.contains("bad permissions") || line.contains("Host key verification failed"));
-    cause.or(lines.last()).map_or("ssh exited without output", |line| *line).to_owned()
 }
 
 /// What the entrypoint pinned NCCL to.
 pub async fn pinned(one: &ContainerProbe<'_>) -> Option<String> {
-    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH).await.ok()?;
+    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH_TIMEOUT).await.ok()?;
     let line =
         ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
     Some(line.trim_start_matches('=').to_owned())

@@ -10,13 +10,13 @@ use super::problem::Problem;
 use super::request::NetworkKind;
 use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm::{self, State};
 use docker::{container, network, volume};
 
 /// How often removing a network is tried: its endpoints end a moment after their containers.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(500);
+const REMOVE_ATTEMPTS: u32 = 20;
+const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What came of it.
 #[derive(Default)]
@@ -114,7 +114,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
     let mut downed = Downed::default();
     let name = &plan.network.name;
     for (node, engine) in nodes {
-        let found = match network::look(engine, name).await {
+        let found = match network::inspect(engine, name).await {
             Ok(Some(found)) => found,
             Ok(None) => continue,
             Err(why) => {
@@ -153,13 +153,13 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
 
 async fn removed(engine: &Engine, name: &str) -> Result<(), docker::Error> {
     let mut last = Ok(());
-    for _ in 0..TRIES {
+    for _ in 0..REMOVE_ATTEMPTS {
         match network::remove(engine, name).await {
             Ok(_) => return Ok(()),
             Err(why) if *why.cause() == docker::Cause::InUse => last = Err(why),
             Err(why) => return Err(why),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(REMOVE_RETRY_INTERVAL).await;
     }
     last
 }

@@ -7,15 +7,15 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The variable by which what was started is found again in a container: children have it from their parents.
 const MARK: &str = "ENVDOC_JOB";
 /// What the others get to end by themselves when one has failed.
-const GRACE: Duration = Duration::from_secs(10);
+const PEER_GRACE: Duration = Duration::from_secs(10);
 /// The longest that ending what is left may take on one node.
-const ENDING: Duration = Duration::from_secs(20);
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Sends a signal to every process whose environment has the mark, and prints how many there were. It spares
 /// itself and its parents.
 const SWEEP: &str = r#"
@@ -87,7 +87,7 @@ pub async fn run(
             None if together => tokio::select! {
                 next = running.next() => Ok(next),
                 () = alarm.notified() => {
-                    stop_at = Some(Instant::now() + GRACE);
+                    stop_at = Some(Instant::now() + PEER_GRACE);
                     continue;
                 }
             },
@@ -97,7 +97,7 @@ pub async fn run(
             Ok(Some(mut end)) => {
                 end.stopped = stopping && end.status != Ok(0);
                 if together && end.status != Ok(0) && stop_at.is_none() {
-                    stop_at = Some(Instant::now() + GRACE);
+                    stop_at = Some(Instant::now() + PEER_GRACE);
                 }
                 ended.push(end);
             }
@@ -191,7 +191,7 @@ async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String>
 }
 
 async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, String> {
-    let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], ENDING).await?;
+    let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], SWEEP_TIMEOUT).await?;
     ran.stdout.trim().parse().map_err(|_| format!("could not list its processes: {}", ran.stderr.trim()))
 }
 

@@ -10,7 +10,7 @@ use super::plan::ClusterPlan;
 use super::render::launch;
 use super::request::Launcher;
 use diagnostic::error::{Error, Kind};
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::{self, Command};
 
 /// The programs that start a job, one a node or one in all.

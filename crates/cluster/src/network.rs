@@ -10,23 +10,27 @@ use docker::network::Network;
 
 const STEP: &str = "network";
 /// What VXLAN takes of every packet, in bytes: what libnetwork's overlay driver reckons with.
-const VXLAN: u32 = 50;
+const VXLAN_OVERHEAD_BYTES: u32 = 50;
 /// What the overlay driver takes for IPsec's header and padding, in bytes, before it rounds down to a
 /// multiple of four.
-const IPSEC: u32 = 26;
+const IPSEC_OVERHEAD_BYTES: u32 = 26;
 /// What the overlay driver takes the machines' interfaces for, where nothing was said.
-const UNDERLAY: u32 = 1500;
+const DEFAULT_UNDERLAY_MTU: u32 = 1500;
 
 /// Bytes that a packet of a container may have. The engine's option `com.docker.network.driver.mtu` of an
 /// overlay says what the *machines'* interfaces carry: the driver itself subtracts what VXLAN and IPsec take.
 pub fn container_mtu(underlay: u32, encrypted: bool) -> u32 {
-    let mtu = underlay.saturating_sub(VXLAN);
-    if encrypted { (mtu.saturating_sub(IPSEC)) & !3 } else { mtu }
+    let mtu = underlay.saturating_sub(VXLAN_OVERHEAD_BYTES);
+    if encrypted { (mtu.saturating_sub(IPSEC_OVERHEAD_BYTES)) & !3 } else { mtu }
 }
 
 /// The option that gives containers this largest packet.
 fn option(container_mtu: u32, encrypted: bool) -> u32 {
-    if encrypted { container_mtu.next_multiple_of(4) + IPSEC + VXLAN } else { container_mtu + VXLAN }
+    if encrypted {
+        container_mtu.next_multiple_of(4) + IPSEC_OVERHEAD_BYTES + VXLAN_OVERHEAD_BYTES
+    } else {
+        container_mtu + VXLAN_OVERHEAD_BYTES
+    }
 }
 
 /// What is to be done.
@@ -90,8 +94,9 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
 
 fn keep(plan: &ClusterPlan, found: &Network, notes: Vec<String>) -> Decision {
     let overlay = found.driver == "overlay";
-    let mtu =
-        overlay.then(|| container_mtu(found.mtu.unwrap_or(UNDERLAY), found.encrypted)).or(plan.network.mtu);
+    let mtu = overlay
+        .then(|| container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted))
+        .or(plan.network.mtu);
     Decision::Keep { mtu, notes }
 }
 
@@ -109,7 +114,7 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
         .fix("Or choose a different name in cluster.yaml: `network: { name: … }`"));
     }
     let mut differs = Vec::new();
-    let is = container_mtu(found.mtu.unwrap_or(UNDERLAY), found.encrypted);
+    let is = container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted);
     if let Some(wanted) = plan.network.mtu
         && wanted != is
     {
@@ -175,7 +180,7 @@ mod tests {
     fn what_the_driver_takes_is_counted_once() {
         // Seen on Docker 20.10: an option of 1450 gave eth0 an MTU of 1400, none gave 1450.
         assert_eq!(container_mtu(1450, false), 1400);
-        assert_eq!(container_mtu(UNDERLAY, false), 1450);
+        assert_eq!(container_mtu(DEFAULT_UNDERLAY_MTU, false), 1450);
         for (wanted, encrypted) in [(1400, false), (8950, false), (1424, true), (8920, true)] {
             assert_eq!(container_mtu(option(wanted, encrypted), encrypted), wanted);
         }

@@ -8,9 +8,9 @@ use futures_util::StreamExt;
 
 use super::plan;
 use crate::worker::session::Session;
-use docker::docker::Engine;
-use docker::road::ssh::{Connection, Ran, Talk, quoted};
-use docker::road::{Blocked, Road};
+use docker::engine::Engine;
+use docker::transport::ssh::{Connection, Ran, Shell, quoted};
+use docker::transport::{ConnectError, Transport};
 use host::snapshot::Snapshot;
 
 /// How many machines are worked on at once, and how long each may take.
@@ -41,11 +41,11 @@ pub struct Node {
     /// Its engine's endpoint.
     pub engine: String,
     /// The way to it, or why there is none.
-    pub road: Result<Road, Blocked>,
+    pub road: Result<Transport, ConnectError>,
     /// How long reaching it took.
     pub took: Duration,
     /// The session of its connection, where that must last and nothing else holds it.
-    pub held: Option<Talk>,
+    pub held: Option<Shell>,
 }
 
 /// How the machine itself, not only its engine, is reached.
@@ -58,7 +58,7 @@ pub enum Place<'n> {
     /// Not at all: its endpoint is that of an engine alone.
     EngineOnly,
     /// There is no way to it.
-    Blocked(&'n Blocked),
+    Blocked(&'n ConnectError),
 }
 
 /// Works on all items, so many at once; the results are in the order of the items. Each brings its own
@@ -82,7 +82,7 @@ pub async fn side_by_side<I, T, W: Future<Output = T>>(
 pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) -> Vec<Node> {
     side_by_side(nodes, limits.width, |node| async move {
         let started = Instant::now();
-        let road = Road::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
+        let road = Transport::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
         Node::new(node, road, started.elapsed())
     })
     .await
@@ -90,7 +90,7 @@ pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) 
 
 impl Node {
     /// Of the plan's, with the way to it.
-    pub fn new(node: &plan::Node, road: Result<Road, Blocked>, took: Duration) -> Node {
+    pub fn new(node: &plan::Node, road: Result<Transport, ConnectError>, took: Duration) -> Node {
         Node {
             index: node.index,
             name: node.name.clone(),
@@ -123,7 +123,7 @@ impl Node {
    machine itself",
                 self.name, self.engine
             )),
-            Place::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.says)),
+            Place::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.message)),
         }
     }
 
@@ -131,7 +131,7 @@ impl Node {
     pub async fn into_engine(self, deadline: Instant) -> Result<Engine, diagnostic::error::Error> {
         let road = self.road.map_err(|blocked| blocked.error(&self.engine))?;
         if let Some(connection) = road.ssh() {
-            connection.engine_answers(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
+            connection.check_engine(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
         }
         Engine::over(road).await
     }
@@ -149,7 +149,7 @@ impl Node {
         // The engine that the cluster uses, not the one that a login there would.
         let engine = quoted(&format!("unix://{}", connection.address.socket));
         let command = format!("env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} {}", asking(timeout));
-        let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.says)?;
+        let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.message)?;
         snapshot_of(&ran)
     }
 
@@ -198,7 +198,7 @@ pub struct Worker {
 
 impl Worker {
     /// One that was started in the session of the connection itself.
-    pub async fn of(talk: Talk, deadline: Duration) -> Result<Worker, String> {
+    pub async fn of(talk: Shell, deadline: Duration) -> Result<Worker, String> {
         let session = Session::open(talk.stdout, talk.stdin, deadline).await?;
         Ok(Worker { session, _child: None })
     }

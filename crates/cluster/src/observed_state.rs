@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use docker::container::Found;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::image::Identity;
 use docker::network::Network;
 use docker::swarm::Machine;
@@ -50,6 +50,7 @@ pub async fn look(
                     &node.name,
                     format!("the Docker engine ({}) failed to answer: {why}", node.engine),
                 )
+                .closed(why.is_closed())
                 .fix("Diagnose the engine on that machine: `envdoc check --only docker`"),
             ),
         }
@@ -58,15 +59,15 @@ pub async fn look(
 }
 
 /// Asks one.
-pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, String> {
+pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, docker::Error> {
     let machine = swarm::machine(engine).await?;
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let ahead = ahead.map(|time| time.as_second() - jiff::Timestamp::now().as_second());
     let (image, network, volume, container) = tokio::join!(
-        image::find(engine, plan.image_name()),
-        network::look(engine, &plan.network.name),
+        image::identity(engine, plan.image_name()),
+        network::inspect(engine, &plan.network.name),
         volume::labels(engine, &plan.settings_volume),
-        container::look(engine, &node.name),
+        container::inspect(engine, &node.name),
     );
     Ok(ObservedState {
         name: node.name.clone(),

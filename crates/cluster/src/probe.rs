@@ -6,17 +6,18 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::plan::{ClusterPlan, LABEL, Node};
+use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task, Why};
+use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// The longest that a question without the network may take.
-const LOCAL: Duration = Duration::from_secs(10);
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that a connection between two nodes may take.
-pub const CONNECTING: Duration = Duration::from_secs(5);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One that runs. [`Probe::end`] removes it; what is left of one carries the cluster's label, and `down`
 /// removes it.
@@ -34,11 +35,11 @@ impl<'engine> Probe<'engine> {
         engine: &'engine Engine,
         network: &str,
         bundle: &Bundle,
-    ) -> Result<Probe<'engine>, String> {
+    ) -> Result<Probe<'engine>, Error> {
         let name = name(plan, node);
-        container::kill(engine, &name).await?;
+        container::remove_now(engine, &name).await?;
         let labels = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
-        container::waiting(
+        container::create_waiting(
             engine,
             &name,
             plan.image_name(),
@@ -47,15 +48,16 @@ impl<'engine> Probe<'engine> {
             &labels,
         )
         .await?;
-        let started = async {
+        let started: Result<Session, Error> = async {
             worker_container::deploy(engine, &name, bundle).await?;
             container::start(engine, &name).await?;
             worker_container::session(engine, &name, bundle).await
-        };
-        match started.await {
+        }
+        .await;
+        match started {
             Ok(session) => Ok(Probe { engine, name, session }),
             Err(why) => {
-                let _ = container::kill(engine, &name).await;
+                let _ = container::remove_now(engine, &name).await;
                 Err(why)
             }
         }
@@ -63,7 +65,7 @@ impl<'engine> Probe<'engine> {
 
     /// Removes it.
     pub async fn end(self) {
-        let _ = container::kill(self.engine, &self.name).await;
+        let _ = container::remove_now(self.engine, &self.name).await;
     }
 
     /// Does a task.
@@ -89,7 +91,7 @@ pub fn name(plan: &ClusterPlan, node: &Node) -> String {
 
 /// The network interfaces that a worker sees.
 pub async fn interfaces(session: &Session) -> Result<Vec<Interface>, Failure> {
-    match session.ask(Task::Interfaces, LOCAL).await? {
+    match session.ask(Task::Interfaces, LOCAL_TIMEOUT).await? {
         Answer::Interfaces { interfaces } => Ok(interfaces),
         other => Err(unexpected(&other)),
     }
@@ -97,7 +99,7 @@ pub async fn interfaces(session: &Session) -> Result<Vec<Interface>, Failure> {
 
 /// The addresses of a name, where a worker is.
 pub async fn resolve(session: &Session, name: &str) -> Result<Vec<IpAddr>, Failure> {
-    match session.ask(Task::Resolve { name: name.to_owned() }, LOCAL).await? {
+    match session.ask(Task::Resolve { name: name.to_owned() }, LOCAL_TIMEOUT).await? {
         Answer::Resolved { addresses } => Ok(addresses),
         other => Err(unexpected(&other)),
     }
@@ -111,18 +113,36 @@ pub async fn connects(
     greeting: bool,
 ) -> Result<Option<String>, Failure> {
     let task = Task::ConnectTcp { address: address.to_owned(), port, greeting };
-    match session.ask(task, CONNECTING).await? {
+    match session.ask(task, CONNECT_TIMEOUT).await? {
         Answer::Connected { greeting, .. } => Ok(greeting),
         other => Err(unexpected(&other)),
     }
 }
 
-/// An answer to another question.
-pub fn unexpected(answer: &Answer) -> Failure {
-    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
-}
-
 /// The interface that has an address.
 pub fn with_address(interfaces: &[Interface], address: IpAddr) -> Option<&Interface> {
     interfaces.iter().find(|interface| interface.addresses.iter().any(|(own, _)| *own == address))
+}
+
+/// Connects to a listener of another worker, which must be the one that answers. Milliseconds until the connection
+/// was established.
+pub async fn connect_to_worker(
+    from: &Session,
+    to: &Session,
+    (address, port): (IpAddr, u16),
+    deadline: Duration,
+) -> Result<f64, Failure> {
+    let task = Task::ConnectTcp { address: address.to_string(), port, greeting: true };
+    let (milliseconds, greeting) = match from.ask(task, deadline).await? {
+        Answer::Connected { milliseconds, greeting, .. } => (milliseconds, greeting),
+        other => return Err(unexpected(&other)),
+    };
+    let expected = format!("{GREETING} {}", to.hello.nonce);
+    match greeting {
+        Some(other) if other != expected => {
+            let says = format!("a different process answers at {address}: {other:?}");
+            Err(Failure { why: Why::Other, says })
+        }
+        _ => Ok(milliseconds),
+    }
 }

@@ -14,17 +14,38 @@ pub struct Problem {
     pub says: String,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
+    /// Whether an open connection to the node's engine was closed, as by an engine that restarts.
+    #[serde(skip)]
+    pub(crate) connection_closed: bool,
 }
 
 impl Problem {
     /// One of a node.
     pub fn of(step: &str, node: &str, says: impl Into<String>) -> Problem {
-        Problem { step: step.to_owned(), node: Some(node.to_owned()), says: says.into(), fix: Vec::new() }
+        Problem {
+            step: step.to_owned(),
+            node: Some(node.to_owned()),
+            says: says.into(),
+            fix: Vec::new(),
+            connection_closed: false,
+        }
     }
 
     /// One of the cluster.
     pub fn new(step: &str, says: impl Into<String>) -> Problem {
-        Problem { step: step.to_owned(), node: None, says: says.into(), fix: Vec::new() }
+        Problem {
+            step: step.to_owned(),
+            node: None,
+            says: says.into(),
+            fix: Vec::new(),
+            connection_closed: false,
+        }
+    }
+
+    /// Notes whether the connection to the engine was closed.
+    pub(crate) fn closed(mut self, closed: bool) -> Problem {
+        self.connection_closed |= closed;
+        self
     }
 
     /// Adds what to do.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::nodes::{self, Limits};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {

@@ -8,7 +8,7 @@ use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm::{self, Member, State};
 
 /// A node.
@@ -41,7 +41,7 @@ pub struct NodeStatus {
 pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
     let observed = join_all(nodes.iter().map(|(node, engine)| async move {
         match engine {
-            Ok(engine) => observed_state::one(plan, node, engine).await,
+            Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
             Err(problem) => Err(problem.says.clone()),
         }
     }))
@@ -129,7 +129,7 @@ fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut 
             Some(members) => match members.iter().find(|member| member.id == swarm.node) {
                 Some(member) if member.ready => "ready".into(),
                 Some(member) => {
-                    differs.push(format!("the manager has no contact with this node: {}", member.says));
+                    differs.push(format!("the manager has no contact with this node: {}", member.status));
                     "down".into()
                 }
                 None => {
@@ -171,7 +171,7 @@ fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStat
             row.differs.push("the health check has not passed yet since the container started".into());
         }
         if container.health.as_deref() == Some("unhealthy") {
-            row.differs.push(format!("the health check fails: {}", container.health_says));
+            row.differs.push(format!("the health check fails: {}", container.health_output));
         }
     } else {
         let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));

@@ -1,15 +1,17 @@
-//! Fills the table of words by which `src/diagnose/literals` finds every literal of the signatures and every word of error-looking lines.
+//! Fills the table of words by which `src/diagnose/literals` finds every literal of the signatures and every
+//! word of error-looking lines.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::table::{BITS, Entry, NONE, SHORTEST, SLOTS, WORD, bit, other_bit, slot, word};
 
-/// Words of four bytes that logs are full of, and how often each stands in a MiB of them: poor signs of a literal. `frequent_words.py` counts
-/// them.
+/// Words of four bytes that logs are full of, and how often each stands in a MiB of them: poor signs of a
+/// literal. `frequent_words.py` counts them.
 const FREQUENT: &str = include_str!("frequent_words.txt");
 
-/// The table as an expression of Rust, of literals with the number of the signature that has each; without one: a word of an error.
+/// The table as an expression of Rust, of literals with the number of the signature that has each; without
+/// one: a word of an error.
 pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, String> {
     of.sort_unstable();
     let mut texts: Vec<&str> = Vec::new();
@@ -67,8 +69,9 @@ pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, String> 
     Ok(text)
 }
 
-/// Words of a literal at four successive places, so that one of them is looked at wherever the literal starts: the rarest four. A literal
-/// of six bytes has three such places; there the fourth is the one before it, with any byte before the first three of the literal.
+/// Words of a literal at four successive places, so that one of them is looked at wherever the literal
+/// starts: the rarest four. A literal of six bytes has three such places; there the fourth is the one before
+/// it, with any byte before the first three of the literal.
 fn places(literal: u16, text: &[u8], frequent: &HashMap<u32, u64>) -> Vec<Entry> {
     let entry = |word: u32, offset: i16| Entry {
         word,

@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut texts: Vec<(String, Option<usize>)> =
         words::WORDS.iter().map(|word| ((*word).to_owned(), None)).collect();
-    // One list a signature, in the order of `catalog::signatures::all`; written by the build script of `catalog`.
+    // One list a signature, in the order of `catalog::signatures::all`; written by the build script of
+    // `catalog`.
     let path = env::var("DEP_ENVDOC_CATALOG_LITERALS")?;
     println!("cargo::rerun-if-changed={path}");
     let literals: Vec<Vec<String>> = serde_json::from_str(&fs::read_to_string(path)?)?;

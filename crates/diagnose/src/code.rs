@@ -1,4 +1,5 @@
-//! Failures that are asked for by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`, `cudaErrorSystemDriverMismatch`.
+//! Failures that are asked for by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`,
+//! `cudaErrorSystemDriverMismatch`.
 
 use catalog::cuda_errors::{self, CudaError};
 use catalog::sxids::{self, Sxid};

@@ -1,26 +1,30 @@
-//! Regular expressions of logs: classes mean ASCII. The words that programs fail with are ASCII, and an expression without Unicode's tables is
-//! compiled and matched several times faster; text in other scripts matches what is negated and the point.
+//! Regular expressions of logs: classes mean ASCII. The words that programs fail with are ASCII, and an
+//! expression without Unicode's tables is compiled and matched several times faster; text in other scripts
+//! matches what is negated and the point.
 
 use regex::{Regex, RegexBuilder};
 use regex_automata::meta::{self, BuildError};
 use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
 
-/// What an expression may keep of the automaton that it builds while it matches, in bytes, and at least for each of its own bytes. There are
-/// hundreds of expressions, and memory is bounded; one that is given too little is matched ten times as slowly.
+/// What an expression may keep of the automaton that it builds while it matches, in bytes, and at least for
+/// each of its own bytes. There are hundreds of expressions, and memory is bounded; one that is given too
+/// little is matched ten times as slowly.
 const AUTOMATON: usize = 1 << 16;
 const FOR_EACH: usize = 1 << 7;
 
 /// An expression of a signature, over bytes.
 ///
-/// What the regex crate builds beside the automaton to be fast on long texts is left out: lines are short, a literal of the expression has been
-/// found in each already, and there are hundreds of expressions to keep in memory (`docs/measurements/diagnose.md`).
+/// What the regex crate builds beside the automaton to be fast on long texts is left out: lines are short, a
+/// literal of the expression has been found in each already, and there are hundreds of expressions to keep in
+/// memory (`docs/measurements/diagnose.md`).
 #[derive(Debug, Clone)]
 pub struct Expression(meta::Regex);
 
 impl Expression {
-    /// Compiles it: `\d`, `\w`, `\s`, their negations and `\b` mean ASCII, and what is negated and the point are one byte,
-    /// which makes its automaton several times smaller; one that has other letters in it keeps to whole characters.
+    /// Compiles it: `\d`, `\w`, `\s`, their negations and `\b` mean ASCII, and what is negated and the point
+    /// are one byte, which makes its automaton several times smaller; one that has other letters in it keeps
+    /// to whole characters.
     ///
     /// # Errors
     /// When the expression is wrong.
@@ -70,8 +74,8 @@ pub fn constant(text: &str) -> Regex {
     RegexBuilder::new(&ascii(text)).dfa_size_limit(AUTOMATON).build().unwrap()
 }
 
-/// The expression with its classes written out. Written out they may stand inside of other classes too; a space is written by its number,
-/// since a verbose expression leaves spaces out.
+/// The expression with its classes written out. Written out they may stand inside of other classes too; a
+/// space is written by its number, since a verbose expression leaves spaces out.
 fn ascii(text: &str) -> String {
     let mut written = String::with_capacity(text.len() * 2);
     let mut rest = text;

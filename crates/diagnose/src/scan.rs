@@ -1,11 +1,12 @@
-//! One line against all signatures: first all their literals at once, then the expressions of those whose literal is there.
+//! One line against all signatures: first all their literals at once, then the expressions of those whose
+//! literal is there.
 
 use std::sync::OnceLock;
 
 use super::expression::Expression;
 use super::literals::Literals;
+use super::message;
 use super::read::error_like;
-use super::says;
 use catalog::signatures::{self, Signature};
 
 /// A signature that a line matches.
@@ -19,9 +20,9 @@ pub struct Hit {
 
 impl Hit {
     /// Its sentence, with what the line told.
-    pub fn says(&self) -> String {
-        let template = &self.signature.says;
-        says::fill(template, &|name| self.captured(name)).unwrap_or_else(|| says::general(template))
+    pub fn message(&self) -> String {
+        let template = &self.signature.message;
+        message::fill(template, &|name| self.captured(name)).unwrap_or_else(|| message::general(template))
     }
 
     /// What the line told for a group.
@@ -63,15 +64,16 @@ impl Line {
     }
 }
 
-/// The expression of a signature, compiled when its literal is first met; `None` only if it is wrong, which a test rules out.
+/// The expression of a signature, compiled when its literal is first met; `None` only if it is wrong, which a
+/// test rules out.
 fn pattern(number: usize) -> Option<&'static Expression> {
     static PATTERNS: OnceLock<Vec<OnceLock<Option<Expression>>>> = OnceLock::new();
     let patterns = PATTERNS.get_or_init(|| signatures::all().iter().map(|_| OnceLock::new()).collect());
     patterns[number].get_or_init(|| Expression::compiled(signatures::all()[number].pattern).ok()).as_ref()
 }
 
-/// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse first, then by
-/// id.
+/// The signatures that a line matches: roots first, then symptoms, then context; of the same role the worse
+/// first, then by id.
 pub fn scan(text: &str) -> Vec<Hit> {
     line(text).hits(text)
 }

@@ -95,7 +95,7 @@ fn every_check_exists() {
 #[test]
 fn nothing_is_empty() {
     for one in all() {
-        let texts = [&one.says, &one.meaning, &one.source];
+        let texts = [&one.message, &one.meaning, &one.source];
         assert!(texts.iter().all(|text| text.trim().len() > 3), "{}", one.id);
         let lines = [one.pattern.is_empty(), one.matches.is_empty(), one.not_matches.is_empty()];
         assert!(!one.causes.is_empty() && lines == [one.is_derived(); 3], "{}", one.id);

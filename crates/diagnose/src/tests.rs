@@ -26,9 +26,9 @@ fn wrong(one: &Signature) -> Vec<String> {
         match scan(line).into_iter().find(|hit| hit.signature.id == one.id) {
             None => wrong.push(format!("{}: does not match {line}", one.id)),
             Some(hit) => {
-                let says = hit.says();
-                if ["  ", "()", ": ."].iter().any(|hole| says.contains(hole)) {
-                    wrong.push(format!("{}: a hole in {says:?}", one.id));
+                let message = hit.message();
+                if ["  ", "()", ": ."].iter().any(|hole| message.contains(hole)) {
+                    wrong.push(format!("{}: a hole in {message:?}", one.id));
                 }
             }
         }
@@ -47,7 +47,8 @@ fn every_signature_matches_its_lines_and_no_other() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The groups that a sentence needs outside of brackets are in every line that matches: so no sentence has a name in place of a value.
+/// The groups that a sentence needs outside of brackets are in every line that matches: so no sentence has a
+/// name in place of a value.
 #[test]
 fn sentences_are_whole() {
     for one in signatures::all() {
@@ -55,7 +56,7 @@ fn sentences_are_whole() {
             let hits = scan(line);
             let hit = hits.iter().find(|hit| hit.signature.id == one.id).unwrap();
             let value = |name: &str| hit.captured(name);
-            assert!(super::says::fill(one.says, &value).is_some(), "{}: {line}", one.id);
+            assert!(super::message::fill(one.message, &value).is_some(), "{}: {line}", one.id);
         }
     }
 }

@@ -34,19 +34,23 @@ impl Kind {
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (
         0,
-        "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the report.",
+        "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the \
+            report.",
     ),
     (
         1,
-        "Findings at or above `--fail-on`; `resolve`: there is no such stack; `build`: the build failed, or the image is not what was promised.",
+        "Findings at or above `--fail-on`; `resolve`: there is no such stack; `build`: the build failed, or \
+            the image is not what was promised.",
     ),
     (
         2,
-        "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood, no container engine, nobody who answers over the network.",
+        "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood, no \
+            container engine, nobody who answers over the network.",
     ),
     (
         3,
-        "With `--strict`: nothing was found, but something could not be looked at; `build`: something that was promised could not be asked.",
+        "With `--strict`: nothing was found, but something could not be looked at; `build`: something that \
+            was promised could not be asked.",
     ),
     (130, "Interrupted (Ctrl-C); what was started has been removed."),
 ];

@@ -36,7 +36,7 @@ impl fmt::Display for Severity {
 }
 
 /// What a finding is about, as far as it is known. Nobody has to read it out of the message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// A file, as it was named: `Dockerfile`, `/etc/docker/daemon.json`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +62,11 @@ impl Subject {
     /// A line of a file.
     pub fn line(file: impl Into<String>, line: usize) -> Subject {
         Subject { file: Some(file.into()), line: Some(line), ..Subject::default() }
+    }
+
+    /// A whole file.
+    pub fn file(file: impl Into<String>) -> Subject {
+        Subject { file: Some(file.into()), ..Subject::default() }
     }
 
     /// A thing by its name.
@@ -165,6 +170,14 @@ impl Fix {
         Fix { title: title.into(), commands, edits: Vec::new(), class }
     }
 
+    /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known everywhere.
+    #[must_use]
+    pub fn punctuated(mut self) -> Fix {
+        self.title.truncate(self.title.trim_end_matches(['.', ':']).len());
+        self.title.push(if self.commands.is_empty() { '.' } else { ':' });
+        self
+    }
+
     /// Adds a change to a file.
     #[must_use]
     pub fn edit(mut self, edit: Edit) -> Fix {
@@ -176,7 +189,8 @@ impl Fix {
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets it.
+    /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets
+    /// it.
     pub id: Cow<'static, str>,
     /// How bad.
     pub severity: Severity,

@@ -1,8 +1,8 @@
-//! What every part of envdoc speaks with: findings, their severity, subject, evidence and fixes; errors with hints; sizes and
-//! durations; and one renderer for each output format.
+//! What every part of envdoc speaks with: findings, their severity, subject, evidence and fixes; errors with
+//! hints; sizes and durations; and one renderer for each output format.
 //!
-//! In: a [`report::Report`] of [`Verdict`]s. Out: text, JSON, JUnit, SARIF, GitHub annotations, Markdown, HTML.
-//! Nothing here knows a machine, an engine or the catalog.
+//! In: a [`report::Report`] of [`Verdict`]s. Out: text, JSON, JUnit, SARIF, GitHub annotations, Markdown,
+//! HTML. Nothing here knows a machine, an engine or the catalog.
 
 pub mod error;
 mod finding;

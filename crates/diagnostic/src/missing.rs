@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The reason why a reading says nothing about the machine: neither presence nor absence may be concluded from it.
+/// The reason why a reading says nothing about the machine: neither presence nor absence may be concluded
+/// from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Missing {

@@ -1,5 +1,5 @@
-//! What every registry of rules has in common: checks of a machine and of a fleet, lint rules, questions about an image, items of
-//! an image's verification.
+//! What every registry of rules has in common: checks of a machine and of a fleet, lint rules, questions
+//! about an image, items of an image's verification.
 
 use crate::Severity;
 

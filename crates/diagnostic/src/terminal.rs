@@ -72,8 +72,8 @@ pub fn redraws() -> bool {
     std::io::stderr().is_terminal() && !matches!(kind.as_str(), "" | "dumb")
 }
 
-/// Whether the locale lets more than ASCII through: `LC_ALL`, else `LC_CTYPE`, else `LANG` names UTF-8. A pipe is given what a
-/// terminal of the same locale would be.
+/// Whether the locale lets more than ASCII through: `LC_ALL`, else `LC_CTYPE`, else `LANG` names UTF-8. A
+/// pipe is given what a terminal of the same locale would be.
 pub fn unicode() -> bool {
     #[expect(
         clippy::disallowed_methods,

@@ -99,8 +99,9 @@ impl Verdict {
         }
     }
 
-    /// One verdict of several on the same question: the worst finding (the messages of the others become evidence), else
-    /// unknown, else pass, else not applicable: for the first reason given, or `none` where nothing was judged.
+    /// One verdict of several on the same question: the worst finding (the messages of the others become
+    /// evidence), else unknown, else pass, else not applicable: for the first reason given, or `none` where
+    /// nothing was judged.
     pub fn together(judged: impl IntoIterator<Item = Judged>, none: &str) -> Judged {
         let mut worst: Option<Diagnostic> = None;
         let (mut unknown, mut passed, mut nothing) = (None, false, None);

@@ -1,10 +1,12 @@
-//! YAML that people write: read into a type, and what is wrong in it told with the line, its text and the nearest key.
+//! YAML that people write: read into a type, and what is wrong in it told with the line, its text and the
+//! nearest key.
 
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Kind};
 
-/// Reads a file's text; `name` is how the file is called in messages. A file without anything in it is the type's default.
+/// Reads a file's text; `name` is how the file is called in messages. A file without anything in it is the
+/// type's default.
 pub fn parse<T: DeserializeOwned + Default>(name: &str, text: &str) -> Result<T, Error> {
     if text.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
         return Ok(T::default());
@@ -35,7 +37,8 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
     }
     let says = match error.location() {
         Some(at) => {
-            // The parser tells where a mapping begins when a key in it is wrong: the key's own line is looked up.
+            // The parser tells where a mapping begins when a key in it is wrong: the key's own line is looked
+            // up.
             let own = unknown.and_then(|key| {
                 text.lines().position(|line| {
                     line.trim_start().trim_start_matches("- ").starts_with(&format!("{key}:"))

@@ -11,11 +11,11 @@ use crate::error::{self, Error};
 use host::process;
 
 /// The longest that a credential helper may take.
-const HELPER: Duration = Duration::from_secs(15);
+const HELPER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Docker Hub's key in config.json.
-const HUB: &str = "https://index.docker.io/v1/";
+const HUB_KEY: &str = "https://index.docker.io/v1/";
 /// The user name that says the secret is a token.
-const TOKEN: &str = "<token>";
+const TOKEN_USER: &str = "<token>";
 
 /// A user name with a password, or a token.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Login {
 
 impl Login {
     fn new(username: &str, secret: &str) -> Login {
-        let token = username == TOKEN;
+        let token = username == TOKEN_USER;
         let username = if token { String::new() } else { username.to_owned() };
         Login { username, secret: secret.to_owned(), token }
     }
@@ -92,17 +92,17 @@ impl Logins {
         serde_json::from_str(text).map_err(Error::other)
     }
 
-    /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An error where a credential
-    /// helper failed: that is not the same as having no login.
-    pub fn of(&self, registry: &str) -> Result<Option<Login>, Error> {
+    /// The login for a registry (`registry.example.org:5000`, `docker.io`); `None` where there is none. An
+    /// error where a credential helper failed: that is not the same as having no login.
+    pub fn for_registry(&self, registry: &str) -> Result<Option<Login>, Error> {
         let key = key(registry);
         let helper = self.cred_helpers.get(registry).or_else(|| self.cred_helpers.get(key));
         if let Some(helper) = helper.or_else(|| Some(&self.creds_store).filter(|store| !store.is_empty()))
-            && let Some(login) = ask(helper, key)?
+            && let Some(login) = run_helper(helper, key)?
         {
             return Ok(Some(login));
         }
-        let found = self.auths.iter().find(|(name, _)| name.as_str() == key || bare(name) == registry);
+        let found = self.auths.iter().find(|(name, _)| name.as_str() == key || host_of_key(name) == registry);
         Ok(found.and_then(|(_, entry)| entry.login()))
     }
 }
@@ -110,7 +110,7 @@ impl Logins {
 impl Entry {
     fn login(&self) -> Option<Login> {
         if !self.identitytoken.is_empty() {
-            return Some(Login::new(TOKEN, &self.identitytoken));
+            return Some(Login::new(TOKEN_USER, &self.identitytoken));
         }
         if !self.username.is_empty() {
             return Some(Login::new(&self.username, &self.password));
@@ -123,7 +123,7 @@ impl Entry {
 
 /// Under which key a registry's login is kept.
 pub(super) fn key(registry: &str) -> &str {
-    if hub(registry) { HUB } else { registry }
+    if hub(registry) { HUB_KEY } else { registry }
 }
 
 fn hub(registry: &str) -> bool {
@@ -131,13 +131,13 @@ fn hub(registry: &str) -> bool {
 }
 
 /// A key of config.json as a host: `https://registry.example.org/v1/` is `registry.example.org`.
-fn bare(key: &str) -> &str {
+fn host_of_key(key: &str) -> &str {
     let key = key.split_once("://").map_or(key, |(_, rest)| rest);
     key.split('/').next().unwrap_or(key)
 }
 
 /// `docker-credential-NAME get`, which reads the registry on its standard input.
-fn ask(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
+fn run_helper(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(rename = "Username")]
@@ -147,7 +147,7 @@ fn ask(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
     }
     let program = format!("docker-credential-{helper}");
     let failed = |fault: String| Error::CredentialHelper { program: program.clone(), fault };
-    let reading = process::run_with_input(&[&program, "get"], registry, Instant::now() + HELPER);
+    let reading = process::run_with_input(&[&program, "get"], registry, Instant::now() + HELPER_TIMEOUT);
     let text = match reading {
         host::Reading::Ran { status: Some(0), stdout, .. } => stdout,
         host::Reading::Ran { stdout, stderr, .. } => {
@@ -180,7 +180,7 @@ mod tests {
                 "HttpHeaders":{"User-Agent":"x"}}"#,
         )
         .unwrap();
-        let of = |registry: &str| logins.of(registry).unwrap();
+        let of = |registry: &str| logins.for_registry(registry).unwrap();
         assert_eq!(of("docker.io"), Some(Login::new("me", "secret")));
         assert_eq!(of("registry.example.org:5000"), Some(Login::new("user", "p:ass")));
         assert_eq!(of("old.example.org"), Some(Login::new("u", "p")));
@@ -195,11 +195,11 @@ mod tests {
         let logins = Logins::parse(r#"{"credHelpers":{"r.example.org":"no-such-helper-7"}}"#).unwrap();
         assert!(
             logins
-                .of("r.example.org")
+                .for_registry("r.example.org")
                 .unwrap_err()
                 .to_string()
                 .contains("docker-credential-no-such-helper-7")
         );
-        assert_eq!(logins.of("other.example.org"), Ok(None));
+        assert_eq!(logins.for_registry("other.example.org"), Ok(None));
     }
 }

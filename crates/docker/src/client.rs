@@ -14,8 +14,8 @@ use host::Host;
 use host::live::Live;
 
 /// The longest that reading Docker's configuration may take.
-const READING: Duration = Duration::from_secs(10);
-/// The proxy variables that Dockerfiles know without ARG, so that they stand in no layer.
+const CONFIG_TIMEOUT: Duration = Duration::from_secs(10);
+/// The proxy variables that Dockerfiles know without ARG, so that they are not stored in a layer.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"];
 
 /// What was found.
@@ -53,10 +53,10 @@ struct ProxyConfig {
 
 /// Looks on this machine; `host` is the engine that was asked for by option.
 pub fn find(host: Option<&str>) -> Result<Client, Error> {
-    of(&Live::new(Instant::now() + READING), host)
+    find_on(&Live::new(Instant::now() + CONFIG_TIMEOUT), host)
 }
 
-fn of(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
+fn find_on(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
     let variables = machine.environment().text().map(|text| environment::parse(&text));
     let (endpoint, from) = match asked {
         Some(host) => (host.to_owned(), "--host".to_owned()),
@@ -64,8 +64,8 @@ fn of(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
             Fact::Known(endpoint) => (endpoint.url, endpoint.from),
             Fact::Absent => (endpoint::DEFAULT.to_owned(), "default".to_owned()),
             Fact::Unknown(why) => {
-                return Err(Error::new(Kind::Engine, format!("it is unclear which engine is meant: {why}"))
-                    .hint("name it: --host unix:///var/run/docker.sock"));
+                return Err(Error::new(Kind::Engine, format!("cannot determine which engine to use: {why}"))
+                    .hint("Specify the engine: --host unix:///var/run/docker.sock"));
             }
         },
     };
@@ -91,11 +91,11 @@ fn configuration(machine: &dyn Host, variables: &BTreeMap<String, String>) -> Re
 }
 
 fn broken(why: &str) -> Error {
-    Error::new(Kind::File, format!("Docker's config.json cannot be understood: {why}"))
+    Error::new(Kind::File, format!("cannot parse Docker's config.json: {why}"))
 }
 
-/// config.json's for this engine or for all, else the environment's. A proxy on the loopback is this machine's and not the
-/// build's.
+/// config.json's for this engine or for all, else the environment's. A proxy on the loopback is this
+/// machine's and not the build's.
 fn proxies(
     config: &Config,
     endpoint: &str,
@@ -128,7 +128,8 @@ fn proxies(
                 .any(|host| value.contains(&format!("//{host}")) || value.contains(&format!("@{host}")))
         {
             notes.push(format!(
-                "{name} names this machine's loopback, which a build cannot reach: not passed on"
+                "{name} points to the loopback interface of this machine, which a build cannot reach; it \
+                 is not passed to the build"
             ));
             continue;
         }

@@ -14,11 +14,12 @@ use tokio::sync::mpsc;
 use super::ignore::Ignore;
 
 /// How much is sent at a time, in bytes.
-const CHUNK: usize = 256 << 10;
-/// Time of envdoc's own files, always the same: the second day of 1980, which zip files can hold in every time zone.
-const MADE: u64 = 315_619_200;
+const CHUNK_BYTES: usize = 256 << 10;
+/// Time of envdoc's own files, always the same: the second day of 1980, which zip files can hold in every
+/// time zone.
+const OWN_FILES_MTIME: u64 = 315_619_200;
 /// How many chunks may wait for the engine.
-const WAITING: usize = 8;
+const CHUNKS_QUEUED: usize = 8;
 
 /// What is sent to the engine.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +28,8 @@ pub struct Context {
     pub folder: Option<PathBuf>,
     /// Files of envdoc's own, which replace the folder's of the same name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The text that decides what of the folder stays behind; the folder's own .dockerignore where it is `None`.
+    /// The text that decides what of the folder stays behind; the folder's own .dockerignore where it is
+    /// `None`.
     pub ignore: Option<String>,
     /// The Dockerfile's path in the context: it is sent even if .dockerignore excludes it.
     pub dockerfile: String,
@@ -64,11 +66,11 @@ impl Sent {
 impl Context {
     /// The tar stream, made by a thread of its own that waits for its reader.
     pub fn stream(self) -> (impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static, Sent) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(CHUNKS_QUEUED);
         let sent = Sent::default();
         let state = sent.clone();
         std::thread::spawn(move || {
-            let pipe = Pipe { sender, buffer: Vec::with_capacity(CHUNK), state: state.clone() };
+            let pipe = Pipe { sender, buffer: Vec::with_capacity(CHUNK_BYTES), state: state.clone() };
             let mut archive = tar::Builder::new(pipe);
             archive.mode(tar::HeaderMode::Complete);
             archive.follow_symlinks(false);
@@ -98,7 +100,7 @@ impl Context {
             header.set_mode(0o644);
             header.set_uid(0);
             header.set_gid(0);
-            header.set_mtime(MADE);
+            header.set_mtime(OWN_FILES_MTIME);
             archive.append_data(&mut header, name, bytes.as_slice())?;
         }
         let Some(folder) = &self.folder else { return Ok(()) };
@@ -129,7 +131,7 @@ impl Context {
         for entry in entries {
             let file_name = entry.file_name();
             let Some(name) = file_name.to_str() else {
-                return Err(io::Error::other(format!("{} is no UTF-8 name", entry.path().display())));
+                return Err(io::Error::other(format!("file name is not UTF-8: {}", entry.path().display())));
             };
             let name = if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
             if self.files.iter().any(|(own, _)| *own == name) {
@@ -192,7 +194,7 @@ fn append(
     })?;
     match reader.limit() {
         0 => Ok(()),
-        _ => Err(about(path, &io::Error::other("the file became shorter while it was being sent"))),
+        _ => Err(about(path, &io::Error::other("the file shrank while it was sent"))),
     }
 }
 
@@ -210,7 +212,7 @@ struct Pipe {
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= CHUNK {
+        if self.buffer.len() >= CHUNK_BYTES {
             self.flush()?;
         }
         Ok(bytes.len())
@@ -220,7 +222,7 @@ impl Write for Pipe {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK));
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
         self.state.lock().bytes += chunk.len() as u64;
         self.sender.blocking_send(Ok(chunk.into())).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }

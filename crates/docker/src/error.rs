@@ -1,4 +1,5 @@
-//! Every way in which an engine, a registry or a credential helper fails. The only file that reads the messages of these programs.
+//! Every way in which an engine, a registry or a credential helper fails. The only file that reads the
+//! messages of these programs.
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use std::time::Duration;
 #[expect(missing_docs, reason = "names, fields and messages say it")]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The engine rejected a request or reported an error while it worked. `status`: the HTTP status, none within a stream.
+    /// The engine rejected a request or reported an error while it worked. `status`: the HTTP status, none
+    /// within a stream.
     #[error("{message}")]
     Engine { status: Option<u16>, cause: Cause, message: String },
     #[error("{0}")]
@@ -282,7 +284,8 @@ impl Error {
     }
 }
 
-/// Whether the output of a credential helper means that it has no login; Docker's own program compares it too.
+/// Whether the output of a credential helper means that it has no login; Docker's own program compares it
+/// too.
 pub(crate) fn means_no_login(output: &str) -> bool {
     output.contains("credentials not found")
 }
@@ -294,8 +297,11 @@ impl From<bollard::errors::Error> for Error {
                 Error::engine(Some(status_code), &message)
             }
             bollard::errors::Error::DockerStreamError { error } => Error::engine(None, &error),
-            // Set for each connection from this constant; those that take longer have a deadline of their own.
-            bollard::errors::Error::RequestTimeoutError => Error::answer_timeout(crate::docker::ANSWER),
+            // Set for each connection from this constant; those that take longer have a deadline of their
+            // own.
+            bollard::errors::Error::RequestTimeoutError => {
+                Error::answer_timeout(crate::engine::ANSWER_TIMEOUT)
+            }
             other => of_connection(&other),
         }
     }
@@ -369,7 +375,8 @@ mod tests {
             ("No such container: x", Cause::NoSuchContainer),
             ("No such image: team/network:not found", Cause::NoSuchImage),
             (
-                "Conflict. The container name \"/x\" is already in use by container \"9e0b\". You have to remove it",
+                "Conflict. The container name \"/x\" is already in use by container \"9e0b\". You have to \
+                 remove it",
                 Cause::NameInUse,
             ),
             ("Bind for 0.0.0.0:2222 failed: port is already allocated", Cause::PortInUse),

@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::io::AsyncWrite;
 
 use super::container::Printed;
-use super::docker::{Engine, answered};
+use super::engine::{Engine, answered};
 use super::run::Ran;
 use crate::error::{Error, Waited};
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Waited};
 pub struct Command {
     /// Program and arguments; no shell is put before them.
     pub argv: Vec<String>,
-    /// `NAME=VALUE`, beside the container's.
+    /// `NAME=VALUE`, in addition to the container's.
     pub environment: Vec<String>,
     /// Whether it reads what is written to it.
     pub input: bool,

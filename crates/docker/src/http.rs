@@ -1,34 +1,34 @@
 //! A GET to an engine's HTTP API that returns the text as the engine wrote it.
 //!
-//! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some version of a
-//! client library understood of it; that is why this does not go through bollard.
+//! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some
+//! version of a client library understood of it; that is why this does not go through bollard.
 
+use std::io;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::error::Error;
+use crate::parallel::block_on;
 use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
-const ANSWER_MAX: usize = 8 << 20;
+const ANSWER_LIMIT_BYTES: usize = 8 << 20;
 
 /// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
 ///
 /// `Absent`: there is no such socket. `Failed`: no permission, nobody listens, no answer in time, an HTTP error.
 pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return Reading::failed(format!("no runtime for the engine's socket: {error}")),
-    };
     let asked = Instant::now();
     let answer = async { tokio::time::timeout_at(deadline.into(), ask(endpoint, path)).await };
-    match runtime.block_on(answer) {
-        Ok(reading) => reading,
-        Err(_) => {
+    match block_on(answer) {
+        Err(error) => Reading::failed(error.to_string()),
+        Ok(Ok(reading)) => reading,
+        Ok(Err(_)) => {
             let waited = asked.elapsed();
             let detail = format!(
                 "the engine accepted the connection but did not answer within {:.1} s",
@@ -40,70 +40,54 @@ pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
     }
 }
 
+/// Either kind of connection to an engine.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+type Connected = TokioIo<Box<dyn Stream>>;
+
+/// A connection to a local endpoint.
+async fn connect(endpoint: &str) -> io::Result<Connected> {
+    let stream: Box<dyn Stream> = match endpoint.split_once("://") {
+        Some(("unix", socket)) => Box::new(UnixStream::connect(socket).await?),
+        Some(("tcp" | "http", address)) => Box::new(TcpStream::connect(address).await?),
+        _ => {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("unsupported endpoint {endpoint}"),
+            ));
+        }
+    };
+    Ok(TokioIo::new(stream))
+}
+
 /// Asks, without a deadline of its own.
 pub async fn ask(endpoint: &str, path: &str) -> Reading {
-    if let Some(socket) = endpoint.strip_prefix("unix://") {
-        match UnixStream::connect(socket).await {
-            Ok(stream) => exchange(TokioIo::new(stream), path).await,
-            Err(error) => refused(&error),
-        }
-    } else if let Some(address) = endpoint.strip_prefix("tcp://") {
-        match TcpStream::connect(address).await {
-            Ok(stream) => exchange(TokioIo::new(stream), path).await,
-            Err(error) => refused(&error),
-        }
-    } else {
-        Reading::failed(format!("{endpoint} is no endpoint that envdoc can reach"))
+    match connect(endpoint).await {
+        Err(error) => refused(&error),
+        Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
+            Ok(text) => Reading::Text(text),
+            Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
+        },
     }
 }
 
 /// POSTs nothing to `path`; the answer's text.
 pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> {
-    let request = hyper::Request::post(path);
-    match endpoint.split_once("://") {
-        Some(("unix", socket)) => {
-            let stream =
-                UnixStream::connect(socket).await.map_err(|error| Missing::from(error.to_string()))?;
-            transact(TokioIo::new(stream), request).await
-        }
-        Some(("tcp" | "http", address)) => {
-            let stream =
-                TcpStream::connect(address).await.map_err(|error| Missing::from(error.to_string()))?;
-            transact(TokioIo::new(stream), request).await
-        }
-        _ => Err(format!("{endpoint} cannot be reached").into()),
-    }
+    let stream = connect(endpoint).await.map_err(|error| Missing::from(error.to_string()))?;
+    transact(stream, hyper::Request::post(path)).await
 }
 
-/// A connection that the engine has handed over: after a POST to `path` asking for another `protocol`, with these headers.
+/// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with
+/// these headers.
 pub(super) async fn upgrade(
     endpoint: &str,
     path: &str,
     protocol: &str,
     headers: &[(&str, &str)],
 ) -> Result<hyper::upgrade::Upgraded, Error> {
-    match endpoint.split_once("://") {
-        Some(("unix", socket)) => {
-            let stream = UnixStream::connect(socket).await?;
-            hand_over(TokioIo::new(stream), path, protocol, headers).await
-        }
-        Some(("tcp" | "http", address)) => {
-            let stream = TcpStream::connect(address).await?;
-            hand_over(TokioIo::new(stream), path, protocol, headers).await
-        }
-        _ => Err(Error::Invalid { text: endpoint.to_owned(), expected: "an endpoint that envdoc can reach" }),
-    }
-}
-
-async fn hand_over<S>(
-    stream: S,
-    path: &str,
-    protocol: &str,
-    headers: &[(&str, &str)],
-) -> Result<hyper::upgrade::Upgraded, Error>
-where
-    S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
+    let stream = connect(endpoint).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
     tokio::spawn(connection.with_upgrades());
     let mut request = hyper::Request::post(path)
@@ -135,20 +119,7 @@ fn refused(error: &std::io::Error) -> Reading {
 /// The reason when a socket is there but no engine listens on it.
 pub const REFUSED: &str = "connection refused: the socket is there but no engine listens on it";
 
-async fn exchange<S>(stream: S, path: &str) -> Reading
-where
-    S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
-{
-    match transact(stream, hyper::Request::get(path)).await {
-        Ok(text) => Reading::Text(text),
-        Err(why) => Reading::Failed(why.about("the engine's answer could not be used")),
-    }
-}
-
-async fn transact<S>(stream: S, request: hyper::http::request::Builder) -> Result<String, Missing>
-where
-    S: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
-{
+async fn transact(stream: Connected, request: hyper::http::request::Builder) -> Result<String, Missing> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(stream).await.map_err(|e| Missing::from(e.to_string()))?;
     let request = request
@@ -158,7 +129,7 @@ where
     let answer = async {
         let response = sender.send_request(request).await.map_err(|e| Missing::from(e.to_string()))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_MAX)
+        let body = Limited::new(response.into_body(), ANSWER_LIMIT_BYTES)
             .collect()
             .await
             .map_err(|e| Missing::from(e.to_string()))?;

@@ -1,8 +1,8 @@
 //! `.dockerignore`: which files of a context stay behind, by Docker's rules.
 //!
-//! The rules are those of Docker's documentation on .dockerignore files and of moby's patternmatcher: patterns are relative to
-//! the context, the last one that matches decides, `!` takes a path back in, `**` stands for any number of folders, and a
-//! pattern that matches a folder matches all that is in it.
+//! The rules are those of Docker's documentation on .dockerignore files and of moby's patternmatcher:
+//! patterns are relative to the context, the last one that matches decides, `!` takes a path back in, `**`
+//! stands for any number of folders, and a pattern that matches a folder matches all that is in it.
 
 use regex::Regex;
 

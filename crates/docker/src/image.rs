@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
 use serde::{Deserialize, Serialize};
 
-use super::docker::{Engine, answered, found};
+use super::engine::{Engine, answered, optional};
 use crate::error::Error;
 use crate::reference::{Reference, split};
 
@@ -51,7 +51,7 @@ pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, Error> {
     })
 }
 
-/// What tells whether two engines have the same image.
+/// Identifies an image across engines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// `sha256:…`: of its configuration, or of its manifest where the engine keeps images in containerd's store.
@@ -71,7 +71,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether it is the same image: the same id, a common digest of a registry, or the same layers where two engines count ids differently.
+    /// Whether it is the same image: the same id, a common digest of a registry, or the same layers where two
+    /// engines count ids differently.
     pub fn same(&self, other: &Identity) -> bool {
         self.id == other.id
             || self.digests.iter().any(|digest| other.digests.contains(digest))
@@ -82,8 +83,8 @@ impl Identity {
 }
 
 /// Which image has this name; `None` where the engine has none.
-pub async fn find(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
-    let image = found(engine.docker.inspect_image(name)).await?;
+pub async fn identity(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
+    let image = optional(engine.docker.inspect_image(name)).await?;
     Ok(image.map(|image| Identity {
         id: image.id.unwrap_or_default(),
         digests: image.repo_digests.unwrap_or_default(),

@@ -1,23 +1,18 @@
 //! One real container, started through the engine, in which envdoc itself looks whether the GPU has arrived.
 //!
-//! The image is one that is here already (nothing is pulled). envdoc's own program is copied into the container, records a
-//! snapshot there, and the container is removed again, whatever happens.
+//! The image is one that is here already (nothing is pulled). envdoc's own program is copied into the
+//! container, records a snapshot there, and the container is removed again, whatever happens.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bollard::Docker;
-use bollard::models::{ContainerCreateBody, DeviceRequest, HostConfig, HostConfigLogConfig};
-use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, ListImagesOptionsBuilder, RemoveContainerOptionsBuilder,
-    UploadToContainerOptionsBuilder,
-};
+use bollard::query_parameters::{ListImagesOptionsBuilder, UploadToContainerOptionsBuilder};
 
 use facts::live::{Answer, Failure, NotTried};
 
-use super::docker;
-use super::road::Road;
 use super::run::{self, Ran};
+use super::transport::Transport;
+use super::{container, engine};
 use crate::error::{Cause, Error};
 
 /// What is asked of the engine.
@@ -34,23 +29,19 @@ pub struct Request {
 }
 
 /// How many images are tried when none is named: the smallest may hold no C library at all.
-const IMAGES_MAX: usize = 4;
+const IMAGES_LIMIT: usize = 4;
 /// Where envdoc lies inside the container.
-const INSIDE: &str = "envdoc-live-check";
-/// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left behind.
+const PROGRAM: &str = "envdoc-live-check";
+/// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left
+/// behind.
 const LABEL: &str = "envdoc.live";
-
-/// The first step.
-const CREATING: &str = "creating the container";
 
 /// Starts the container and looks.
 pub fn look(request: &Request) -> Result<Answer, NotTried> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| NotTried::Because(format!("no runtime: {error}")))?;
-    runtime.block_on(async {
-        let road = Road::open(&request.endpoint, None, Instant::now() + request.step).await;
-        let road = road.map_err(|blocked| NotTried::Because(blocked.says))?;
-        let docker = docker::open(road.local(), request.step)
+    let answer = crate::block_on(async {
+        let transport = Transport::open(&request.endpoint, None, Instant::now() + request.step).await;
+        let transport = transport.map_err(|blocked| NotTried::Because(blocked.message))?;
+        let docker = engine::open(transport.local(), request.step)
             .await
             .map_err(|error| NotTried::Because(error.to_string()))?;
         let images = match &request.image {
@@ -60,13 +51,6 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
         let mut last = None;
         for image in images {
             let answer = attempt(&docker, &image, request).await?;
-            if let Err(Failure { step: CREATING, says, .. }) = &answer.outcome
-                && Cause::of(says) == Cause::NoSuchImage
-            {
-                let why =
-                    format!("the image {image} is not here, and envdoc pulls nothing: docker pull {image}");
-                return Err(NotTried::Because(why));
-            }
             let again = matches!(&answer.outcome, Err(failure) if !failure.of_container);
             last = Some(answer);
             if !again {
@@ -74,9 +58,10 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
             }
         }
         last.ok_or_else(|| {
-            NotTried::Because("there is no image here; pull one and name it with --image".into())
+            NotTried::Because("the engine has no image; pull one and specify it with --image".into())
         })
-    })
+    });
+    answer.map_err(|error| NotTried::Because(error.to_string()))?
 }
 
 async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>, NotTried> {
@@ -87,86 +72,54 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
     let mut images = images.map_err(|error| NotTried::Because(Error::from(error).to_string()))?;
     images.retain(|image| image.repo_tags.iter().any(|tag| !tag.contains("<none>")));
     images.sort_by_key(|image| image.size);
-    Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_MAX).collect())
+    Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_LIMIT).collect())
 }
 
 /// One container of one image: made, filled, started, listened to, removed.
 async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answer, NotTried> {
     let name = format!("envdoc-live-{}", std::process::id());
-    let looking = async {
-        create(docker, image, &name, request).await?;
-        within("copying envdoc into it", request, upload(docker, &name)).await?;
-        start(docker, &name, request).await?;
-        within("waiting for what envdoc says inside", request, listen(docker, &name)).await
-    };
     let outcome = tokio::select! {
-        outcome = looking => Ok(outcome),
+        outcome = snapshot(docker, image, &name, request) => outcome,
         _ = tokio::signal::ctrl_c() => Err(NotTried::Interrupted),
     };
-    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    let removed = tokio::time::timeout(request.step, docker.remove_container(&name, Some(options))).await;
-    let outcome = outcome?;
-    let left = match removed {
-        Ok(Ok(())) => None,
-        Ok(Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })) => None,
-        Ok(Err(error)) => Some(Error::from(error).to_string()),
-        Err(_) => Some("the engine did not answer".into()),
-    };
-    let outcome = match left {
-        Some(why) if outcome.is_ok() => Err(Failure {
+    let removed = container::delete(docker, &name, true, request.step).await;
+    let outcome = match (outcome?, removed) {
+        (Ok(_), Err(error)) => Err(Failure {
             step: "removing the container",
-            says: format!("{name} is left behind: {why}"),
+            says: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
             of_container: true,
         }),
-        _ => outcome,
+        (outcome, _) => outcome,
     };
     Ok(Answer { image: image.to_owned(), outcome })
 }
 
-async fn create(docker: &Docker, image: &str, name: &str, request: &Request) -> Result<(), Failure> {
-    let step = CREATING;
-    let gpus =
-        DeviceRequest { count: Some(-1), capabilities: Some(vec![vec!["gpu".into()]]), ..Default::default() };
-    let body = ContainerCreateBody {
-        image: Some(image.to_owned()),
-        entrypoint: Some(vec![format!("/{INSIDE}")]),
-        cmd: Some(vec!["snapshot".into(), "--no-redact".into()]),
-        user: Some("0:0".into()),
-        working_dir: Some("/".into()),
-        network_disabled: Some(true),
-        labels: Some(HashMap::from([(LABEL.to_owned(), "true".to_owned())])),
-        // Without it the toolkit injects what the image's own variable asks for, which may leave nvidia-smi out.
-        env: request.gpus.then(|| vec!["NVIDIA_DRIVER_CAPABILITIES=compute,utility".to_owned()]),
-        host_config: Some(HostConfig {
-            device_requests: request.gpus.then(|| vec![gpus]),
-            // The daemon's default driver may keep nothing that can be read back.
-            log_config: Some(HostConfigLogConfig { typ: Some("json-file".into()), config: None }),
-            ..Default::default()
-        }),
-        ..Default::default()
-    };
-    let options = CreateContainerOptionsBuilder::default().name(name).build();
-    let created = tokio::time::timeout(request.step, docker.create_container(Some(options), body)).await;
-    match created {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(Failure { step, says: Error::from(error).to_string(), of_container: true }),
-        Err(_) => Err(late(step, request, true)),
+/// Creates the container, starts envdoc in it and returns what it printed.
+async fn snapshot(
+    docker: &Docker,
+    image: &str,
+    name: &str,
+    request: &Request,
+) -> Result<Result<String, Failure>, NotTried> {
+    let failed =
+        |step, of_container| move |error: Error| Failure { step, says: error.to_string(), of_container };
+    let body = container::request::snapshot(image, PROGRAM, request.gpus, LABEL);
+    let created = container::create(docker, name, body, request.step).await;
+    if created.as_ref().is_err_and(|error| *error.cause() == Cause::NoSuchImage) {
+        let why = format!("image {image} not found; envdoc does not pull images: docker pull {image}");
+        return Err(NotTried::Because(why));
     }
-}
-
-async fn start(docker: &Docker, name: &str, request: &Request) -> Result<(), Failure> {
-    let step = "starting the container";
-    let started = docker.start_container(name, None::<bollard::query_parameters::StartContainerOptions>);
-    match tokio::time::timeout(request.step, started).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => {
-            let error = Error::from(error);
+    let looking = async {
+        created.map_err(failed("creating the container", true))?;
+        within("copying envdoc into it", request, upload(docker, name)).await?;
+        container::start_within(docker, name, request.step).await.map_err(|error| {
             // The program's loader (its C library) is not in the image.
-            let cannot_run = error.lacks(INSIDE);
-            Err(Failure { step, says: error.to_string(), of_container: !cannot_run })
-        }
-        Err(_) => Err(late(step, request, true)),
-    }
+            let cannot_run = error.lacks(PROGRAM);
+            failed("starting the container", !cannot_run)(error)
+        })?;
+        within("waiting for what envdoc says inside", request, listen(docker, name)).await
+    };
+    Ok(looking.await)
 }
 
 async fn within<T>(
@@ -176,12 +129,11 @@ async fn within<T>(
 ) -> Result<T, Failure> {
     match tokio::time::timeout(request.step, work).await {
         Ok(result) => result.map_err(|error| Failure { step, says: error.to_string(), of_container: false }),
-        Err(_) => Err(late(step, request, false)),
+        Err(_) => {
+            let says = Error::answer_timeout(request.step).to_string();
+            Err(Failure { step, says, of_container: false })
+        }
     }
-}
-
-fn late(step: &'static str, request: &Request, of_container: bool) -> Failure {
-    Failure { step, says: format!("no answer within {} s", request.step.as_secs()), of_container }
 }
 
 /// Copies this very program to the container's root.
@@ -193,7 +145,7 @@ async fn upload(docker: &Docker, name: &str) -> Result<(), Error> {
     header.set_size(program.len() as u64);
     header.set_mode(0o755);
     let mut archive = tar::Builder::new(Vec::new());
-    archive.append_data(&mut header, INSIDE, program.as_slice()).map_err(Error::other)?;
+    archive.append_data(&mut header, PROGRAM, program.as_slice()).map_err(Error::other)?;
     let bytes = archive.into_inner().map_err(Error::other)?;
     let options = UploadToContainerOptionsBuilder::default().path("/").build();
     docker

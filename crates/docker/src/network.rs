@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use bollard::models::{EndpointSettings, Ipam, IpamConfig, NetworkConnectRequest, NetworkCreateRequest};
 use bollard::query_parameters::{InspectNetworkOptions, ListNetworksOptions};
 
-use super::docker::{Engine, answered, found};
+use super::engine::{Engine, answered, optional};
 use crate::error::Error;
 
 /// The engine's name for the largest packet of a bridge or an overlay.
-const MTU: &str = "com.docker.network.driver.mtu";
+const MTU_OPTION: &str = "com.docker.network.driver.mtu";
 
 /// A network as an engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,19 +37,19 @@ pub struct Network {
 }
 
 /// A network by its name; `None` where the engine has none.
-pub async fn look(engine: &Engine, name: &str) -> Result<Option<Network>, Error> {
-    let network = found(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
-    Ok(network.map(of))
+pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Network>, Error> {
+    let network = optional(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
+    Ok(network.map(from_inspect))
 }
 
 /// All networks, without their containers.
 pub async fn list(engine: &Engine) -> Result<Vec<Network>, Error> {
     let networks = answered(engine.docker.list_networks(None::<ListNetworksOptions>)).await?;
-    Ok(networks.into_iter().map(listed).collect())
+    Ok(networks.into_iter().map(from_list).collect())
 }
 
-fn listed(network: bollard::models::Network) -> Network {
-    of(bollard::models::NetworkInspect {
+fn from_list(network: bollard::models::Network) -> Network {
+    from_inspect(bollard::models::NetworkInspect {
         name: network.name,
         id: network.id,
         scope: network.scope,
@@ -62,7 +62,7 @@ fn listed(network: bollard::models::Network) -> Network {
     })
 }
 
-fn of(network: bollard::models::NetworkInspect) -> Network {
+fn from_inspect(network: bollard::models::NetworkInspect) -> Network {
     let options = network.options.unwrap_or_default();
     let pools = network.ipam.and_then(|ipam| ipam.config).unwrap_or_default();
     let mut containers: Vec<String> =
@@ -74,7 +74,7 @@ fn of(network: bollard::models::NetworkInspect) -> Network {
         driver: network.driver.unwrap_or_default(),
         scope: network.scope.unwrap_or_default(),
         attachable: network.attachable.unwrap_or(false),
-        mtu: options.get(MTU).and_then(|mtu| mtu.parse().ok()),
+        mtu: options.get(MTU_OPTION).and_then(|mtu| mtu.parse().ok()),
         encrypted: options.contains_key("encrypted"),
         subnets: pools.into_iter().filter_map(|pool| pool.subnet).collect(),
         labels: network.labels.unwrap_or_default().into_iter().collect(),
@@ -82,11 +82,12 @@ fn of(network: bollard::models::NetworkInspect) -> Network {
     }
 }
 
-/// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from `network`.
+/// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from
+/// `network`.
 pub async fn create(manager: &Engine, network: &Network) -> Result<(), Error> {
     let mut options = HashMap::new();
     if let Some(mtu) = network.mtu {
-        options.insert(MTU.to_owned(), mtu.to_string());
+        options.insert(MTU_OPTION.to_owned(), mtu.to_string());
     }
     if network.encrypted {
         options.insert("encrypted".to_owned(), String::new());
@@ -110,7 +111,7 @@ pub async fn create(manager: &Engine, network: &Network) -> Result<(), Error> {
 
 /// Removes a network; whether there was one.
 pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
-    Ok(found(engine.docker.remove_network(name)).await?.is_some())
+    Ok(optional(engine.docker.remove_network(name)).await?.is_some())
 }
 
 /// Attaches a container, under further names.

@@ -7,28 +7,29 @@ use bollard::query_parameters::PushImageOptionsBuilder;
 use futures_util::StreamExt;
 
 use super::auth::{self, Logins};
-use super::docker::Engine;
+use super::engine::Engine;
 use crate::error::{Error, Waited};
 use crate::reference::{registry, split};
 
 /// The longest that a push may say nothing.
-const SILENCE: Duration = Duration::from_secs(300);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Pushes; the digest that the registry gave the image.
 pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<String, Error> {
     let (repo, tag) = split(name);
     let host = registry(repo).to_owned();
     let key = auth::key(&host).to_owned();
-    let login = tokio::task::spawn_blocking(move || logins.of(&host)).await.map_err(Error::other)??;
+    let login =
+        tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
     let known = login.is_some();
     let credentials = login.map(|login| login.for_engine(&key));
     let options = PushImageOptionsBuilder::default().tag(tag).build();
     let mut answer = std::pin::pin!(engine.docker.push_image(repo, Some(options), credentials));
     let mut digest = None;
     loop {
-        let next = tokio::time::timeout(SILENCE, answer.next()).await;
+        let next = tokio::time::timeout(SILENCE_TIMEOUT, answer.next()).await;
         let info = match next {
-            Err(_) => return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE }),
+            Err(_) => return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE_TIMEOUT }),
             Ok(None) => break,
             Ok(Some(Ok(info))) => info,
             Ok(Some(Err(error))) => return Err(Error::from(error).of_push(known)),

@@ -1,7 +1,8 @@
 //! Names of images: `nvidia/cuda:12.1.1-base-ubuntu22.04`, `registry.example.org:5000/team/train@sha256:…`.
 //!
-//! The rules are those of the docker program (distribution/reference): the first part is a registry if it has a dot or a colon in it
-//! or is `localhost`; without one it is Docker Hub, where names of one part belong to `library`.
+//! The rules are those of the docker program (distribution/reference): the first part is a registry if it has
+//! a dot or a colon in it or is `localhost`; without one it is Docker Hub, where names of one part belong to
+//! `library`.
 
 use std::fmt;
 
@@ -85,7 +86,8 @@ impl Reference {
         })
     }
 
-    /// Where its registry answers. Registries on this machine speak plain HTTP, as the docker program takes them to.
+    /// Where its registry answers. Registries on this machine speak plain HTTP, as the docker program takes
+    /// them to.
     pub fn registry_url(&self, plain_http: bool) -> String {
         let host = match self.registry.as_str() {
             "docker.io" => "registry-1.docker.io",

@@ -14,8 +14,9 @@ use reqwest::header::{
 use super::auth::Login;
 use crate::error::{Error, LoginFault, Waited};
 
-/// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have about 20 MB.
-pub const PAGE_MAX: u64 = 64 << 20;
+/// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have
+/// about 20 MB.
+pub const PAGE_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A client for one command.
 pub struct Client {
@@ -37,7 +38,7 @@ pub struct Get<'q> {
     /// The header Authorization.
     pub authorization: Option<&'q str>,
     /// The most that is taken of the answer, in bytes; a longer one is an error.
-    pub most: u64,
+    pub limit_bytes: u64,
 }
 
 /// What a server said.
@@ -77,8 +78,8 @@ impl Answer {
 }
 
 impl Client {
-    /// A client that trusts the system's certificates and those of `certificates` (PEM), and gives up at `deadline`. Proxies are those
-    /// of the environment.
+    /// A client that trusts the system's certificates and those of `certificates` (PEM), and gives up at
+    /// `deadline`. Proxies are those of the environment.
     pub fn new(certificates: Option<&str>, deadline: Instant) -> Result<Client, Error> {
         // An error only says that it was installed before.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -92,7 +93,7 @@ impl Client {
             builder = builder.tls_certs_merge(certificates);
         }
         let http = builder.build()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = crate::runtime();
         Ok(Client {
             http,
             runtime: runtime?,
@@ -143,7 +144,7 @@ impl Client {
         let mut tags = BTreeSet::new();
         // 1000 tags an answer: no repository has so many pages.
         for _ in 0..100 {
-            let answer = self.ask(&mut access, &next, "application/json", PAGE_MAX)?;
+            let answer = self.ask(&mut access, &next, "application/json", PAGE_LIMIT_BYTES)?;
             if answer.status != 200 {
                 return Err(Error::Http { status: answer.status, path: None });
             }
@@ -163,17 +164,23 @@ impl Client {
         Err(malformed("invalid list of tags", "more than 100 pages"))
     }
 
-    /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer with any other status than
-    /// 401 is an answer.
-    pub fn ask(&self, access: &mut Access, path: &str, accept: &str, most: u64) -> Result<Answer, Error> {
+    /// Asks a registry by Docker's registry protocol, with the token that it sends readers for. An answer
+    /// with any other status than 401 is an answer.
+    pub fn ask(
+        &self,
+        access: &mut Access,
+        path: &str,
+        accept: &str,
+        limit_bytes: u64,
+    ) -> Result<Answer, Error> {
         let url = join(&access.registry, path)
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         // A login is for the registry alone, wherever its pages lead.
         if !url.strip_prefix(&access.registry).is_some_and(|rest| rest.starts_with('/')) {
-            return Err(Error::OtherHost { url: shown(&url) });
+            return Err(Error::OtherHost { url: without_password(&url) });
         }
-        self.let_in(access, &|authorization| {
-            self.get(&Get { url: &url, accept, range: None, authorization, most })
+        self.authorized(access, &|authorization| {
+            self.get(&Get { url: &url, accept, range: None, authorization, limit_bytes })
         })
     }
 
@@ -181,14 +188,14 @@ impl Client {
     pub fn put(&self, access: &mut Access, path: &str, kind: &str, body: &[u8]) -> Result<Answer, Error> {
         let url = join(&access.registry, path)
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
-        self.let_in(access, &|authorization| {
-            let get = Get { url: &url, accept: "*/*", range: None, authorization, most: 1 << 20 };
+        self.authorized(access, &|authorization| {
+            let get = Get { url: &url, accept: "*/*", range: None, authorization, limit_bytes: 1 << 20 };
             self.send(reqwest::Method::PUT, kind, body, &get)
         })
     }
 
     /// Asks, and again with a token where the registry wants one.
-    fn let_in(
+    fn authorized(
         &self,
         access: &mut Access,
         ask: &dyn Fn(Option<&str>) -> Result<Answer, Error>,
@@ -223,7 +230,7 @@ impl Client {
             accept: "application/json",
             range: None,
             authorization: basic.as_deref(),
-            most: 1 << 20,
+            limit_bytes: 1 << 20,
         };
         let identity =
             login.filter(|login| login.token).map(|login| identity(&url, &login.secret)).transpose()?;
@@ -260,8 +267,8 @@ async fn receive(request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answ
         return Ok(answer);
     }
     while let Some(chunk) = response.chunk().await? {
-        if (answer.body.len() + chunk.len()) as u64 > get.most {
-            return Err(Error::TooLarge { what: "the answer", limit_kib: get.most >> 10 });
+        if (answer.body.len() + chunk.len()) as u64 > get.limit_bytes {
+            return Err(Error::TooLarge { what: "the answer", limit_kib: get.limit_bytes >> 10 });
         }
         answer.body.extend_from_slice(&chunk);
     }
@@ -293,8 +300,8 @@ fn malformed(what: &'static str, message: impl ToString) -> Error {
     Error::Malformed { what, message: message.to_string() }
 }
 
-/// How an identity token is exchanged for one of the registry: the address without its parameters, and the form that it gets
-/// (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
+/// How an identity token is exchanged for one of the registry: the address without its parameters, and the
+/// form that it gets (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
 fn identity(url: &str, token: &str) -> Result<(String, String), Error> {
     let mut address = reqwest::Url::parse(url).map_err(Error::other)?;
     let mut form = reqwest::Url::parse("form:/").map_err(Error::other)?;
@@ -333,13 +340,13 @@ fn token_address(challenge: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// An address that stands in a page at another one.
+/// Resolves a link in the page at `base`.
 pub fn join(base: &str, target: &str) -> Option<String> {
     Some(reqwest::Url::parse(base).ok()?.join(target).ok()?.into())
 }
 
-/// An address without the password that may stand in it.
-pub fn shown(url: &str) -> String {
+/// A URL without its password.
+pub fn without_password(url: &str) -> String {
     let Ok(mut parsed) = reqwest::Url::parse(url) else { return url.to_owned() };
     if parsed.username().is_empty() && parsed.password().is_none() {
         return url.to_owned();
@@ -379,7 +386,10 @@ mod tests {
 
     #[test]
     fn passwords_are_not_shown() {
-        assert_eq!(shown("https://user:secret@example.org/simple"), "https://***@example.org/simple");
-        assert_eq!(shown("https://example.org/simple"), "https://example.org/simple");
+        assert_eq!(
+            without_password("https://user:secret@example.org/simple"),
+            "https://***@example.org/simple"
+        );
+        assert_eq!(without_password("https://example.org/simple"), "https://example.org/simple");
     }
 }

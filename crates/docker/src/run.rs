@@ -1,24 +1,20 @@
 //! One container to its end: what it printed and how it ended. It is removed after, whatever happens.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use bollard::Docker;
 use bollard::container::LogOutput;
-use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
-use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
-    WaitContainerOptions,
-};
+use bollard::query_parameters::{LogsOptionsBuilder, WaitContainerOptions};
 use futures_util::StreamExt;
 
-use super::docker::{Engine, found};
+use super::container::{self, request};
+use super::engine::{ANSWER_TIMEOUT, Engine};
 use crate::error::{Error, Waited};
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
 /// The most that is kept of each output, in bytes.
-const OUTPUT_MAX: usize = 8 << 20;
+const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 
 /// What is to be run.
 #[derive(Debug, Clone, Default)]
@@ -71,50 +67,23 @@ pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
 
 /// Removes a container, running or not.
 pub async fn remove(engine: &Engine, name: &str) -> Result<(), Error> {
-    let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-    let removed = found(engine.docker.remove_container(name, Some(options))).await;
+    let removed = container::delete(&engine.docker, name, true, ANSWER_TIMEOUT).await;
     removed.map(drop).map_err(|error| Error::LeftBehind { name: name.to_owned(), source: Box::new(error) })
 }
 
 async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
-    let (entrypoint, arguments) = match run.command.split_first() {
-        Some((program, arguments)) => (Some(vec![program.clone()]), Some(arguments.to_vec())),
-        None => (None, None),
-    };
-    let body = ContainerCreateBody {
-        image: Some(run.image.clone()),
-        entrypoint,
-        cmd: arguments,
-        env: Some(run.environment.clone()),
-        labels: Some(HashMap::from([(LABEL.to_owned(), "true".to_owned())])),
-        network_disabled: Some(!run.network),
-        // A health check of the image's would only disturb.
-        healthcheck: Some(bollard::models::HealthConfig {
-            test: Some(vec!["NONE".into()]),
-            ..Default::default()
-        }),
-        host_config: Some(HostConfig {
-            // The daemon's default driver may keep nothing that can be read back.
-            log_config: Some(HostConfigLogConfig {
-                typ: Some(if engine.podman { "k8s-file" } else { "json-file" }.into()),
-                config: None,
-            }),
-            init: Some(false),
-            ..Default::default()
-        }),
-        ..Default::default()
-    };
-    let of_container = |error: bollard::errors::Error| match Error::from(error) {
-        error @ Error::Engine { status: Some(_), .. } => NotRan::Container(error),
+    let of_container = |error: Error| match error {
+        Error::Engine { status: Some(_), .. } => NotRan::Container(error),
         other => NotRan::Engine(other),
     };
-    let options = CreateContainerOptionsBuilder::default().name(name).build();
-    engine.docker.create_container(Some(options), body).await.map_err(of_container)?;
-    engine.docker.start_container(name, None::<StartContainerOptions>).await.map_err(of_container)?;
-    ended(&engine.docker, name, OUTPUT_MAX).await.map_err(NotRan::Engine)
+    let body = request::one_run(run, engine.podman, LABEL);
+    container::create(&engine.docker, name, body, run.deadline).await.map_err(of_container)?;
+    container::start_within(&engine.docker, name, run.deadline).await.map_err(of_container)?;
+    ended(&engine.docker, name, OUTPUT_LIMIT_BYTES).await.map_err(NotRan::Engine)
 }
 
-/// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is an error.
+/// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is
+/// an error.
 pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {

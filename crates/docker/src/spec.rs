@@ -1,4 +1,5 @@
-//! What a container is to be, independent of who asks for it: both a compose file and the engine's API are filled from it.
+//! What a container is to be, independent of who asks for it: both a compose file and the engine's API are
+//! filled from it.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ pub struct Container {
     pub gpus: GpuRequest,
     /// Devices of the machine, each under its own name in the container.
     pub devices: Vec<String>,
-    /// Capabilities beside the usual ones.
+    /// Capabilities in addition to the default ones.
     pub capabilities: Vec<String>,
     /// The network that it is in.
     pub network: ContainerNetwork,

@@ -5,12 +5,12 @@ use std::time::Duration;
 use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SystemInfo};
 use bollard::query_parameters::{DeleteNodeOptions, LeaveSwarmOptions, ListNodesOptions};
 
-use super::docker::{Engine, answered, within};
+use super::engine::{Engine, answered, within};
 use crate::error::{Cause, Error};
 
-/// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up waiting for a join
-/// after 20 s, and goes on with it.
-const CHANGE: Duration = Duration::from_secs(40);
+/// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up
+/// waiting for a join after 20 s, and goes on with it.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// What an engine says of its machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub struct Member {
     /// Whether the manager hears from it.
     pub ready: bool,
     /// The manager's words on its state.
-    pub says: String,
+    pub status: String,
     /// Whether it is a manager.
     pub manager: bool,
 }
@@ -90,10 +90,10 @@ pub struct Token(String);
 
 /// Asks an engine about its machine.
 pub async fn machine(engine: &Engine) -> Result<Machine, Error> {
-    answered(engine.docker.info()).await.map(of)
+    answered(engine.docker.info()).await.map(from_info)
 }
 
-fn of(info: SystemInfo) -> Machine {
+fn from_info(info: SystemInfo) -> Machine {
     let swarm = info.swarm.unwrap_or_default();
     let peers = swarm.remote_managers.unwrap_or_default();
     let state = match swarm.local_node_state {
@@ -133,7 +133,7 @@ pub async fn init(engine: &Engine, address: &str) -> Result<(), Error> {
         advertise_addr: Some(address.to_owned()),
         ..Default::default()
     };
-    within(CHANGE, engine.docker.init_swarm(request)).await.map(drop)
+    within(CHANGE_TIMEOUT, engine.docker.init_swarm(request)).await.map(drop)
 }
 
 /// What workers join a manager's swarm with.
@@ -143,7 +143,8 @@ pub async fn token(manager: &Engine) -> Result<Token, Error> {
     token.map(Token).ok_or_else(|| Error::other("the manager returned no join token"))
 }
 
-/// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and [`machine`] tells how far it is.
+/// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and
+/// [`machine`] tells how far it is.
 pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), Error> {
     let request = SwarmJoinRequest {
         listen_addr: Some("0.0.0.0:2377".into()),
@@ -152,7 +153,7 @@ pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) 
         join_token: Some(token.0.clone()),
         ..Default::default()
     };
-    match within(CHANGE, engine.docker.join_swarm(request)).await {
+    match within(CHANGE_TIMEOUT, engine.docker.join_swarm(request)).await {
         Err(Error::TimedOut { .. }) => Ok(()),
         Err(error) if *error.cause() == Cause::JoinContinues => Ok(()),
         joined => joined.map_err(|error| error.without(&token.0)),
@@ -161,7 +162,7 @@ pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) 
 
 /// Leaves the swarm; with `force` also as its last manager, which ends the swarm.
 pub async fn leave(engine: &Engine, force: bool) -> Result<(), Error> {
-    within(CHANGE, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
+    within(CHANGE_TIMEOUT, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
 }
 
 /// The members of a manager's swarm.
@@ -179,12 +180,12 @@ fn member(node: bollard::models::Node) -> Member {
         hostname: description.hostname.unwrap_or_default(),
         address: status.addr.unwrap_or_default(),
         ready: status.state == Some(NodeState::READY),
-        says: [state, status.message.unwrap_or_default()].join(" ").trim().to_owned(),
+        status: [state, status.message.unwrap_or_default()].join(" ").trim().to_owned(),
         manager: node.manager_status.is_some(),
     }
 }
 
 /// Takes a member that has left off the manager's list.
-pub async fn forget(manager: &Engine, member: &str) -> Result<(), Error> {
+pub async fn remove_member(manager: &Engine, member: &str) -> Result<(), Error> {
     answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
 }

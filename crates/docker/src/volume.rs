@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{ListVolumesOptionsBuilder, RemoveVolumeOptions};
 
-use super::docker::{Engine, answered, found};
+use super::engine::{Engine, answered, optional};
 use crate::error::Error;
 
 /// The labels of a volume; `None` where the engine has none of this name.
 pub async fn labels(engine: &Engine, name: &str) -> Result<Option<BTreeMap<String, String>>, Error> {
-    let volume = found(engine.docker.inspect_volume(name)).await?;
+    let volume = optional(engine.docker.inspect_volume(name)).await?;
     Ok(volume.map(|volume| volume.labels.into_iter().collect()))
 }
 
-/// Makes a local volume. `options` are the driver's: `type=nfs`, `o=addr=…`, `device=:/export`; empty for a directory of the engine's.
+/// Makes a local volume. `options` are the driver's: `type=nfs`, `o=addr=…`, `device=:/export`; empty for a
+/// directory of the engine's.
 pub async fn create(
     engine: &Engine,
     name: &str,
@@ -33,7 +34,7 @@ pub async fn create(
 
 /// Removes a volume; whether there was one.
 pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
-    Ok(found(engine.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await?.is_some())
+    Ok(optional(engine.docker.remove_volume(name, None::<RemoveVolumeOptions>)).await?.is_some())
 }
 
 /// The names of the volumes with a label.

@@ -11,11 +11,12 @@ use host::{Host, Reading};
 pub struct Clock {
     /// Seconds since 1970-01-01 UTC when the machine was looked at.
     pub now: Fact<i64>,
-    /// Whether the kernel's clock is synchronised: the file `/run/systemd/timesync/synchronized` where systemd-timesyncd keeps
-    /// it, else `timedatectl` (machines with an NVIDIA device only: it is a process). Absent where nothing keeps it.
+    /// Whether the kernel's clock is synchronised: the file `/run/systemd/timesync/synchronized` where
+    /// systemd-timesyncd keeps it, else `timedatectl` (machines with an NVIDIA device only: it is a process).
+    /// Absent where nothing keeps it.
     pub synchronised: Fact<bool>,
-    /// The service that keeps it: `systemd-timesyncd`, `chronyd`, `ntpd`; absent when none runs. A service that runs has a
-    /// directory in the control groups.
+    /// The service that keeps it: `systemd-timesyncd`, `chronyd`, `ntpd`; absent when none runs. A service
+    /// that runs has a directory in the control groups.
     pub keeper: Fact<String>,
 }
 

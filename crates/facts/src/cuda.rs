@@ -9,14 +9,16 @@ use host::{Host, Stat};
 /// Every toolkit, and which one a compiler run would take.
 #[derive(Debug, Clone)]
 pub struct Cuda {
-    /// Toolkits under `/usr/local/cuda*` and `/opt/cuda` and where `CUDA_HOME` points, by `version.json` or `version.txt`; an empty list when
-    /// there is none. Directories without a compiler (runtime images have them) are in it too.
+    /// Toolkits under `/usr/local/cuda*` and `/opt/cuda` and where `CUDA_HOME` points, by `version.json` or
+    /// `version.txt`; an empty list when there is none. Directories without a compiler (runtime images have
+    /// them) are in it too.
     pub toolkits: Fact<Vec<Toolkit>>,
     /// What `/usr/local/cuda` links to.
     pub default: Fact<String>,
     /// `nvcc` on PATH: its path, links followed.
     pub nvcc: Fact<String>,
-    /// Version of the toolkit that this nvcc belongs to, `12.4`: the toolkit's version file, else `nvcc --version`.
+    /// Version of the toolkit that this nvcc belongs to, `12.4`: the toolkit's version file, else `nvcc
+    /// --version`.
     pub nvcc_version: Fact<String>,
     /// `CUDA_HOME`, else `CUDA_PATH`, as it stands.
     pub home: Fact<String>,
@@ -38,8 +40,9 @@ pub struct Toolkit {
 }
 
 impl Cuda {
-    /// The toolkit whose nvcc `torch.utils.cpp_extension` (and with it DeepSpeed) takes: CUDA_HOME or CUDA_PATH, else the nvcc on
-    /// PATH, else `/usr/local/cuda`. Its directory and version; absent when none has a compiler.
+    /// The toolkit whose nvcc `torch.utils.cpp_extension` (and with it DeepSpeed) takes: CUDA_HOME or
+    /// CUDA_PATH, else the nvcc on PATH, else `/usr/local/cuda`. Its directory and version; absent when none
+    /// has a compiler.
     pub fn compiler(&self) -> Fact<(String, String)> {
         let of = |toolkit: &Toolkit| match toolkit.nvcc {
             true => toolkit.version.as_ref().map(|version| (toolkit.path.clone(), version.clone())),
@@ -116,8 +119,8 @@ fn toolkits(host: &dyn Host) -> Fact<Vec<Toolkit>> {
     })
 }
 
-/// The toolkit in a directory; absent when the directory is not there, or, if `signs` are asked for, when neither a version file nor
-/// nvcc nor a version in its name says that it is one.
+/// The toolkit in a directory; absent when the directory is not there, or, if `signs` are asked for, when
+/// neither a version file nor nvcc nor a version in its name says that it is one.
 fn toolkit(host: &dyn Host, path: &str, signs: bool) -> Fact<Toolkit> {
     host.stat(path).json::<Stat>().about(path).and_then(|stat| {
         if stat.kind != "directory" {
@@ -157,7 +160,8 @@ fn is_version(text: &str) -> bool {
         && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Version of the toolkit that an nvcc belongs to: of the directory above its `bin`, else of Debian's package, else its own word.
+/// Version of the toolkit that an nvcc belongs to: of the directory above its `bin`, else of Debian's
+/// package, else its own word.
 fn nvcc_version(host: &dyn Host, path: &str) -> Fact<String> {
     let root = path.strip_suffix("/bin/nvcc").unwrap_or_default();
     let written = match root {
@@ -172,8 +176,9 @@ fn nvcc_version(host: &dyn Host, path: &str) -> Fact<String> {
     })
 }
 
-/// `version.json` (11.1 and newer): `{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "cuda_cccl": {…}, …}`. Some releases have
-/// the day of the build in the third place (`12.1.20230222`), which is no patch number: only `12.1` is known then.
+/// `version.json` (11.1 and newer): `{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "cuda_cccl": {…},
+/// …}`. Some releases have the day of the build in the third place (`12.1.20230222`), which is no patch
+/// number: only `12.1` is known then.
 fn version_json(text: &str) -> Fact<String> {
     let Ok(json) = serde_json::from_str::<serde_json::Value>(text) else {
         return Fact::unknown("is not JSON");
@@ -184,7 +189,8 @@ fn version_json(text: &str) -> Fact<String> {
     }
 }
 
-/// `version.txt` (11.0 and older, and Debian's package): `CUDA Version 11.5.119`; the third number counts builds, not patches.
+/// `version.txt` (11.0 and older, and Debian's package): `CUDA Version 11.5.119`; the third number counts
+/// builds, not patches.
 fn version_txt(text: &str) -> Fact<String> {
     let version = text.lines().find_map(|line| line.trim().strip_prefix("CUDA Version ")).map(without_build);
     match version {

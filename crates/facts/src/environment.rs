@@ -14,10 +14,11 @@ pub struct Environment {
     /// Lines of `/etc/environment` that set one of them.
     pub etc_environment: Fact<BTreeMap<String, String>>,
     /// Settings of pip's configuration files (`/etc/pip.conf`, `/etc/xdg/pip/pip.conf`, `~/.pip/pip.conf`,
-    /// `~/.config/pip/pip.conf`, `$VIRTUAL_ENV/pip.conf`, `$PIP_CONFIG_FILE`), key and value, later ones win: `index-url`. Names and
-    /// passwords in addresses are left out.
+    /// `~/.config/pip/pip.conf`, `$VIRTUAL_ENV/pip.conf`, `$PIP_CONFIG_FILE`), key and value, later ones win:
+    /// `index-url`. Names and passwords in addresses are left out.
     pub pip: Fact<Vec<(String, String)>>,
-    /// The same of uv's (`/etc/uv/uv.toml`, `~/.config/uv/uv.toml`, `$UV_CONFIG_FILE`): `index-url`, `index.NAME`.
+    /// The same of uv's (`/etc/uv/uv.toml`, `~/.config/uv/uv.toml`, `$UV_CONFIG_FILE`): `index-url`,
+    /// `index.NAME`.
     pub uv: Fact<Vec<(String, String)>>,
     /// Variables that name certificates, their paths, and whether something is there.
     pub certificates: Vec<(String, String, Fact<bool>)>,
@@ -72,8 +73,8 @@ impl Environment {
     }
 }
 
-/// An address without the user and password in front of its host: `https://token@host/simple` is `https://host/simple`.
-/// Every value that may be an address passes here before it is shown.
+/// An address without the user and password in front of its host: `https://token@host/simple` is
+/// `https://host/simple`. Every value that may be an address passes here before it is shown.
 pub fn without_credentials(value: &str) -> String {
     let mut clean = String::new();
     let mut rest = value;
@@ -139,7 +140,8 @@ pub fn gather(host: &dyn Host) -> Environment {
 /// Keys and values, in the order of the file.
 type Settings = Vec<(String, String)>;
 
-/// Reads files in order; one that is not there has no settings, one that cannot be read makes the whole unknown.
+/// Reads files in order; one that is not there has no settings, one that cannot be read makes the whole
+/// unknown.
 fn settings(
     host: &dyn Host,
     paths: &[Option<String>],
@@ -178,12 +180,25 @@ fn etc_environment(text: &str) -> BTreeMap<String, String> {
         .map(|line| line.trim())
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.strip_prefix("export ").unwrap_or(line).split_once('='))
-        .map(|(name, value)| (name.trim().to_owned(), super::system::unquote(value)))
+        .map(|(name, value)| (name.trim().to_owned(), unquote(value)))
         .filter(|(name, _)| is_known(name))
         .collect()
 }
 
-/// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines of a value indented.
+/// The value of a shell assignment: quotes and the backslashes within them taken away.
+pub(crate) fn unquote(value: &str) -> String {
+    let value = value.trim();
+    for quote in ['"', '\''] {
+        let inner = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return if quote == '"' { inner.replace("\\\"", "\"").replace("\\$", "$") } else { inner.into() };
+        }
+    }
+    value.to_owned()
+}
+
+/// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines
+/// of a value indented.
 ///
 /// ```text
 /// [global]
@@ -264,11 +279,14 @@ mod tests {
             ("environment", "HOME=/home/ember\nNCCL_DEBUG=INFO"),
             (
                 "read /home/ember/.config/pip/pip.conf",
-                "[global]\n# mirror\nindex-url = https://ember:secret@mirror.example/simple\nextra-index-url =\n    https://a.example/simple\n    https://tok@b.example/simple\n[install]\ntrusted-host: mirror.example\n",
+                "[global]\n# mirror\nindex-url = https://ember:secret@mirror.example/simple\nextra-index-url \
+                    =\n    https://a.example/simple\n    \
+                        https://tok@b.example/simple\n[install]\ntrusted-host: mirror.example\n",
             ),
             (
                 "read /home/ember/.config/uv/uv.toml",
-                "index-url = \"https://u:p@mirror.example/simple\"\n[[index]]\nname = \"torch\"\nurl = \"https://x@t.example/whl\"\n",
+                "index-url = \"https://u:p@mirror.example/simple\"\n[[index]]\nname = \"torch\"\nurl = \
+                    \"https://x@t.example/whl\"\n",
             ),
             (
                 "read /etc/environment",

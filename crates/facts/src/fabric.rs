@@ -13,19 +13,20 @@ const UNITS: &[&str] =
     &["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system"];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// NVSwitch systems need the fabric manager (before NVLink 5) or NVLSM beside it.
+/// NVSwitch systems need the fabric manager (before NVLink 5) or NVLSM next to it.
 #[derive(Debug, Clone)]
 pub struct Fabric {
-    /// State of `nvidia-fabricmanager.service` as `systemctl is-active` words it (`active`, `inactive`, `failed`); absent when
-    /// the unit is not installed. Only asked where NVSwitches are on the bus or a GPU reports a fabric; absent elsewhere.
+    /// State of `nvidia-fabricmanager.service` as `systemctl is-active` words it (`active`, `inactive`,
+    /// `failed`); absent when the unit is not installed. Only asked where NVSwitches are on the bus or a GPU
+    /// reports a fabric; absent elsewhere.
     pub manager: Fact<String>,
     /// Its version: `nv-fabricmanager --version`, or the package's.
     pub version: Fact<String>,
-    /// Whether a process `nv-fabricmanager` runs although there is no unit: the GPU operator of Kubernetes starts it in its
-    /// driver container. Absent where the unit is installed.
+    /// Whether a process `nv-fabricmanager` runs although there is no unit: the GPU operator of Kubernetes
+    /// starts it in its driver container. Absent where the unit is installed.
     pub process: Fact<bool>,
-    /// State of `nvidia-imex.service`, which NVLink across several machines (GB200 NVL72) needs; absent when the unit is not
-    /// installed. Only asked where a GPU reports a fabric.
+    /// State of `nvidia-imex.service`, which NVLink across several machines (GB200 NVL72) needs; absent when
+    /// the unit is not installed. Only asked where a GPU reports a fabric.
     pub imex: Fact<String>,
 }
 
@@ -108,7 +109,7 @@ fn unit_state(host: &dyn Host, unit: &str) -> Fact<String> {
                     [stdout.trim(), stderr.trim()].join(" ")
                 )),
             },
-            Reading::Absent => Fact::unknown("there is no systemctl to ask"),
+            Reading::Absent => Fact::unknown("systemctl not found"),
             other => other.text(),
         }
         .about(unit)
@@ -120,7 +121,7 @@ fn process(reading: Reading) -> Fact<bool> {
     match reading {
         Reading::Ran { status: Some(0), .. } => Fact::Known(true),
         Reading::Ran { status: Some(1), stderr, .. } if stderr.trim().is_empty() => Fact::Known(false),
-        Reading::Absent => Fact::unknown("there is no pgrep to look for processes with"),
+        Reading::Absent => Fact::unknown("pgrep not found"),
         other => other.stdout().and_then(|_| Fact::Absent).about("pgrep"),
     }
 }
@@ -141,11 +142,11 @@ pub fn version(text: &str) -> Fact<String> {
 
 /// Whether a fabric manager has to run on this machine; else why not.
 ///
-/// It runs where the NVSwitches are: on bare metal, and in a virtual machine that was given them all. In other virtual
-/// machines the host runs it, on GB200 and GB300 racks the switch trays. HGX B200 and B300 boards show no NVSwitch on the bus,
-/// and need it nevertheless.
+/// It runs where the NVSwitches are: on bare metal, and in a virtual machine that was given them all. In
+/// other virtual machines the host runs it, on GB200 and GB300 racks the switch trays. HGX B200 and B300
+/// boards show no NVSwitch on the bus, and need it nevertheless.
 pub fn runs_here(facts: &Facts) -> Result<(), Unavailable> {
-    let devices = facts.pci.devices.require("there is no PCI bus")?;
+    let devices = facts.pci.devices.require("no PCI bus")?;
     if devices.iter().any(pci::Device::is_nvswitch) {
         return Ok(());
     }
@@ -169,12 +170,14 @@ pub fn runs_here(facts: &Facts) -> Result<(), Unavailable> {
     }
 }
 
-/// Whether a product name is that of a board with NVLink 5 switches of its own: `NVIDIA B200`, `NVIDIA B300 SXM6 AC`.
+/// Whether a product name is that of a board with NVLink 5 switches of its own: `NVIDIA B200`, `NVIDIA B300
+/// SXM6 AC`.
 fn is_hgx_blackwell(name: &str) -> bool {
     name.split([' ', '-']).any(|word| word == "B200" || word == "B300")
 }
 
-/// Whether every GPU says that its place in the fabric is complete. Unknown where they do not say (A100 does not).
+/// Whether every GPU says that its place in the fabric is complete. Unknown where they do not say (A100 does
+/// not).
 pub fn completed(facts: &Facts) -> Fact<bool> {
     let done = |gpu: &gpu::Gpu| {
         gpu.fabric.as_ref().map(|(state, status)| state == "Completed" && status == "Success")

@@ -4,15 +4,15 @@ use diagnostic::{Missing, Unavailable};
 
 /// What is known of one thing.
 ///
-/// `Absent` means that envdoc looked and it is not there. `Unknown` means that envdoc could not look, with the reason.
-/// There is no way from `Unknown` to either of the others.
+/// `Absent` means that envdoc looked and it is not there. `Unknown` means that envdoc could not look, with
+/// the reason. There is no way from `Unknown` to either of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact<T> {
-    /// It is there, and this is it.
+    /// The value.
     Known(T),
-    /// It was looked for and is not there.
+    /// envdoc looked: it does not exist.
     Absent,
-    /// It could not be looked for; why.
+    /// envdoc could not look; the reason.
     Unknown(Missing),
 }
 
@@ -27,7 +27,7 @@ impl<T> Fact<T> {
         self.and_then(|value| Fact::Known(change(value)))
     }
 
-    /// Goes on with the value, keeps the other states.
+    /// Chains on the value, keeps the other states.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
             Fact::Known(value) => next(value),
@@ -65,18 +65,19 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Absence becomes a known default: for things whose absence is a plain answer ("no such file: none configured").
-    pub fn absent_as(self, value: T) -> Fact<T> {
+    /// Absence becomes a known default: for things whose absence is a plain answer ("no such file: none
+    /// configured").
+    pub(crate) fn absent_as(self, value: T) -> Fact<T> {
         self.or_else(|| Fact::Known(value))
     }
 
-    /// Absence becomes unknown: for sources that every Linux machine has, so that a missing one means that envdoc cannot
-    /// look (`/proc` not mounted).
-    pub fn must_exist(self, what: &str) -> Fact<T> {
+    /// Absence becomes unknown: for sources that every Linux machine has, so that a missing one means that
+    /// envdoc cannot look (`/proc` not mounted).
+    pub(crate) fn must_exist(self, what: &str) -> Fact<T> {
         self.or_else(|| Fact::unknown(format!("{what} does not exist here")))
     }
 
-    /// Says in front of the reason what was being looked at.
+    /// Prefixes the reason with what was read.
     pub fn about(self, what: &str) -> Fact<T> {
         match self {
             Fact::Unknown(why) => Fact::Unknown(why.about(what)),
@@ -101,7 +102,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// `Some` or `None` for known and absent, else why it is unknown. For judgements to which absence says something.
+    /// `Some` or `None` for known and absent, else why it is unknown. For judgements to which absence says
+    /// something.
     pub fn decided(&self) -> Result<Option<&T>, Missing> {
         match self {
             Fact::Known(value) => Ok(Some(value)),

@@ -30,7 +30,7 @@ pub struct Member {
     pub address: String,
     /// What it is.
     pub facts: Facts,
-    /// What tells it from others.
+    /// Distinguishes it from the others.
     pub identity: Fact<Identity>,
     /// Its clock against this machine's.
     pub skew: Fact<Skew>,
@@ -123,7 +123,8 @@ pub struct Digest {
     pub files: u64,
     /// Their sizes together, in bytes.
     pub bytes: u64,
-    /// The digests of a directory's entries, to tell which one differs; empty where there are more than [`ENTRIES_MAX`].
+    /// The digests of a directory's entries, to tell which one differs; empty where there are more than
+    /// [`ENTRIES_MAX`].
     pub entries: BTreeMap<String, String>,
     /// Paths that could not be read, with the reason; at most 20. Not empty: the digest says nothing of them.
     pub unreadable: Vec<String>,

@@ -12,13 +12,15 @@ use host::{Host, Missing, MissingKind};
 
 /// Gathers everything from a machine until `deadline`.
 ///
-/// Each group has a thread. When one is held by the kernel beyond the deadline (a dead file server), the group is gathered
-/// again from what had been answered by then; only what hung, and what would have been asked after it, is unknown.
+/// Each group has a thread. When one is held by the kernel beyond the deadline (a dead file server), the
+/// group is gathered again from what had been answered by then; only what hung, and what would have been
+/// asked after it, is unknown.
 pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     fn start<T: Send + 'static>(host: &Recorder, gather: fn(&dyn Host) -> T) -> Receiver<T> {
         let (sender, receiver) = channel();
         let host = host.clone();
-        // A thread that cannot be started or that panics drops the sender: the group is then gathered as after a deadline.
+        // A thread that cannot be started or that panics drops the sender: the group is then gathered as
+        // after a deadline.
         let _ = std::thread::Builder::new().name("gather".into()).spawn(move || sender.send(gather(&host)));
         receiver
     }
@@ -31,12 +33,11 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         let left = deadline.saturating_duration_since(Instant::now());
         receiver.recv_timeout(left).unwrap_or_else(|error| {
             let reason = match error {
-                RecvTimeoutError::Timeout => Missing::new(
-                    MissingKind::TimedOut { milliseconds: None },
-                    "it did not answer before envdoc's deadline (--timeout)",
-                ),
+                RecvTimeoutError::Timeout => {
+                    Missing::new(MissingKind::TimedOut { milliseconds: None }, "no answer within --timeout")
+                }
                 RecvTimeoutError::Disconnected => {
-                    Missing::from("envdoc itself failed while looking; please report this")
+                    Missing::from("envdoc crashed while reading this; please report it")
                 }
             };
             gather(&Replay::new(host.readings(), reason))
@@ -73,7 +74,7 @@ pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
     groups.facts(expected)
 }
 
-/// What the threads bring home.
+/// Results of the threads.
 struct Groups {
     files: FileGroups,
     gpus: (gpu::Gpus, fabric::Fabric),
@@ -197,9 +198,7 @@ mod tests {
     fn a_fault_in_one_group_leaves_the_others() {
         let deadline = Instant::now() + Duration::from_secs(5);
         let facts = live(&Recorder::new(Arc::new(Panics)), deadline, Expected::default());
-        assert!(
-            matches!(&facts.clock.now, Fact::Unknown(why) if why.detail.contains("envdoc itself failed"))
-        );
+        assert!(matches!(&facts.clock.now, Fact::Unknown(why) if why.detail.contains("envdoc crashed")));
         assert_eq!(facts.docker.program, Fact::Absent);
     }
 }

@@ -13,12 +13,13 @@ use host::{Host, Missing, Reading};
 pub struct KernelLog {
     /// Xid and SXid events.
     pub xids: Fact<Vec<Xid>>,
-    /// Processes that the kernel killed for want of memory (names).
+    /// Processes killed by the OOM killer (names).
     pub oom_kills: Fact<Vec<String>>,
-    /// Other lines of the NVIDIA driver that say something failed (`NVRM: API mismatch`, `RmInitAdapter failed`, …), each
-    /// text once.
+    /// Other lines of the NVIDIA driver that say something failed (`NVRM: API mismatch`, `RmInitAdapter
+    /// failed`, …), each text once.
     pub driver_errors: Fact<Vec<String>>,
-    /// How many processes were killed for want of memory since boot: `oom_kill` of `/proc/vmstat`, which needs no rights.
+    /// How many OOM kills since boot: `oom_kill` of `/proc/vmstat`, which
+    /// needs no rights.
     pub oom_count: Fact<u64>,
 }
 
@@ -53,7 +54,7 @@ pub fn gather(host: &dyn Host) -> KernelLog {
     let oom_count = oom_count(host);
     // The kernel gives its log record by record, a thousand calls on a quiet machine.
     let log = if oom_count == Fact::Known(0) && !gpu::nvidia_present(host) {
-        Fact::unknown("not read: there is no GPU, and nothing was killed for want of memory")
+        Fact::unknown("kernel log not read (no GPU present, no OOM kills)")
     } else {
         log(host)
     };
@@ -96,7 +97,8 @@ pub fn text(host: &dyn Host) -> Fact<String> {
     }
 }
 
-/// Every line of the log as dmesg shows it, where dmesg may; else [`text`], which keeps the records that checks look at.
+/// Every line of the log as dmesg shows it, where dmesg may; else [`text`], which keeps the records that
+/// checks look at.
 pub fn whole(host: &dyn Host) -> Fact<String> {
     match host.run(&["dmesg"], Duration::from_secs(10)) {
         Reading::Ran { status: Some(0), stdout, .. } if !stdout.trim().is_empty() => Fact::Known(stdout),
@@ -113,8 +115,8 @@ fn from_journal(host: &dyn Host, why: Missing) -> Fact<String> {
     }
 }
 
-/// What `journalctl -k` printed. An ordinary user sees nothing of the kernel's and is told so on the error output; that is
-/// not an empty log.
+/// What `journalctl -k` printed. An ordinary user sees no kernel messages and gets a hint on the error
+/// output; that is not an empty log.
 fn journal(reading: Reading) -> Fact<String> {
     match reading {
         Reading::Ran { status: Some(0), stdout, .. } if stdout.contains(" kernel: ") => Fact::Known(stdout),
@@ -203,8 +205,9 @@ const FAILURES: &[&str] = &[
     "request_mem_region failed",
 ];
 
-/// Lines of the driver that say that something failed, each text once. Messages over several lines are put together up to
-/// the end of their sentence: `API mismatch: the client has the version 440.33.01, but this kernel module has the version 440.26.`
+/// Lines of the driver that say that something failed, each text once. Messages over several lines are put
+/// together up to the end of their sentence: `API mismatch: the client has the version 440.33.01, but this
+/// kernel module has the version 440.26.`
 pub fn driver_errors(log: &str) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut lines =
@@ -323,9 +326,8 @@ Memory cgroup out of memory: Killed process 4567 (pt_main_thread) total-vm:12345
             stdout: stdout.into(),
             stderr: stderr.into(),
         };
-        assert!(
-            matches!(journal(ran("-- No entries --\n", hint)), Fact::Unknown(why) if why.detail.contains("Hint"))
-        );
+        assert!(matches!(journal(ran("-- No entries \
+                --\n", hint)), Fact::Unknown(why) if why.detail.contains("Hint")));
         assert!(matches!(journal(ran("2025-01-17T17:39:30+0000 node kernel: x\n", "")), Fact::Known(_)));
     }
 }

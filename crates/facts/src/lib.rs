@@ -1,7 +1,7 @@
 //! What a machine is: typed facts, gathered from a [`Host`] and never judged here.
 //!
-//! One file a group. Each has its struct, `gather(&dyn Host)`, and pure parsers with the real text they read in their
-//! tests. Nothing here decides whether something is wrong; see [`checks`].
+//! One file a group. Each has its struct, `gather(&dyn Host)`, and pure parsers with the real text they read
+//! in their tests. Nothing here decides whether something is wrong; see [`checks`].
 
 pub mod clock;
 pub mod cuda;
@@ -25,6 +25,7 @@ pub mod pci;
 pub mod python;
 pub mod rdma;
 mod reading;
+pub mod service_path;
 pub mod support;
 pub mod system;
 #[doc(hidden)]
@@ -103,8 +104,8 @@ impl Facts {
         }
     }
 
-    /// Whether the machine has, or is expected to have, an NVIDIA GPU. On WSL2 and in containers, where the PCI bus need
-    /// not show it, the driver's device nodes and `/dev/dxg` count too.
+    /// Whether the machine has, or is expected to have, an NVIDIA GPU. On WSL2 and in containers, where the
+    /// PCI bus need not show it, the driver's device nodes and `/dev/dxg` count too.
     pub fn has_gpu(&self) -> Fact<bool> {
         if self.expected.gpus.is_some_and(|count| count > 0) || self.expected.role == Some(Role::GpuNode) {
             return Fact::Known(true);

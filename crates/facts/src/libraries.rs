@@ -6,9 +6,9 @@ use super::{Fact, environment};
 use crate::IntoFact;
 use host::{Host, Missing, Stat};
 
-/// What the dynamic loader would find, in its order: `LD_LIBRARY_PATH`, then the directories of `/etc/ld.so.conf`, then
-/// the system's own. (An executable's rpath comes before all of these: a wheel's NCCL is found through it. Its runpath comes
-/// behind `LD_LIBRARY_PATH`.)
+/// What the dynamic loader would find, in its order: `LD_LIBRARY_PATH`, then the directories of
+/// `/etc/ld.so.conf`, then the system's own. (An executable's rpath comes before all of these: a wheel's NCCL
+/// is found through it. Its runpath comes behind `LD_LIBRARY_PATH`.)
 #[derive(Debug, Clone)]
 pub struct Libraries {
     /// Directories of `LD_LIBRARY_PATH`, in order; absent when it is not set.
@@ -23,11 +23,13 @@ pub struct Libraries {
     pub cudnn: Fact<Vec<Library>>,
     /// Every `libcuda.so*` in those directories, in the loader's order.
     pub cuda_driver: Fact<Vec<Library>>,
-    /// `libcuda.so.*` in cuda-compat directories (`/usr/local/cuda*/compat`), with the driver version in their name.
+    /// `libcuda.so.*` in cuda-compat directories (`/usr/local/cuda*/compat`), with the driver version in
+    /// their name.
     pub compat: Fact<Vec<Library>>,
     /// `/usr/include/nccl.h`: the version that it declares. Absent when it is not installed.
     pub nccl_header: Fact<String>,
-    /// `~/.nccl.conf` (or `NCCL_CONF_FILE`) and `/etc/nccl.conf`: lines that set something. Absent when neither is there.
+    /// `~/.nccl.conf` (or `NCCL_CONF_FILE`) and `/etc/nccl.conf`: lines that set something. Absent when
+    /// neither is there.
     pub nccl_conf: Fact<Vec<String>>,
 }
 
@@ -38,8 +40,8 @@ pub struct Library {
     pub path: String,
     /// Version in its file name, `2.21.5`; absent when the name has none.
     pub version: Fact<String>,
-    /// Which directory list it was found through: `LD_LIBRARY_PATH`, `ld.so.conf`, `default`, `cuda` (a toolkit's directory, which no
-    /// list names).
+    /// Which directory list it was found through: `LD_LIBRARY_PATH`, `ld.so.conf`, `default`, `cuda` (a
+    /// toolkit's directory, which no list names).
     pub found_in: String,
     /// The directory in that list, as it is written there.
     pub directory: String,
@@ -76,7 +78,8 @@ fn set(variables: &BTreeMap<String, String>, name: &str) -> Fact<String> {
     }
 }
 
-/// `LD_LIBRARY_PATH`: directories between colons (or semicolons); an empty one means the working directory and is left out.
+/// `LD_LIBRARY_PATH`: directories between colons (or semicolons); an empty one means the working directory
+/// and is left out.
 fn split_path(value: &str) -> Vec<String> {
     value.split([':', ';']).filter(|dir| !dir.is_empty()).map(str::to_owned).collect()
 }
@@ -94,7 +97,8 @@ fn loader_directories(host: &dyn Host) -> Fact<Vec<String>> {
     }
 }
 
-/// A configuration file of ldconfig: a directory a line, `#` comments, `include PATTERN` (one `*`, in the last part), `hwcap …`.
+/// A configuration file of ldconfig: a directory a line, `#` comments, `include PATTERN` (one `*`, in the
+/// last part), `hwcap …`.
 fn configured(host: &dyn Host, text: &str, out: &mut Vec<String>, depth: u8) -> Result<(), Missing> {
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -170,7 +174,8 @@ fn search(
     let mut found = Vec::new();
     for (found_in, directories) in lists {
         for directory in directories {
-            // A directory that is reached twice (/lib is a link to /usr/lib) counts where it is reached first.
+            // A directory that is reached twice (/lib is a link to /usr/lib) counts where it is reached
+            // first.
             match host.stat(&directory).json::<Stat>().map(|stat| stat.path) {
                 Fact::Known(real) if !seen.contains(&real) => seen.push(real),
                 Fact::Known(_) | Fact::Absent => continue,
@@ -199,7 +204,8 @@ fn search(
     Fact::Known(found)
 }
 
-/// The directories that the loader itself knows: Debian's with the name of the architecture, everybody's `lib64` and `lib`.
+/// The directories that the loader itself knows: Debian's with the name of the architecture, everybody's
+/// `lib64` and `lib`.
 fn default_directories(host: &dyn Host) -> Vec<String> {
     let exists = |path: &str| matches!(host.stat(path).json::<Stat>(), Fact::Known(_));
     let multiarch = if exists("/lib64/ld-linux-x86-64.so.2") {
@@ -214,8 +220,8 @@ fn default_directories(host: &dyn Host) -> Vec<String> {
     directories
 }
 
-/// The files of one library, each once. In a directory the one comes first that the soname (`libnccl.so.2`: the shortest name
-/// with a number) leads to, because that is what the loader opens.
+/// The files of one library, each once. In a directory the one comes first that the soname (`libnccl.so.2`:
+/// the shortest name with a number) leads to, because that is what the loader opens.
 fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
     let mut here: Vec<Found> = found
         .into_iter()
@@ -245,7 +251,8 @@ fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
     files
 }
 
-/// `2.21.5` of `/usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5`; the `2` of a file that is really called `libnccl.so.2` is no version.
+/// `2.21.5` of `/usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5`; the `2` of a file that is really called
+/// `libnccl.so.2` is no version.
 fn version_in_name(path: &str) -> Fact<String> {
     let version =
         path.rsplit('/').next().and_then(|name| name.split_once(".so.")).map(|(_, version)| version);
@@ -272,9 +279,16 @@ fn compat(
     // Directories of the lists that are, links followed, a compat directory: (real path, list, as written).
     let mut named = Vec::new();
     for (list, directories) in lists {
-        for directory in directories.known().into_iter().flatten().filter(|dir| dir.contains("compat")) {
-            if let Fact::Known(stat) = host.stat(directory).json::<Stat>() {
-                named.push((stat.path, list, directory.clone()));
+        let directories = match directories {
+            Fact::Known(directories) => directories,
+            Fact::Absent => continue,
+            Fact::Unknown(why) => return Fact::Unknown(why.clone().about(list)),
+        };
+        for directory in directories.iter().filter(|dir| dir.contains("compat")) {
+            match host.stat(directory).json::<Stat>() {
+                Fact::Known(stat) => named.push((stat.path, list, directory.clone())),
+                Fact::Absent => {}
+                Fact::Unknown(why) => return Fact::Unknown(why.about(directory)),
             }
         }
     }
@@ -393,8 +407,11 @@ mod tests {
     fn libraries_come_in_the_loaders_order() {
         let host = machine(
             &[
-                "/opt/nccl/lib libnccl.so=libnccl.so.2.18.5 libnccl.so.2=libnccl.so.2.18.5 libnccl.so.2.18.5=libnccl.so.2.18.5",
-                "/usr/lib/x86_64-linux-gnu libcuda.so.1=libcuda.so.550.54.14 libcudnn.so.9=libcudnn.so.9.1.0 libnccl.so.2=libnccl.so.2.21.5 libnccl.so.2.20.3=libnccl.so.2.20.3 libnccl.so.2.21.5=libnccl.so.2.21.5",
+                "/opt/nccl/lib libnccl.so=libnccl.so.2.18.5 libnccl.so.2=libnccl.so.2.18.5 \
+                    libnccl.so.2.18.5=libnccl.so.2.18.5",
+                "/usr/lib/x86_64-linux-gnu libcuda.so.1=libcuda.so.550.54.14 libcudnn.so.9=libcudnn.so.9.1.0 \
+                    libnccl.so.2=libnccl.so.2.21.5 libnccl.so.2.20.3=libnccl.so.2.20.3 \
+                        libnccl.so.2.21.5=libnccl.so.2.21.5",
                 "/lib64/ld-linux-x86-64.so.2",
             ],
             &[
@@ -404,11 +421,13 @@ mod tests {
                 ("read /etc/ld.so.conf.d/libc.conf", "# libc default configuration\n/usr/local/lib\n"),
                 (
                     "read /etc/ld.so.conf.d/x86_64-linux-gnu.conf",
-                    "# Multiarch support\n/usr/local/lib/x86_64-linux-gnu\n/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n",
+                    "# Multiarch \
+                        support\n/usr/local/lib/x86_64-linux-gnu\n/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n",
                 ),
                 (
                     "read /usr/include/nccl.h",
-                    "#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX \"\"\n",
+                    "#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX \
+                        \"\"\n",
                 ),
                 ("read /etc/nccl.conf", "# set by the admin\nNCCL_IB_DISABLE=1\n\n"),
             ],
@@ -437,9 +456,8 @@ mod tests {
     #[test]
     fn compat_directories_say_how_they_are_reached() {
         let mut host = machine(
-            &[
-                "/usr/local/cuda-12.4/compat libcuda.so.1=libcuda.so.550.54.15 libcuda.so.550.54.15=libcuda.so.550.54.15",
-            ],
+            &["/usr/local/cuda-12.4/compat libcuda.so.1=libcuda.so.550.54.15 \
+                    libcuda.so.550.54.15=libcuda.so.550.54.15"],
             &[
                 ("environment", "LD_LIBRARY_PATH=/usr/local/cuda/compat"),
                 ("find /usr/local cuda", "cuda\ncuda-12.4"),

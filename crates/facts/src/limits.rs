@@ -19,7 +19,8 @@ pub enum Limit {
 pub struct Limits {
     /// Locked memory in bytes, soft and hard: `/proc/self/limits`.
     pub memlock: Fact<(Limit, Limit)>,
-    /// Whether this process has CAP_IPC_LOCK, which frees it from `memlock`: bit 14 of `CapEff` in `/proc/self/status`.
+    /// Whether this process has CAP_IPC_LOCK, which frees it from `memlock`: bit 14 of `CapEff` in
+    /// `/proc/self/status`.
     pub ipc_lock: Fact<bool>,
     /// Open files, soft and hard.
     pub nofile: Fact<(Limit, Limit)>,
@@ -87,7 +88,7 @@ pub fn gather(host: &dyn Host) -> Limits {
 /// Max open files            1024                 4096                 files
 /// Max locked memory         unlimited            unlimited            bytes
 /// ```
-pub fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
+pub(crate) fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let mut words = rest.split_whitespace().map(|word| match word {
         "unlimited" => Some(Limit::Unlimited),
@@ -96,11 +97,12 @@ pub fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
     Some((words.next()??, words.next()??))
 }
 
-/// On cgroup v1 a limit at or above this is none: the kernel rounds the largest number down to a page, of 64 KiB at most.
+/// On cgroup v1 a limit at or above this is none: the kernel rounds the largest number down to a page, of 64
+/// KiB at most.
 const V1_NONE: u64 = i64::MAX as u64 - 65_535;
 
-/// The lowest limit between this process's control group and the root. A container sees its own group as the root on
-/// cgroup v2; on v1 it sees the machine's path, which does not exist inside it.
+/// The lowest limit between this process's control group and the root. A container sees its own group as the
+/// root on cgroup v2; on v1 it sees the machine's path, which does not exist inside it.
 fn cgroup_memory(host: &dyn Host) -> Fact<u64> {
     host.read("/proc/self/cgroup").text().must_exist("/proc/self/cgroup").and_then(|text| {
         let Some((base, file, path)) = memory_controller(&text) else {

@@ -44,7 +44,8 @@ pub enum NotTried {
     Because(String),
 }
 
-/// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without `--live`.
+/// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without
+/// `--live`.
 pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
     let answer = match answer {
         Ok(answer) => answer,

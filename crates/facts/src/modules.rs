@@ -15,14 +15,15 @@ pub struct Modules {
     pub nvidia_loaded: Fact<String>,
     /// Version of the `nvidia` module on disk for the running kernel: that of [`Modules::nvidia_file`].
     pub nvidia_on_disk: Fact<String>,
-    /// The `nvidia` module that `modprobe` would load into the running kernel: `modinfo nvidia`, asked only where an NVIDIA GPU
-    /// is on the bus (absent elsewhere, and where there is none).
+    /// The `nvidia` module that `modprobe` would load into the running kernel: `modinfo nvidia`, asked only
+    /// where an NVIDIA GPU is on the bus (absent elsewhere, and where there is none).
     pub nvidia_file: Fact<ModuleFile>,
     /// Secure Boot: last byte of `/sys/firmware/efi/efivars/SecureBoot-…`; absent on machines without EFI.
     pub secure_boot: Fact<bool>,
     /// DKMS: `/var/lib/dkms/nvidia*/VERSION/KERNEL/ARCH` present or not.
     pub dkms: Fact<Vec<Dkms>>,
-    /// `/run/reboot-required` with `/run/reboot-required.pkgs` (Debian, Ubuntu); absent when no reboot is asked for.
+    /// `/run/reboot-required` with `/run/reboot-required.pkgs` (Debian, Ubuntu); absent when no reboot is
+    /// asked for.
     pub reboot_required: Fact<Vec<String>>,
     /// Lines of `/etc/modprobe.d` and `/usr/lib/modprobe.d` that name nvidia or nouveau.
     pub options: Fact<Vec<String>>,
@@ -35,7 +36,8 @@ pub struct ModuleFile {
     pub path: String,
     /// `610.57.04`.
     pub version: String,
-    /// Whether it is the open module: its licence is `Dual MIT/GPL`, that of the closed one `NVIDIA`. Absent when not named.
+    /// Whether it is the open module: its licence is `Dual MIT/GPL`, that of the closed one `NVIDIA`. Absent
+    /// when not named.
     pub open: Fact<bool>,
     /// Who signed it, for Secure Boot. Absent when nobody did.
     pub signer: Fact<String>,
@@ -67,7 +69,8 @@ pub fn gather(host: &dyn Host) -> Modules {
     }
 }
 
-/// Reads lines such as `nvidia_uvm 4260675 12 - Live 0x60cdd02eea624fc2 (POE)`. A kernel built without modules has no such file.
+/// Reads lines such as `nvidia_uvm 4260675 12 - Live 0x60cdd02eea624fc2 (POE)`. A kernel built without
+/// modules has no such file.
 fn loaded(host: &dyn Host) -> Fact<Vec<String>> {
     let no_modules =
         || host.read("/proc/sys/kernel/osrelease").text().must_exist("/proc").map(|_| String::new());

@@ -1,8 +1,9 @@
 //! Installed packages of a few families, asked of dpkg, rpm or pacman without reading their whole databases.
 //!
-//! dpkg's status file is several MiB on a large machine, so the names come from `/var/lib/dpkg/info` first, and
-//! `dpkg-query` is started only where one of them is wanted. rpm has no file that could be listed: it is started only
-//! where some file of NVIDIA's is there. pacman keeps a directory a package, whose name says everything.
+//! dpkg's status file is several MiB on a large machine, so the names come from `/var/lib/dpkg/info` first,
+//! and `dpkg-query` is started only where one of them is wanted. rpm has no file that could be listed: it is
+//! started only where some file of NVIDIA's is there. pacman keeps a directory a package, whose name says
+//! everything.
 
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use host::{Host, Reading};
 /// Installed packages by name and version, sorted.
 pub type Packages = Vec<(String, String)>;
 
-/// What NVIDIA's packages begin with, in Debian, Ubuntu, RHEL, Fedora, SUSE, Arch and NVIDIA's own repositories. Whoever
-/// asks for some of these shares one answer with everybody who asks for others.
+/// What NVIDIA's packages begin with, in Debian, Ubuntu, RHEL, Fedora, SUSE, Arch and NVIDIA's own
+/// repositories. Whoever asks for some of these shares one answer with everybody who asks for others.
 pub const NVIDIA: &[&str] = &[
     "akmod-nvidia",
     "cuda-compat",
@@ -37,8 +38,8 @@ pub const NVIDIA: &[&str] = &[
 
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// The installed packages whose names begin with one of `prefixes`. Empty when there is none of them, absent when this
-/// machine has no package manager that envdoc knows.
+/// The installed packages whose names begin with one of `prefixes`. Empty when there is none of them, absent
+/// when this machine has no package manager that envdoc knows.
 pub fn installed(host: &dyn Host, prefixes: &[&str]) -> Fact<Packages> {
     let nvidia = prefixes.iter().all(|wanted| NVIDIA.iter().any(|known| wanted.starts_with(known)));
     let asked = if nvidia { NVIDIA } else { prefixes };
@@ -87,8 +88,9 @@ fn dpkg(host: &dyn Host, prefixes: &[&str]) -> Fact<Packages> {
     })
 }
 
-/// Reads `ii \tnvidia-driver-550-server\t550.144.03-0ubuntu0.22.04.1`: the second letter is the state. Packages whose files
-/// are there count, those removed but for their configuration (`rc`) and never installed (`un`) do not.
+/// Reads `ii \tnvidia-driver-550-server\t550.144.03-0ubuntu0.22.04.1`: the second letter is the state.
+/// Packages whose files are there count, those removed but for their configuration (`rc`) and never installed
+/// (`un`) do not.
 fn parse_dpkg_query(text: &str) -> Packages {
     text.lines()
         .filter_map(|line| {
@@ -176,7 +178,8 @@ fn parse_pacman(directory: &str) -> Option<(String, String)> {
     Some((name.to_owned(), format!("{version}-{release}")))
 }
 
-/// The version of the program inside a package's version: no epoch, no release (`1:550.144.03-0ubuntu1` gives `550.144.03`).
+/// The version of the program inside a package's version: no epoch, no release (`1:550.144.03-0ubuntu1` gives
+/// `550.144.03`).
 pub fn upstream(version: &str) -> &str {
     let version = version.split_once(':').map_or(version, |(_, rest)| rest);
     let version = version.rsplit_once('-').map_or(version, |(rest, _)| rest);

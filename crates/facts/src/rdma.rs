@@ -14,8 +14,9 @@ pub struct Rdma {
 }
 
 impl Rdma {
-    /// Whether the active ports look like a network for jobs over several nodes: InfiniBand, or four RoCE ports and more. One or
-    /// two with Ethernet are what every server with a ConnectX card has as its ordinary network, and virtual machines of clouds.
+    /// Whether the active ports look like a network for jobs over several nodes: InfiniBand, or four RoCE
+    /// ports and more. One or two with Ethernet are what every server with a ConnectX card has as its
+    /// ordinary network, and virtual machines of clouds.
     pub fn fabric(&self) -> Fact<bool> {
         self.devices.as_ref().map(|devices| {
             let active = |layer: &str| {
@@ -38,7 +39,8 @@ pub struct RdmaDevice {
     pub kind: Fact<String>,
     /// Its ports; unknown when one of their files could not be read.
     pub ports: Fact<Vec<RdmaPort>>,
-    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Unknown for devices without one.
+    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Unknown for devices
+    /// without one.
     pub card: Option<String>,
     /// Network interfaces of the same PCI function (`device/net/*`).
     pub interfaces: Vec<String>,

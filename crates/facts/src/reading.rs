@@ -9,7 +9,8 @@ use crate::Fact;
 pub trait IntoFact: Sized {
     /// The text of a file, a list or the like. `Absent` stays absent, everything else is unknown.
     fn text(self) -> Fact<String>;
-    /// The standard output of a program that ended with status 0; any other end is unknown and says how it ended.
+    /// The standard output of a program that ended with status 0; any other end is unknown and says how it
+    /// ended.
     fn stdout(self) -> Fact<String>;
     /// The lines of a text reading, empty ones left out.
     fn lines(self) -> Fact<Vec<String>>;
@@ -36,8 +37,8 @@ impl IntoFact for Reading {
                 let said: String =
                     said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
                 match status {
-                    Some(status) => Fact::unknown(format!("it ended with status {status} and said: {said}")),
-                    None => Fact::unknown(format!("a signal ended it; it said: {said}")),
+                    Some(status) => Fact::unknown(format!("exit status {status}: {said}")),
+                    None => Fact::unknown(format!("killed by a signal: {said}")),
                 }
             }
             Reading::Absent => Fact::Absent,
@@ -53,7 +54,7 @@ impl IntoFact for Reading {
     fn json<T: DeserializeOwned>(self) -> Fact<T> {
         self.text().and_then(|text| match serde_json::from_str(&text) {
             Ok(value) => Fact::Known(value),
-            Err(error) => Fact::unknown(format!("the answer is not the JSON that was expected: {error}")),
+            Err(error) => Fact::unknown(format!("unexpected JSON: {error}")),
         })
     }
 }

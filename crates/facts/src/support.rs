@@ -22,7 +22,8 @@ pub enum CudaSupport {
 }
 
 impl Facts {
-    /// The driver's version: of the loaded module, else (WSL, where it is not in this kernel) what `nvidia-smi` says.
+    /// The driver's version: of the loaded module, else (WSL, where it is not in this kernel) what
+    /// `nvidia-smi` says.
     pub fn driver_version(&self) -> Fact<DriverVersion> {
         self.driver.module.as_ref().map(|module| module.version).or_look(|| self.gpu.driver.clone())
     }
@@ -49,9 +50,12 @@ impl Facts {
             };
             match at_least(&driver.to_string(), floor) {
                 // Where nothing tells how new a CUDA the driver brings, it may well be new enough.
-                Some(true) if reported.is_none() && of_branch.is_none() && shipped.is_none() => Fact::unknown(
-                    format!("which CUDA version driver {driver} brings is known neither to nvidia-smi nor to envdoc's catalog"),
-                ),
+                Some(true) if reported.is_none() && of_branch.is_none() && shipped.is_none() => {
+                    Fact::unknown(format!(
+                        "which CUDA version driver {driver} brings is known neither to nvidia-smi nor to \
+                        envdoc's catalog"
+                    ))
+                }
                 Some(true) => Fact::Known(CudaSupport::MinorVersion),
                 Some(false) => self.forward(driver, minor, floor),
                 None => Fact::unknown(format!("driver {driver} cannot be compared with {floor}")),
@@ -153,7 +157,8 @@ impl Facts {
     }
 }
 
-/// Machine code runs on the same major from its minor on; PTX on everything newer. Tegra chips are apart from both.
+/// Machine code runs on the same major from its minor on; PTX on everything newer. Tegra chips are apart from
+/// both.
 pub fn has_code(architectures: &[String], ptx: Option<&[String]>, capability: (u32, u32)) -> Fact<bool> {
     code_for(&capabilities(architectures), ptx.map(capabilities).as_deref(), capability)
 }

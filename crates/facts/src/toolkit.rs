@@ -2,25 +2,27 @@
 
 use serde::Deserialize;
 
-use super::docker::in_service_path;
 use super::{Fact, packages};
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Stat};
 
 /// The toolkit.
 #[derive(Debug, Clone)]
 pub struct Toolkit {
-    /// Version of the installed package (dpkg status, rpm), else what `nvidia-ctk --version` says. Absent when not installed.
+    /// Version of the installed package (dpkg status, rpm), else what `nvidia-ctk --version` says. Absent
+    /// when not installed.
     pub version: Fact<String>,
-    /// Programs found: `nvidia-container-runtime`, `nvidia-container-runtime-hook`, `nvidia-ctk`, `nvidia-cdi-hook`, `nvidia-container-cli`,
-    /// by name and path. Looked for where a service looks, then on PATH.
+    /// Programs found: `nvidia-container-runtime`, `nvidia-container-runtime-hook`, `nvidia-ctk`,
+    /// `nvidia-cdi-hook`, `nvidia-container-cli`, by name and path. Looked for where a service looks, then on
+    /// PATH.
     pub programs: Fact<Vec<(String, String)>>,
     /// Installed packages of the family and their versions.
     pub packages: Fact<Vec<(String, String)>>,
     /// `/etc/nvidia-container-runtime/config.toml`; absent when there is none.
     pub config: Fact<Config>,
     /// Why that file is not valid TOML; absent when it is, or when there is none.
-    pub config_error: Fact<String>,
+    pub config_error: Fact<ConfigError>,
     /// Whether the driver root that it names exists; absent when it names none.
     pub driver_root_exists: Fact<bool>,
     /// CDI specification files in `/etc/cdi` and `/var/run/cdi`; an empty list when there is none.
@@ -29,6 +31,24 @@ pub struct Toolkit {
     pub cdi_invalid: Fact<Vec<(String, String)>>,
     /// Whether the units `nvidia-cdi-refresh.{service,path}` are installed (toolkit 1.18 and newer).
     pub refresh_unit: Fact<bool>,
+}
+
+/// Where `config.toml` stops being TOML, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Line, from 1.
+    pub line: Option<usize>,
+    /// What the TOML parser says, on one line.
+    pub message: String,
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
 }
 
 /// The parts of config.toml that envdoc uses.
@@ -137,10 +157,7 @@ pub fn gather(host: &dyn Host) -> Toolkit {
 fn programs(host: &dyn Host) -> Fact<Vec<(String, String)>> {
     let mut found = Vec::new();
     for name in PROGRAMS {
-        match in_service_path(host, name).or_else(|| match host.program(name).text() {
-            Fact::Unknown(_) => Fact::Absent,
-            other => other,
-        }) {
+        match in_service_path(host, name).or_else(|| host.program(name).text()) {
             Fact::Known(path) => found.push(((*name).to_owned(), path)),
             Fact::Absent => {}
             Fact::Unknown(why) => return Fact::Unknown(why.clone().about(name.to_string())),
@@ -169,12 +186,12 @@ fn version(
                 let said = host.run(&[path, "--version"], std::time::Duration::from_secs(1)).stdout();
                 said.about("nvidia-ctk --version").and_then(|text| match parse_version(&text) {
                     Some(version) => Fact::Known(version),
-                    None => Fact::unknown("nvidia-ctk --version names no version"),
+                    None => Fact::unknown("nvidia-ctk --version prints no version"),
                 })
             }
             // Without nvidia-ctk (before 1.11) but with a hook there is a toolkit of unknown version.
             None if !all.is_empty() => {
-                Fact::unknown("the toolkit is there, but no package or nvidia-ctk tells its version")
+                Fact::unknown("toolkit installed, but neither a package nor nvidia-ctk gives its version")
             }
             None => packages.as_ref().and_then(|_| Fact::Absent),
         },
@@ -188,22 +205,24 @@ fn parse_version(text: &str) -> Option<String> {
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
-fn config(host: &dyn Host) -> (Fact<Config>, Fact<String>) {
+fn config(host: &dyn Host) -> (Fact<Config>, Fact<ConfigError>) {
     match host.read(CONFIG).text().about(CONFIG) {
         Fact::Known(text) => match parse_config(&text) {
             Ok(config) => (Fact::Known(config), Fact::Absent),
-            Err(why) => (Fact::unknown(format!("{CONFIG} is not valid: {why}")), Fact::Known(why)),
+            Err(error) => {
+                let why = format!("{CONFIG} is not valid: {error}");
+                (Fact::unknown(why), Fact::Known(error))
+            }
         },
         Fact::Absent => (Fact::Absent, Fact::Absent),
         Fact::Unknown(why) => (Fact::Unknown(why.clone()), Fact::Unknown(why)),
     }
 }
 
-fn parse_config(text: &str) -> Result<Config, String> {
+fn parse_config(text: &str) -> Result<Config, ConfigError> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let said = error.message().trim().replace('\n', ", ");
-        line.map_or_else(|| said.clone(), |line| format!("line {line}: {said}"))
+        ConfigError { line, message: error.message().trim().replace('\n', ", ") }
     })?;
     let value = |path: &[&str]| {
         let (last, sections) = path.split_last()?;
@@ -324,7 +343,8 @@ struct Mount {
 /// The most paths of one specification that are looked for.
 const NAMED_MAX: usize = 64;
 
-/// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver library.
+/// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver
+/// library.
 fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), String> {
     let spec: Spec = if path.ends_with(".json") {
         serde_json::from_str(text).map_err(|error| error.to_string())?
@@ -420,7 +440,7 @@ mod tests {
     #[test]
     fn a_broken_config_names_the_line() {
         let why = parse_config("disable-require = false\n[nvidia-container-cli\n").unwrap_err();
-        assert!(why.starts_with("line 2: "), "{why}");
+        assert_eq!(why.line, Some(2), "{why}");
         assert!(parse_config("disable-require = False\n").is_err());
     }
 

@@ -1,8 +1,8 @@
 //! A machine that a person composed: what is not in its snapshot is not there.
 //!
-//! A recorded machine answers "not in this snapshot" to a question that was not asked when it was recorded. A composed one is
-//! all there is of it, so the answer is known: no such file, program or engine. What follows from the files that it has
-//! (directories, names in them, what stands at a path) need not be written down.
+//! A recorded machine answers "not in this snapshot" to a question that was not asked when it was recorded. A
+//! composed one is all there is of it, so the answer is known: no such file, program or engine. What follows
+//! from the files that it has (directories, names in them, what stands at a path) need not be written down.
 
 use std::collections::{BTreeMap, BTreeSet};
 

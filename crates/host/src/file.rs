@@ -1,4 +1,4 @@
-//! Files: written whole or not at all, and never over somebody else's.
+//! Files: written atomically, existing ones only replaced with `--force`.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 
-/// Writes `text` to `path` by way of a file beside it. An existing file stays unless `force` is set.
+/// Writes `text` atomically. An existing file stays unless `force` is set.
 pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
     if !force && path.symlink_metadata().is_ok() {
-        return Err(Error::new(Kind::File, format!("{} exists already", path.display()))
-            .hint("use --force to replace it, or another name"));
+        return Err(Error::new(Kind::File, format!("{} already exists", path.display()))
+            .hint("pass --force to replace it, or choose another name"));
     }
     replace(path, text.as_bytes(), None)
 }
@@ -37,7 +37,7 @@ pub fn directory(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     fs::create_dir_all(path)
-        .map_err(|error| Error::new(Kind::File, format!("cannot make {}: {error}", path.display())))
+        .map_err(|error| Error::new(Kind::File, format!("cannot create {}: {error}", path.display())))
 }
 
 /// A directory for its owner alone, made where it is not there.
@@ -48,7 +48,7 @@ pub fn private_directory(path: &Path) -> Result<(), Error> {
         .create(path)
         .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o700)))
         .map_err(|error| {
-            Error::new(Kind::File, format!("cannot make {} for you alone: {error}", path.display()))
+            Error::new(Kind::File, format!("cannot create {} with mode 0700: {error}", path.display()))
         })
 }
 
@@ -61,9 +61,11 @@ pub fn mode(path: &Path) -> Option<u32> {
 pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
     if let Some(mode) = mode(path).filter(|mode| mode & 0o077 != 0) {
         let says =
-            format!("{} has mode {mode:04o}: others than its owner can get at a private key", path.display());
-        return Err(Error::new(Kind::File, says)
-            .hint(format!("chmod 600 {}; if others could read it, make new keys", path.display())));
+            format!("{} has mode {mode:04o}: the private key is readable by other users", path.display());
+        return Err(Error::new(Kind::File, says).hint(format!(
+            "Run `chmod 600 {}`, and replace the key if other users had access.",
+            path.display()
+        )));
     }
     read(path)
 }
@@ -80,7 +82,8 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
 /// Directories that hold nothing that a person wrote for this project.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
 
-/// Every file below a directory, in the order of their names, links not followed; `None` where the path is no directory.
+/// Every file below a directory, in the order of their names, links not followed; `None` where the path is no
+/// directory.
 pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
     if !directory.is_dir() {
         return Ok(None);
@@ -135,7 +138,7 @@ mod tests {
         let path = dir.path().join("out.json");
         write(&path, "one", false).unwrap();
         let error = write(&path, "two", false).unwrap_err();
-        assert!(error.message.contains("exists already") && !error.hints.is_empty());
+        assert!(error.message.contains("already exists") && !error.hints.is_empty());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         write(&path, "two", true).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");

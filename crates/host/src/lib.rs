@@ -10,6 +10,7 @@ pub mod live;
 pub mod process;
 pub mod record;
 pub mod redact;
+mod sensitivity;
 pub mod snapshot;
 
 pub use diagnostic::{Missing, MissingKind};
@@ -25,7 +26,8 @@ use serde::{Deserialize, Serialize};
 pub enum Ask<'a> {
     /// The text of a file. Devices, pipes and sockets are never opened (`/dev/kmsg` is: see [`live`]).
     Read(&'a str),
-    /// The bytes of a small binary file (at most 4096 of them, of which the rights may allow fewer), in hexadecimal.
+    /// The bytes of a small binary file (at most 4096 of them, of which the rights may allow fewer), in
+    /// hexadecimal.
     Hex(&'a str),
     /// The names in a directory, sorted, one a line.
     List(&'a str),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
+use super::sensitivity::is_secret;
 use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -97,8 +98,10 @@ pub const VARIABLES: &[&str] = &[
     "WSL_",
 ];
 
-/// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep conda.
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
+/// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep
+/// conda.
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
 
 /// Asks container engines for [`Live`], which knows no connections of its own.
 pub trait Engines: Send + Sync {
@@ -151,9 +154,10 @@ impl Live {
         let metadata = self.open(path, OFlags::PATH)?.metadata()?;
         let kind = metadata.file_type();
         if path == KERNEL_LOG && self.root.is_none() {
-            // Containers have links to /dev/console or /dev/null there, which would read as a log without events.
+            // Containers have links to /dev/console or /dev/null there, which would read as a log without
+            // events.
             if !kind.is_char_device() || metadata.rdev() != rustix::fs::makedev(1, 11) {
-                return Ok(Reading::failed("is not the kernel's log here"));
+                return Ok(Reading::failed("not the kernel log in this container"));
             }
             return kernel_log(self.open(path, OFlags::RDONLY)?);
         }
@@ -163,7 +167,7 @@ impl Live {
         let mut bytes = Vec::new();
         self.open(path, OFlags::RDONLY)?.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_MAX {
-            let detail = format!("is larger than {} MiB; envdoc did not read it", FILE_MAX >> 20);
+            let detail = format!("is larger than {} MiB; not read", FILE_MAX >> 20);
             return Ok(Reading::Failed(Missing::new(MissingKind::TooLarge, detail)));
         }
         Ok(Reading::Text(String::from_utf8_lossy(&bytes).into_owned()))
@@ -189,9 +193,7 @@ impl Live {
                 names.push(name);
             }
             if names.len() > NAMES_MAX {
-                return Ok(Reading::failed(format!(
-                    "holds more than {NAMES_MAX} names; envdoc did not list it"
-                )));
+                return Ok(Reading::failed(format!("holds more than {NAMES_MAX} names; not listed")));
             }
         }
         names.sort_unstable();
@@ -228,7 +230,8 @@ impl Live {
         })
     }
 
-    /// Below a root the PATH of the shell that started envdoc means nothing: the usual folders are searched there.
+    /// Below a root the PATH of the shell that started envdoc means nothing: the usual folders are searched
+    /// there.
     fn program(&self, name: &str) -> Reading {
         if self.root.is_none() {
             return match which::which(name) {
@@ -247,7 +250,7 @@ impl Live {
     fn outside(&self, what: &str, answer: impl FnOnce() -> Reading) -> Reading {
         match self.root {
             None => answer(),
-            Some(_) => Reading::failed(format!("{what} under --root: the answer would be this machine's")),
+            Some(_) => Reading::failed(format!("{what} under --root (it would describe this machine)")),
         }
     }
 }
@@ -265,7 +268,8 @@ impl Host for Live {
             Ask::Run(argv, limit) => self.outside("programs are not run", || {
                 process::run(argv, self.deadline.min(Instant::now() + limit))
             }),
-            // Nothing runs below a root, so there is no environment; that of an image stands in its configuration.
+            // Nothing runs below a root, so there is no environment; that of an image stands in its
+            // configuration.
             Ask::Environment if self.root.is_some() => Reading::Absent,
             Ask::Environment => environment(),
             Ask::Engine(endpoint, path) => self.outside("no engine is asked", || match &self.engines {
@@ -286,7 +290,7 @@ fn or_failed(result: io::Result<Reading>) -> Reading {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Reading::Absent,
         ErrorKind::PermissionDenied => Reading::Failed(Missing::denied()),
         _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            Reading::failed("its symbolic links form a loop")
+            Reading::failed("symlink loop")
         }
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error()) => {
             Reading::failed("--root needs Linux 5.6 or newer (openat2)")
@@ -314,6 +318,7 @@ fn kind_name(kind: fs::FileType) -> &'static str {
     }
 }
 
+/// A variable whose name is that of a credential is never read into envdoc, redacted or not.
 fn environment() -> Reading {
     let mut lines: Vec<String> = std::env::vars_os()
         .map(|(name, value)| {
@@ -322,22 +327,16 @@ fn environment() -> Reading {
         .filter(|(name, _)| {
             VARIABLES.iter().any(|known| name == known || (known.ends_with('_') && name.starts_with(known)))
         })
-        .map(|(name, value)| if secret(&name) { format!("{name}=***") } else { format!("{name}={value}") })
+        .map(|(name, value)| if is_secret(&name) { format!("{name}=***") } else { format!("{name}={value}") })
         .collect();
     lines.sort_unstable();
     Reading::Text(lines.join("\n"))
 }
 
-/// Whether a variable holds a credential; such a value is never read into envdoc, redacted or not.
-fn secret(name: &str) -> bool {
-    ["TOKEN", "PASSWORD", "SECRET", "CREDENTIAL", "APIKEY", "API_KEY"]
-        .iter()
-        .any(|word| name.to_ascii_uppercase().contains(word))
-}
-
-/// Records of the kernel's ring buffer that name a GPU, its driver, an NVSwitch, an RDMA adapter, a PCIe error or a
-/// process killed for memory. The device gives one record a read and EAGAIN at the end:
-/// `6,1234,5012345,-;NVRM: Xid (PCI:0000:41:00): 79, …` (priority, sequence, microseconds since boot, flags; text).
+/// Records of the kernel's ring buffer that name a GPU, its driver, an NVSwitch, an RDMA adapter, a PCIe
+/// error or a process killed for memory. The device gives one record a read and EAGAIN at the end:
+/// `6,1234,5012345,-;NVRM: Xid (PCI:0000:41:00): 79, …` (priority, sequence, microseconds since boot, flags;
+/// text).
 fn kernel_log(mut device: File) -> io::Result<Reading> {
     const WANTED: &[&str] = &[
         "NVRM",
@@ -398,14 +397,11 @@ mod tests {
         File::create(path("huge")).unwrap().set_len(100 << 20).unwrap();
         fs::write(path("latin1"), b"caf\xe9").unwrap();
         let cases = [
-            (path("loop"), Reading::failed("its symbolic links form a loop")),
+            (path("loop"), Reading::failed("symlink loop")),
             (path("pipe"), Reading::failed("is a pipe, not a file")),
             (
                 path("huge"),
-                Reading::Failed(Missing::new(
-                    MissingKind::TooLarge,
-                    "is larger than 4 MiB; envdoc did not read it",
-                )),
+                Reading::Failed(Missing::new(MissingKind::TooLarge, "is larger than 4 MiB; not read")),
             ),
             (path(""), Reading::failed("is a directory, not a file")),
             (path("none"), Reading::Absent),

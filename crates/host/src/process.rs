@@ -34,7 +34,8 @@ pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading 
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match spawn(&mut command, deadline) {
         Ok(child) => child,
-        // The system says the same of a program whose interpreter or loader is missing (glibc's in a container of musl).
+        // The system says the same of a program whose interpreter or loader is missing (glibc's in a
+        // container of musl).
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_there(program) => {
             return Reading::failed(format!("{program} is there, but the loader that it needs is not"));
         }
@@ -85,7 +86,8 @@ fn spawn(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
     Ok(child)
 }
 
-/// Kills what still runs, and lets nothing start any more: for the end of envdoc, which must not wait for a thread that does.
+/// Kills what still runs, and lets nothing start any more: for the end of envdoc, which must not wait for a
+/// thread that does.
 pub fn end_all() {
     let mut running = running();
     running.closed = true;
@@ -97,7 +99,7 @@ pub fn end_all() {
     }
 }
 
-/// Starts a program that runs beside envdoc until [`stop`], or until envdoc ends.
+/// Starts a program that runs in the background until [`stop`], or until envdoc ends.
 pub fn start(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
     spawn(command.process_group(0), deadline)
 }
@@ -214,7 +216,8 @@ fn take(pipe: &mut impl Read, into: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Kills the program and its children. A process in uninterruptible sleep cannot be reaped and is left to init.
+/// Kills the program and its children. A process in uninterruptible sleep cannot be reaped and is left to
+/// init.
 fn end(child: &mut Child) {
     if let Some(group) = group_of(child) {
         let _ = kill_process_group(group, Signal::KILL);

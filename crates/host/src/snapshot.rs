@@ -31,7 +31,8 @@ pub struct Snapshot {
     /// Whether a person composed it from readings of several machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
-    /// Whether what is not in it is not there, instead of unknown: for a machine that was composed, see [`super::closed`].
+    /// Whether what is not in it is not there, instead of unknown: for a machine that was composed, see
+    /// [`super::closed`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// Where the readings come from, one a line.
@@ -40,15 +41,15 @@ pub struct Snapshot {
     /// Another snapshot, in the same folder or below it, whose readings stand where this one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub based_on: Option<String>,
-    /// Readings of `based_on` that this machine does not have: keys, or beginnings of keys that end in `*`. What they answered
-    /// becomes absent.
+    /// Readings of `based_on` that this machine does not have: keys, or beginnings of keys that end in `*`.
+    /// What they answered becomes absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
     /// Answers by question.
     pub readings: BTreeMap<String, Kept>,
 }
 
-/// A reading in the file: as it is, or text and output that stand in a file of their own.
+/// A reading in the file: as it is, or text and output kept in separate files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Kept {
@@ -69,9 +70,9 @@ pub enum Kept {
     Absent,
     /// See [`Reading::Failed`]; in schema 1 its `detail` alone.
     Failed(#[serde(deserialize_with = "failed")] Missing),
-    /// A text reading that stands in a file in the snapshot's folder or below it.
+    /// A text reading kept in a file in the snapshot's folder or below it.
     TextFile(String),
-    /// Standard output, with status 0, that stands in such a file.
+    /// Standard output, with status 0, kept in such a file.
     StdoutFile(String),
 }
 
@@ -79,7 +80,7 @@ pub enum Kept {
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The file cannot be read.
-    #[error("cannot read the snapshot {path}: {source}")]
+    #[error("cannot read snapshot {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -95,7 +96,7 @@ pub enum SnapshotError {
         source: serde_json::Error,
     },
     /// The file was written by a newer envdoc.
-    #[error("{path} has snapshot schema {found}, this envdoc reads up to {SCHEMA}")]
+    #[error("{path} has snapshot schema {found}; this envdoc supports up to {SCHEMA}")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -103,7 +104,7 @@ pub enum SnapshotError {
         found: u32,
     },
     /// A file named in the snapshot lies outside its folder.
-    #[error("{path} names {name}, which is not in its own folder or below it")]
+    #[error("{path} references {name}, which is outside its folder")]
     Outside {
         /// The snapshot.
         path: PathBuf,
@@ -252,7 +253,7 @@ impl From<SnapshotError> for diagnostic::error::Error {
     fn from(error: SnapshotError) -> Self {
         let kind = diagnostic::error::Kind::File;
         diagnostic::error::Error::new(kind, error.to_string())
-            .hint("a snapshot is made with `envdoc snapshot -o FILE`")
+            .hint("create one with `envdoc snapshot -o FILE`")
     }
 }
 
@@ -292,7 +293,7 @@ mod tests {
         assert!(open("a", "{").contains("is not a snapshot"));
         assert!(open("b", &format!(r#"{{"schema":3,{head}}}}}"#)).contains("has snapshot schema 3"));
         let escape = format!(r#"{{"schema":1,{head}"read /x":{{"text_file":"../secret"}}}}}}"#);
-        assert!(open("c", &escape).contains("not in its own folder"));
+        assert!(open("c", &escape).contains("outside its folder"));
         let ring = format!(r#"{{"schema":1,"based_on":"d",{head}}}}}"#);
         assert!(open("d", &ring).contains("based on itself"));
     }

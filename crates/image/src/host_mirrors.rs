@@ -1,8 +1,8 @@
 //! Where this machine's own pip, uv and apt get packages from, out of the text of their configuration.
 //!
-//! An address may have a login in it: such an address is never written nor shown, see [`Told::shown`]. How the files are sought and
-//! which of them wins: pip's `_internal/configuration.py` (23.2.1), <https://docs.astral.sh/uv/concepts/configuration-files>, and the
-//! manual page sources.list(5).
+//! An address may have a login in it: such an address is never written nor shown, see [`Told::shown`]. How
+//! the files are sought and which of them wins: pip's `_internal/configuration.py` (23.2.1),
+//! <https://docs.astral.sh/uv/concepts/configuration-files>, and the manual page sources.list(5).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -210,7 +210,11 @@ mod tests {
     fn pips_own_configuration() {
         let mut found = Found::default();
         found.variable("PIP_EXTRA_INDEX_URL", "https://a.example/simple https://b.example/simple");
-        found.pip("user", "[global]\nindex_url = https://me:pa%40ss@pypi.example/simple\nextra-index-url =\n    https://c.example\n");
+        found.pip(
+            "user",
+            "[global]\nindex_url = https://me:pa%40ss@pypi.example/simple\n\
+             extra-index-url =\n    https://c.example\n",
+        );
         found.pip("system", "[install]\nindex-url = https://other.example/simple\n");
         let index = found.index.clone().unwrap();
         assert!(index.has_login() && index.place == "user");
@@ -220,7 +224,12 @@ mod tests {
         let extra: Vec<&str> = found.extra.iter().map(|told| told.address.as_str()).collect();
         assert_eq!(extra, ["https://a.example/simple", "https://b.example/simple"], "the variable wins");
         let mut found = Found::default();
-        found.pip("f", "[global]\nindex-url = https://g.example\nextra-index-url =\n    https://c.example\n    https://d.example\n[install]\nindex-url: https://i.example\n");
+        found.pip(
+            "f",
+            "[global]\nindex-url = https://g.example\n\
+             extra-index-url =\n    https://c.example\n    https://d.example\n[install]\n\
+             index-url: https://i.example\n",
+        );
         assert_eq!((found.index.unwrap().address.as_str(), found.extra.len()), ("https://i.example", 2));
     }
 
@@ -230,7 +239,8 @@ mod tests {
         found.variable("UV_INDEX", "inner=https://inner.example/simple");
         found.uv(
             "uv.toml",
-            "python-install-mirror = 'https://m.example/pythons'\n[[index]]\nurl = 'https://x.example'\n[[index]]\nurl = 'https://y.example'\ndefault = true\n",
+            "python-install-mirror = 'https://m.example/pythons'\n[[index]]\nurl = 'https://x.example'\n\
+             [[index]]\nurl = 'https://y.example'\ndefault = true\n",
         );
         assert_eq!(found.index.unwrap().address, "https://y.example");
         assert_eq!(found.extra[0].address, "https://inner.example/simple");
@@ -243,8 +253,18 @@ mod tests {
     #[test]
     fn apts_own_configuration() {
         let mut found = Found::default();
-        found.apt("/etc/apt/sources.list", "# deb http://no.example/debian x main\ndeb [arch=amd64] http://mirror.example/pub/ubuntu/ jammy main\ndeb-src http://no.example/debian x main\ndeb cdrom:[x]/ y main\n");
-        found.apt("/etc/apt/sources.list.d/debian.sources", "Types: deb\nURIs: http://one.example/debian\nSuites: trixie\n\nTypes: deb\nURIs: http://two.example/debian-security\n\nEnabled: no\nTypes: deb\nURIs: http://three.example/ubuntu\n");
+        found.apt(
+            "/etc/apt/sources.list",
+            "# deb http://no.example/debian x main\n\
+             deb [arch=amd64] http://mirror.example/pub/ubuntu/ jammy main\n\
+             deb-src http://no.example/debian x main\ndeb cdrom:[x]/ y main\n",
+        );
+        found.apt(
+            "/etc/apt/sources.list.d/debian.sources",
+            "Types: deb\nURIs: http://one.example/debian\n\
+             Suites: trixie\n\nTypes: deb\nURIs: http://two.example/debian-security\n\nEnabled: no\n\
+             Types: deb\nURIs: http://three.example/ubuntu\n",
+        );
         let mirrors: Vec<(&str, &str)> =
             found.apt.iter().map(|(family, told)| (family.as_str(), told.address.as_str())).collect();
         assert_eq!(mirrors, [("debian", "http://one.example"), ("ubuntu", "http://mirror.example/pub")]);

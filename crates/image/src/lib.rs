@@ -1,7 +1,7 @@
 //! Images: what somebody asks for ([`request`]), and every choice made ([`plan`]).
 //!
-//! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine builds it. Everything here
-//! is pure.
+//! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine
+//! builds it. Everything here is pure.
 
 pub mod host_mirrors;
 pub mod inspect;

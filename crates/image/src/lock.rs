@@ -1,7 +1,7 @@
 //! `envdoc.lock`: the whole Python set of an image, with hashes.
 //!
-//! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs, dependencies too, as
-//! `uv pip compile` resolved it.
+//! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs,
+//! dependencies too, as `uv pip compile` resolved it.
 
 use resolve::lock::{Lock, LockedPackage};
 use resolve::parse;
@@ -19,7 +19,8 @@ fn package(line: &str) -> LockedPackage {
     LockedPackage { requirement, hashes: parts.map(|hash| hash.trim().to_owned()).collect() }
 }
 
-/// What of the requirements of an image the lock does not have, each in a sentence. Ranges are met by any version that is locked.
+/// What of the requirements of an image the lock does not have, each in a sentence. Ranges are met by any
+/// version that is locked.
 pub fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
     let Some(packages) = &lock.packages else { return Vec::new() };
     let name = |text: &str| parse::package_name(text);
@@ -48,7 +49,9 @@ pub fn of_torch(package: &LockedPackage) -> bool {
 mod tests {
     use super::*;
 
-    const PRINTED: &str = "# made by uv\ncuda-bindings==13.2.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\nnumpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
+    const PRINTED: &str = "# made by uv\n\
+        cuda-bindings==13.2.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n\
+        numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
 
     #[test]
     fn what_uv_prints() {

@@ -18,96 +18,98 @@ use resolve::world::World;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImageRequest {
-    /// Name of the image, for its title and its tag; the name of the request's directory where it is left out.
+    /// Name of the image, used for its title and tag [default: the name of the request's directory].
     pub name: Option<String>,
-    /// What the image is for, in a sentence: a label of the image.
+    /// Purpose of the image in one sentence; becomes a label.
     pub description: Option<String>,
 
     /// CUDA of the torch build and of the base image: `12.1`.
     pub cuda: Option<String>,
     /// Python: `3.12`.
     pub python: Option<String>,
-    /// Who brings the Python where the base image does not: `uv`, or `deadsnakes` (an archive for Ubuntu). Left out: the system where it
-    /// has it, else uv.
+    /// Source of Python if the base image has no suitable one: `uv`, or `deadsnakes` (a PPA for Ubuntu)
+    /// [default: the distribution if it has it, else uv].
     pub python_from: Option<PythonFrom>,
     /// torch: `2.5`, `>=2.4,<2.7`, `2.6.0+cu124`.
     pub torch: Option<String>,
     /// DeepSpeed: a version, a range, or `any`.
     pub deepspeed: Option<String>,
-    /// Operators of DeepSpeed that are compiled while the image is built, for the GPUs of `gpus`: `fused_adam`, `cpu_adam`. The finished
-    /// image needs no nvcc then; operators that are not named cannot be compiled in it. Left out: each is compiled when it is first
-    /// used, by nvcc in the image.
+    /// DeepSpeed operators to compile during the image build, for the GPUs in `gpus`: `fused_adam`,
+    /// `cpu_adam`. The final image then needs no nvcc, and other operators cannot be compiled in it. By
+    /// default each operator is compiled on first use, by nvcc in the image.
     pub deepspeed_ops: Vec<String>,
-    /// Packages that are often wanted together: `torch`, `train`, `finetune`, `pretrain`, `rl`, `serve`.
+    /// Package groups: `torch`, `train`, `finetune`, `pretrain`, `rl`, `serve`.
     pub presets: Vec<String>,
-    /// More Python packages, each maybe with a specifier: `numpy<2`. Those that the catalog knows are resolved; others are given to pip
-    /// as they stand.
+    /// More Python packages, optionally with a specifier: `numpy<2`. Packages in the catalog are resolved;
+    /// others are passed to pip unchanged.
     pub packages: Vec<String>,
 
-    /// Whether torchvision and torchaudio are installed beside torch, in the versions that go with it. True unless said otherwise.
+    /// Install torchvision and torchaudio in the versions that match torch [default: true].
     pub partners: Option<bool>,
 
-    /// Kind of base image: `auto`, `cuda` (nvidia/cuda), `pytorch` (pytorch/pytorch), `ngc` (NVIDIA's PyTorch), `python` (Docker's Python
-    /// images), or one image that the catalog knows (`nvidia/cuda:12.1.1-base-ubuntu22.04`).
+    /// Kind of base image: `auto`, `cuda` (nvidia/cuda), `pytorch` (pytorch/pytorch), `ngc` (NVIDIA PyTorch),
+    /// `python` (official Python images), or an image in the catalog (`nvidia/cuda:12.1.1-base-ubuntu22.04`).
     pub base: Option<String>,
-    /// An image of one's own instead of `base`. `envdoc build` looks what is in it; `envdoc render` must be told: `os`, and `base_python`
-    /// where it brings a Python of its own.
+    /// Your own image instead of `base`. `envdoc build` inspects it; `envdoc render` requires `os`, and
+    /// `base_python` if the image contains its own Python.
     pub base_image: Option<String>,
-    /// The Python that stands first on PATH in `base_image`, where it is not the system's: `3.12`.
+    /// The Python that is first on PATH in `base_image`, if it is not the distribution's: `3.12`.
     pub base_python: Option<String>,
-    /// Whether `base_image` has nvcc and the headers of CUDA; left out: not known, and `envdoc build` looks.
+    /// Whether `base_image` has nvcc and the CUDA headers [default: unknown; `envdoc build` checks].
     pub base_nvcc: Option<bool>,
-    /// An image with nvcc, with the same system and Python as `base_image`: what is compiled only while the image is built is compiled in
-    /// it, and `base_image` needs no nvcc.
+    /// An image with nvcc and the same operating system and Python as `base_image`, used as the build stage,
+    /// so that `base_image` needs no nvcc.
     pub base_devel: Option<String>,
-    /// Digest of the base image (`sha256:…`), by which it is pinned.
+    /// Digest that pins the base image (`sha256:…`).
     pub base_digest: Option<String>,
-    /// System of the image: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`.
+    /// Operating system of the image: `ubuntu22.04`, `debian12`, `rockylinux9`, `ubi9`.
     pub os: Option<String>,
-    /// Processors: `x86_64`, `aarch64`; the stack must hold on each of them.
+    /// CPU architectures: `x86_64`, `aarch64`; the stack must work on each of them.
     pub architectures: Vec<String>,
 
-    /// GPUs that it must run on: `h100`, `RTX 4090`, `sm_86`.
+    /// Target GPUs: `h100`, `RTX 4090`, `sm_86`.
     pub gpus: Vec<String>,
-    /// The driver that it must run on: `550.54.14`.
+    /// Target driver: `550.54.14`.
     pub driver: Option<String>,
-    /// Machines that it must run on: files made with `envdoc snapshot`, seen from this file.
+    /// Target machines: files made with `envdoc snapshot`, relative to this file.
     pub from: Vec<String>,
-    /// What is compiled with nvcc: `build` (only while the image is built), `run` (also in the finished image).
+    /// When nvcc is needed: `build` (only during the image build), `run` (also in the final image).
     pub compile: Option<Compile>,
 
-    /// System packages for the finished image, as the system calls them.
+    /// System packages for the final image, by their names in the distribution.
     pub apt: Vec<String>,
-    /// Where packages come from during the build.
+    /// Package mirrors during the build.
     pub mirrors: Mirrors,
-    /// Directory in the build context that holds every wheel: no index is asked (`pip download` or `uv pip compile` tell which).
+    /// Directory in the build context with all wheels; no package index is used (`pip download` or `uv pip
+    /// compile` list them).
     pub wheels: Option<String>,
-    /// Proxy for the build alone: `http://proxy.example:3128`. It is in no layer.
+    /// Proxy for the build only: `http://proxy.example:3128`. Not stored in a layer.
     pub proxy: Option<String>,
-    /// A PEM bundle that the build trusts, seen from this file: for networks whose proxy signs TLS itself. It is in no layer.
+    /// PEM bundle that the build trusts, relative to this file, for networks with a TLS-inspecting proxy. Not
+    /// stored in a layer.
     pub ca_certificates: Option<String>,
-    /// Keep what apt and pip download in caches of the builder (needs BuildKit). True unless said otherwise.
+    /// Keep downloads of apt and pip in builder cache mounts (requires BuildKit) [default: true].
     pub cache: Option<bool>,
 
-    /// The user that the container runs as; made where it is not `root`.
+    /// User that the container runs as; created unless it is `root`.
     pub user: Option<String>,
-    /// Number of that user; 10001 unless said otherwise.
+    /// UID of that user [default: 10001].
     pub uid: Option<u32>,
     /// Working directory.
     pub workdir: Option<String>,
-    /// Environment of the container. Nothing secret: it stands in the image for everybody.
+    /// Environment variables of the container. No secrets: everyone who can pull the image can read them.
     pub env: BTreeMap<String, String>,
-    /// What is copied from the build context, last: a change of it rebuilds nothing else.
+    /// Files to copy from the build context. They are copied last, so a change rebuilds nothing else.
     pub copy: Vec<Copy>,
-    /// Shell commands that run as root when the packages are installed, before `copy`.
+    /// Shell commands to run as root after the packages are installed and before `copy`.
     pub run: Vec<String>,
     /// Ports that the container listens on.
     pub ports: Vec<u16>,
     /// The program that the container runs.
     pub entrypoint: Vec<String>,
-    /// Its arguments, or the program where there is no entrypoint.
+    /// Arguments of the entrypoint, or the program if there is none.
     pub command: Vec<String>,
-    /// Labels beside those that envdoc sets.
+    /// Labels in addition to those that envdoc sets.
     pub labels: BTreeMap<String, String>,
 
     /// Where the request was read: `images/rl/request.yaml`; set by the program.
@@ -122,7 +124,8 @@ pub struct ImageRequest {
     /// Compute capabilities of the GPUs that it must run on; set by the program.
     #[serde(skip)]
     pub targets: Vec<(u32, u32)>,
-    /// Mirrors of this machine's apt, by the family of systems that they are for (`ubuntu`, `debian`); set by the program.
+    /// Mirrors of this machine's apt, by the family of systems that they are for (`ubuntu`, `debian`); set by
+    /// the program.
     #[serde(skip)]
     pub host_apt: BTreeMap<String, String>,
     /// Indexes of this machine's pip or uv that have a login; set by the program.
@@ -166,7 +169,7 @@ impl std::fmt::Debug for Hidden {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Compile {
-    /// Only while the image is built: nvcc stays out of the finished image.
+    /// Only during the image build: the final image has no nvcc.
     Build,
     /// At run time too.
     Run,
@@ -178,7 +181,7 @@ pub enum Compile {
 pub enum PythonFrom {
     /// uv: python-build-standalone.
     Uv,
-    /// The deadsnakes archive.
+    /// The deadsnakes PPA.
     Deadsnakes,
 }
 
@@ -192,22 +195,22 @@ impl PythonFrom {
     }
 }
 
-/// Where packages come from during the build; nothing of it stays in the image.
+/// Package mirrors during the build; none of this stays in the image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mirrors {
-    /// A mirror under its name: see docs/request.md.
+    /// Name of a known mirror: see docs/request.md.
     pub preset: Option<String>,
     /// Index for Python packages.
     pub pip_index: Option<String>,
     /// Further indexes for Python packages.
     pub extra_index: Vec<String>,
-    /// Mirror of the system's archive: the address before `/ubuntu` or `/debian`.
+    /// Mirror of the distribution's package repository: the URL before `/ubuntu` or `/debian`.
     pub apt: Option<String>,
-    /// Mirror of python-build-standalone's releases, from which uv takes a Python that the system does not have.
+    /// Mirror of the python-build-standalone releases, from which uv downloads Python.
     pub python: Option<String>,
-    /// Take what is not said here from this machine's own pip, uv and apt: their files and variables. An address with a login is given to
-    /// the build as a secret: it is in no layer and is never shown.
+    /// Take what is not said here from this machine's own pip, uv and apt: their files and variables. An
+    /// address with a login is given to the build as a secret: it is in no layer and is never shown.
     pub from_host: bool,
 }
 

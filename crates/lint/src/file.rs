@@ -1,22 +1,37 @@
 //! What kind of file a name or a text is.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::read::config::World;
-use super::read::dockerfile::Context;
-use super::read::hostfile::Names;
-use super::rule::Kind;
+use super::kind::Kind;
 use facts::Facts;
 
 /// The name under which the running environment is judged.
 pub const HERE: &str = "the environment";
+
+/// Whether this machine can resolve a name; a missing name was not looked up, or the answer is unknown.
+pub type Names = BTreeMap<String, bool>;
+
+/// The known files of the build context, text by path; `None`: missing or unreadable.
+pub type Context = BTreeMap<String, Option<String>>;
+
+/// The number of ranks of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct World {
+    /// How many ranks.
+    pub size: u64,
+    /// Its source: `--world-size`, `hostfile`.
+    pub from: String,
+    /// True if given for this run, false if read from a hostfile in the same directory.
+    pub given: bool,
+}
 
 /// A file to be judged.
 #[derive(Debug, Clone)]
 pub struct File {
     /// Its name, as findings show it.
     pub name: String,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
     /// What kind of file it is.
     pub kind: Kind,
@@ -25,13 +40,13 @@ pub struct File {
     /// Of a Dockerfile: what is known of its build context.
     pub context: Context,
     /// Of a compose file: those that docker compose merges over it, in order. Of DeepSpeed's configuration:
-    /// the hostfile beside it.
+    /// the hostfile in the same directory.
     pub over: Vec<Over>,
     /// The folder of that context, as findings show it; empty for the one that envdoc was started in.
     pub folder: String,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
-    /// How many ranks a run has, where that was said.
+    /// The number of ranks, if given.
     pub world: Option<World>,
     /// Of a hostfile: which of its names this machine resolves.
     pub names: Names,
@@ -42,7 +57,7 @@ pub struct File {
 pub struct Over {
     /// Its name, as findings show it.
     pub name: String,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
 }
 
@@ -51,12 +66,12 @@ pub struct Over {
 pub enum Stack {
     /// Nothing but its content can tell.
     Unsaid,
-    /// Its name or the user says so.
+    /// By its name or by --stack.
     Yes,
 }
 
 impl File {
-    /// A file of a kind; whether it is a stack file is told from its name.
+    /// A file of a kind; its name decides whether it is a stack file.
     pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
         let name = name.into();
         let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };
@@ -75,7 +90,7 @@ impl File {
     }
 
     /// A file of the build context, as findings show it.
-    pub fn beside(&self, path: &str) -> String {
+    pub fn sibling(&self, path: &str) -> String {
         match self.folder.as_str() {
             "" | "." => path.to_owned(),
             folder => format!("{}/{path}", folder.trim_end_matches('/')),

@@ -5,7 +5,7 @@
 
 use super::read::dockerfile::Dockerfile;
 
-/// What is left out, and where.
+/// Ignored rules and their lines.
 #[derive(Debug, Default)]
 pub struct Ignores {
     /// Rule, first line, last line.
@@ -71,7 +71,7 @@ fn asked(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::dockerfile::Context;
+    use crate::file::Context;
 
     #[test]
     fn in_a_dockerfile() {

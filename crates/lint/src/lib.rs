@@ -1,9 +1,9 @@
-//! Files that somebody else wrote, read before anything is built or started: Dockerfiles, compose and stack
+//! Checks files before anything is built or started: Dockerfiles, compose and stack
 //! files, environment variables and the scripts that set them, DeepSpeed's configuration, files that
 //! configure a machine, training scripts.
 //!
-//! [`read`] says what stands in a file, the rules ([`RULES`]) judge it, [`ignore`] hears what the file itself
-//! wants left out. Error means that it certainly fails; what a rule cannot understand it is silent about.
+//! [`read`] parses a file, the rules ([`RULES`]) judge it, [`ignore`] reads the ignore comments in it. An
+//! error certainly fails; a rule reports nothing about what it cannot understand.
 
 mod compiles;
 mod compose;
@@ -11,8 +11,10 @@ mod deepspeed;
 mod dockerfile;
 pub mod file;
 mod ignore;
+mod kind;
 mod list;
 mod machine;
+mod place;
 mod read;
 pub mod report;
 mod rule;
@@ -21,11 +23,11 @@ mod torch;
 mod training;
 mod variables;
 
-pub use file::{File, Over, Stack};
+pub use file::{File, Over, Stack, World};
+pub use kind::Kind;
 pub use list::RULES;
-pub use read::config::World;
 pub use read::hostfile::Hostfile;
-pub use rule::{Example, Found, Kind, Rule, Severity, Subject};
+pub use rule::{Example, Found, Rule, Severity, Subject};
 
 use std::collections::BTreeSet;
 
@@ -104,7 +106,7 @@ impl Content {
         content
     }
 
-    /// What a rule says of it; nothing where the file has no such thing.
+    /// What a rule finds in it.
     fn judged(&self, rule: &Rule, facts: Option<&Facts>) -> Vec<Found> {
         match rule.judge {
             Judge::Dockerfile(judge) => self.dockerfile.as_ref().map(judge),
@@ -120,7 +122,7 @@ impl Content {
     }
 }
 
-/// Judges a file by some rules; what comes out stands in the order of its lines.
+/// Checks a file with some rules; findings are in line order.
 pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
     let content = Content::read(file);
     let ignores = match &content.dockerfile {
@@ -145,8 +147,8 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         Some(other) => match other.by {
             Some(_) if file.kind == Kind::Requirements => file.name.clone(),
             Some(by) => {
-                found.says.push_str(&format!(" (installed in line {by} of {})", file.name));
-                file.beside(&other.path)
+                found.message.push_str(&format!(" (installed in line {by} of {})", file.name));
+                file.sibling(&other.path)
             }
             None => other.path.clone(),
         },
@@ -155,12 +157,13 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     Finding { rule, file: name, found }
 }
 
-/// A configuration of DeepSpeed; a hostfile beside it tells how many ranks there are, unless that was said.
+/// A DeepSpeed configuration; the number of ranks comes from a hostfile in the same directory unless it was
+/// given.
 fn config(file: &File) -> Config {
-    let beside = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-    let told = beside.and_then(|other| {
+    let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
+    let told = companions.and_then(|other| {
         let size = Hostfile::read(&other.text).slots()?;
-        Some(World { size, from: other.name.clone(), said: false })
+        Some(World { size, from: other.name.clone(), given: false })
     });
     let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
     Config {
@@ -171,7 +174,7 @@ fn config(file: &File) -> Config {
     }
 }
 
-/// A Dockerfile that installs a requirements file into an image of which nothing is known.
+/// A Dockerfile that installs a requirements file into an unknown image.
 fn requirements(file: &File) -> Dockerfile {
     let context = [("requirements.txt".to_owned(), Some(file.text.clone()))].into();
     Dockerfile::read(
@@ -190,7 +193,7 @@ pub fn asks(file: &File) -> Asks {
     Asks { copies, wants }
 }
 
-/// The env files that the services of a compose file name, as paths beside it.
+/// The env files that the services of a compose file name, as paths relative to it.
 pub fn env_files(file: &File) -> BTreeSet<String> {
     let compose = Compose::read(&file.text, &file.over, file.stack);
     let named = |service: &read::compose::Service| {

@@ -19,22 +19,22 @@ fn file(example: &Example) -> File {
     // A broken file tells less of itself.
     let kind = kind.unwrap_or(Kind::DeepspeedConfig);
     let mut file = File::new(example.name, example.text, kind);
-    if let Some((_, machine)) = example.beside.iter().find(|(name, _)| *name == "server.json") {
+    if let Some((_, machine)) = example.companions.iter().find(|(name, _)| *name == "server.json") {
         file.facts = Some(Rc::new(facts(machine)));
         return file;
     }
-    if let Some((_, names)) = example.beside.iter().find(|(name, _)| *name == "names") {
+    if let Some((_, names)) = example.companions.iter().find(|(name, _)| *name == "names") {
         let names = names.lines().filter_map(|line| line.split_once(' '));
         file.names = names.map(|(name, known)| (name.to_owned(), known == "yes")).collect();
         return file;
     }
-    let beside = example.beside.iter();
+    let companions = example.companions.iter();
     if matches!(kind, Kind::Compose | Kind::DeepspeedConfig) {
-        let over = beside.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
+        let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
         file.over = over.collect();
         return file;
     }
-    file.context = beside.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
+    file.context = companions.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
     file
 }
 
@@ -114,8 +114,8 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
             wrong.push(format!("{} is silent on\n{}", rule.id, example.text));
         }
         for one in &found {
-            let beside = example.beside.iter().find(|(name, _)| one.file == *name);
-            let lines = beside.map_or(example.text, |(_, text)| text).lines().count();
+            let companions = example.companions.iter().find(|(name, _)| one.file == *name);
+            let lines = companions.map_or(example.text, |(_, text)| text).lines().count();
             let place = one.found.line;
             if !(1..=lines).contains(&place) {
                 wrong.push(format!("{}: line {place} of\n{}", rule.id, example.text));
@@ -123,9 +123,9 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
             if one.found.severity > rule.severity {
                 wrong.push(format!("{}: worse than it promises: {:?}", rule.id, one.found));
             }
-            let says = &one.found.says;
-            if says.is_empty() || says.ends_with('.') || says.contains('\n') {
-                wrong.push(format!("{}: {says:?}", rule.id));
+            let message = &one.found.message;
+            if message.is_empty() || message.ends_with('.') || message.contains('\n') {
+                wrong.push(format!("{}: {message:?}", rule.id));
             }
         }
     }

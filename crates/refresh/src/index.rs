@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use serde::Deserialize;
 
 use super::page::{self, DistFile};
-use docker::registry::{Client, Get, PAGE_MAX};
+use docker::registry::{Client, Get, PAGE_LIMIT_BYTES};
 
 /// One or more indexes; a project is taken from the first that has it.
 pub struct Index<'c> {
@@ -27,8 +27,13 @@ impl Index<'_> {
         for index in &self.urls {
             let url = format!("{}/{name}/", index.trim_end_matches('/'));
             let accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2";
-            let answer =
-                self.client.get(&Get { url: &url, accept, range: None, authorization: None, most: PAGE_MAX });
+            let answer = self.client.get(&Get {
+                url: &url,
+                accept,
+                range: None,
+                authorization: None,
+                limit_bytes: PAGE_LIMIT_BYTES,
+            });
             match answer {
                 Ok(answer) if answer.status == 200 => {
                     let text = String::from_utf8_lossy(&answer.body);
@@ -58,7 +63,7 @@ impl Index<'_> {
                 accept: "*/*",
                 range: None,
                 authorization: None,
-                most: METADATA_MAX,
+                limit_bytes: METADATA_MAX,
             })?;
             if answer.status == 200 {
                 return Ok(String::from_utf8_lossy(&answer.body).into_owned());
@@ -74,7 +79,7 @@ impl Index<'_> {
                 accept: "*/*",
                 range: Some(range),
                 authorization: None,
-                most: METADATA_MAX,
+                limit_bytes: METADATA_MAX,
             })?;
             match (answer.status, answer.range()) {
                 (206, Some(range)) => Ok((range, answer.body)),
@@ -112,8 +117,13 @@ impl Index<'_> {
         let mut size = 256 << 10;
         loop {
             let range = format!("bytes=0-{}", size - 1);
-            let get =
-                Get { url: &file.url, accept: "*/*", range: Some(&range), authorization: None, most: size };
+            let get = Get {
+                url: &file.url,
+                accept: "*/*",
+                range: Some(&range),
+                authorization: None,
+                limit_bytes: size,
+            };
             let answer = self.client.get(&get)?;
             let Some((0, whole)) = answer.range().filter(|_| answer.status == 206) else {
                 return Err("the server gives no parts of files, and nothing is fetched whole".into());
@@ -145,7 +155,7 @@ impl Index<'_> {
             accept: "application/json",
             range: None,
             authorization: None,
-            most: METADATA_MAX,
+            limit_bytes: METADATA_MAX,
         };
         let answer = self.client.get(&get).ok().filter(|answer| answer.status == 200)?;
         let release: Release = serde_json::from_slice(&answer.body).ok()?;

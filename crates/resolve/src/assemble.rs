@@ -19,7 +19,7 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         .filter(|release| release.package != "deepspeed")
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
-    let partner = |name: &str, version: Option<&String>| {
+    let partner = |name: &'static str, version: Option<&String>| {
         version.filter(|_| !left_out(wanted, choice.place.build, choice.place.python, name)).cloned()
     };
     let mut stack = Stack {

@@ -1,5 +1,6 @@
 //! What makes parts go together: one pure function each, with an id, a sentence and a source.
 
+use super::verdict::{Candidate, Judgement};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Python, Release};
 
@@ -52,45 +53,10 @@ pub struct Place<'w> {
     pub base: &'w Base,
 }
 
-/// What a constraint says of a candidate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
-    /// It holds.
-    Holds,
-    /// It holds, and there is something to do or to know for it, which the sentence names.
-    Notes(String),
-    /// It holds at a price, which the sentence names: chosen only where nothing comes without it.
-    Costs(String),
-    /// Nobody knows; the sentence says what is not known. Chosen only where nothing is known to do, and with a warning.
-    Unknown(String),
-    /// It does not hold, and why.
-    Fails(String),
-}
-
-impl Judgement {
-    /// Fails with this reason unless it holds.
-    pub fn unless(holds: bool, why: impl FnOnce() -> String) -> Judgement {
-        if holds { Judgement::Holds } else { Judgement::Fails(why()) }
-    }
-
-    /// Both must hold: the worse of the two, the first of two as bad.
-    pub fn and(self, other: Judgement) -> Judgement {
-        if other.rank() > self.rank() { other } else { self }
-    }
-
-    /// One of them is enough: the better of the two, the first of two as good.
-    pub fn or(self, other: Judgement) -> Judgement {
-        if other.rank() < self.rank() { other } else { self }
-    }
-
-    fn rank(&self) -> u8 {
-        match self {
-            Judgement::Holds => 0,
-            Judgement::Notes(_) => 1,
-            Judgement::Costs(_) => 2,
-            Judgement::Unknown(_) => 3,
-            Judgement::Fails(_) => 4,
-        }
+impl<'w> Place<'w> {
+    /// As a candidate, with a release of a package where one is judged.
+    pub fn candidate(self, release: Option<&'w Release>) -> Candidate<'w> {
+        Candidate { build: Some(self.build), python: Some(self.python), base: Some(self.base), release }
     }
 }
 
@@ -124,13 +90,4 @@ impl Tolerance {
             Judgement::Fails(_) => false,
         }
     }
-}
-
-/// Why a candidate was not chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
-    /// Id of the constraint.
-    pub constraint: &'static str,
-    /// What it says.
-    pub says: String,
 }

@@ -4,24 +4,26 @@
 //! better, and [`search`] finds the best. Everything here is pure.
 
 pub mod answer;
-pub mod assemble;
-pub mod conflict;
-pub mod constraint;
-pub mod constraints;
+mod assemble;
+mod conflict;
+mod constraint;
+mod constraints;
 pub mod exists;
-pub mod explain;
+mod explain;
 pub mod install;
 pub mod lock;
 pub mod machine;
 pub mod marker;
 pub mod matrix;
+mod message;
 pub mod parse;
-pub mod rank;
+mod rank;
 mod releases;
 pub mod report;
 pub mod request;
-pub mod search;
-pub mod wanted;
+mod search;
+mod verdict;
+mod wanted;
 pub mod world;
 
 use answer::{Answer, Resolution};
@@ -42,6 +44,11 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
         }
         None => Answer::None(Box::new(conflict::explain(world, request))),
     }
+}
+
+/// Whether any stack meets a request, without the reasons.
+pub fn has_stack(world: &World, request: &Request) -> bool {
+    search::best(world, request, None).is_some()
 }
 
 #[cfg(test)]

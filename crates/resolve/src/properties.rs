@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use super::constraint::{Judgement, Tolerance};
+use super::constraint::Tolerance;
 use super::rank;
 use super::request::{Gpu, Request, Want, Wish};
 use super::search::{self, Choice, ORDER};
+use super::verdict::Judgement;
 use super::wanted::Wanted;
 use super::world::{World, series};
 use catalog::gpus;
@@ -106,7 +107,7 @@ fn says(request: &Request) -> Vec<&str> {
 /// What must be put up with for a stack.
 fn tolerance(request: &Request, choice: &Choice) -> Option<Tolerance> {
     let judgements = search::judge(request, choice);
-    let allowed = |tolerance: &Tolerance| judgements.iter().all(|(_, judgement)| tolerance.allows(judgement));
+    let allowed = |tolerance: &Tolerance| judgements.iter().all(|judged| tolerance.allows(&judged.judgement));
     Tolerance::ALL.into_iter().find(allowed)
 }
 
@@ -157,9 +158,9 @@ proptest! {
     #[test]
     fn stacks_meet_their_constraints(request in requests()) {
         if let Some((choice, used)) = best(&request) {
-            for (id, judgement) in search::judge(&request, &choice) {
-                prop_assert!(!matches!(judgement, Judgement::Fails(_)), "{:?}: {id}: {judgement:?}", says(&request));
-                prop_assert!(used.allows(&judgement), "{:?}: {id}: {judgement:?}", says(&request));
+            for judged in search::judge(&request, &choice) {
+                prop_assert!(!matches!(judged.judgement, Judgement::Fails(_)), "{:?}: {judged:?}", says(&request));
+                prop_assert!(used.allows(&judged.judgement), "{:?}: {judged:?}", says(&request));
             }
         }
     }

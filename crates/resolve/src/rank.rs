@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 
 use pep440_rs::Version;
 
-use super::constraint::Judgement;
 use super::constraints::image_driver;
 use super::request::{self, Prefer};
+use super::verdict::Judgement;
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World, series};
 use catalog::images::{self, Flavour};

@@ -6,13 +6,13 @@
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best there is: a wish
 //! less can never give a worse stack.
 
-use super::constraint::{Constraint, Judge, Judgement, Place, Reason, Tolerance};
+use super::constraint::{Constraint, Judge, Place, Tolerance};
 use super::constraints::CONSTRAINTS;
 use super::rank;
 use super::request::Request;
+use super::verdict::{Candidate, Judgement, Objection, Reason};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World};
-use catalog::torch;
 
 /// The order in which packages are chosen: what requires others comes before them, so that the newest of it decides.
 pub const ORDER: &[&str] = &[
@@ -63,29 +63,23 @@ impl<'w> Choice<'w> {
 
 /// A candidate that was looked at before the chosen one, and why it could not be taken.
 #[derive(Debug, Clone)]
-pub struct Rejected {
-    /// `torch 2.6.0+cu124`, `python 3.14`, `numpy 2.3.5`.
-    pub candidate: String,
-    /// The torch build with which it was looked at.
-    pub build: Option<&'static torch::Build>,
-    /// The package, where it is a release of one.
-    pub package: Option<&'static str>,
-    /// Why.
-    pub reasons: Vec<Reason>,
+pub struct Rejected<'w> {
+    pub candidate: Candidate<'w>,
+    pub reasons: Vec<Reason<'w>>,
 }
 
 /// A record of what a search refused.
 #[derive(Debug, Default)]
-pub struct Trace {
-    /// In the order of the search; a candidate may stand here several times.
-    pub rejected: Vec<Rejected>,
+pub struct Trace<'w> {
+    /// In the order of the search; a candidate may occur several times.
+    pub rejected: Vec<Rejected<'w>>,
 }
 
 /// The best stack for a request, and how much had to be put up with for it.
 pub fn best<'w>(
     world: &'w World,
     request: &Request,
-    mut trace: Option<&mut Trace>,
+    mut trace: Option<&mut Trace<'w>>,
 ) -> Option<(Choice<'w>, Tolerance)> {
     let wanted = Wanted::of(request);
     for (place, tolerance) in Tolerance::ALL.into_iter().enumerate() {
@@ -100,7 +94,7 @@ pub fn best<'w>(
             trace.rejected.clear();
         }
         let trace = trace.as_deref_mut();
-        let mut search = Search { world, wanted: &wanted, tolerance, fixed: Vec::new(), build: None, trace };
+        let mut search = Search { world, wanted: &wanted, tolerance, fixed: Vec::new(), trace };
         if let Some(choice) = search.run() {
             return Some((search.with_newest(choice), tolerance));
         }
@@ -113,42 +107,61 @@ pub fn any_within<'w>(
     world: &'w World,
     request: &Request,
     tolerance: Tolerance,
-    trace: Option<&mut Trace>,
+    trace: Option<&mut Trace<'w>>,
 ) -> Option<Choice<'w>> {
     let wanted = &Wanted::of(request);
-    Search { world, wanted, tolerance, fixed: Vec::new(), build: None, trace }.run()
+    Search { world, wanted, tolerance, fixed: Vec::new(), trace }.run()
 }
 
-/// Every judgement on a finished stack that is not simply "holds": what it costs, what nobody knows, what fails.
-pub fn judge(request: &Request, choice: &Choice) -> Vec<(&'static str, Judgement)> {
+/// A judgement on a part of a finished stack.
+#[derive(Debug)]
+pub struct Judged<'w> {
+    /// Id of the constraint.
+    pub constraint: &'static str,
+    pub judgement: Judgement,
+    pub candidate: Candidate<'w>,
+}
+
+/// Every judgement on a finished stack other than [`Judgement::Holds`].
+pub fn judge<'w>(request: &Request, choice: &Choice<'w>) -> Vec<Judged<'w>> {
     let wanted = Wanted::of(request);
     let (place, packages) = (choice.place, &choice.packages);
     let mut all = Vec::new();
     for constraint in CONSTRAINTS {
-        let mut add = |judgement: Judgement| {
+        let mut add = |release: Option<&'w Release>, judgement: Judgement| {
             if judgement != Judgement::Holds {
-                all.push((constraint.id, judgement));
+                all.push(Judged {
+                    constraint: constraint.id,
+                    judgement,
+                    candidate: place.candidate(release),
+                });
             }
         };
         match constraint.judge {
-            Judge::Build(judge) => add(judge(&wanted, place.build)),
-            Judge::Python(judge) => add(judge(&wanted, place.build, place.python)),
-            Judge::Base(judge) => add(judge(&wanted, place.build, place.base)),
-            Judge::Place(judge) => add(judge(&wanted, &place)),
-            Judge::Package(judge) => packages.iter().for_each(|one| add(judge(&wanted, one))),
+            Judge::Build(judge) => add(None, judge(&wanted, place.build)),
+            Judge::Python(judge) => add(None, judge(&wanted, place.build, place.python)),
+            Judge::Base(judge) => add(None, judge(&wanted, place.build, place.base)),
+            Judge::Place(judge) => add(None, judge(&wanted, &place)),
+            Judge::Package(judge) => packages.iter().for_each(|one| add(Some(one), judge(&wanted, one))),
             Judge::PackageBuild(judge) => {
-                packages.iter().for_each(|one| add(judge(&wanted, place.build, one)))
+                packages.iter().for_each(|one| add(Some(one), judge(&wanted, place.build, one)));
             }
             Judge::PackagePython(judge) => {
-                packages.iter().for_each(|one| add(judge(&wanted, place.python, one)))
+                packages.iter().for_each(|one| add(Some(one), judge(&wanted, place.python, one)));
             }
             Judge::PackageWheel(judge) => {
-                packages.iter().for_each(|one| add(judge(&wanted, place.build, place.python, one)))
+                packages
+                    .iter()
+                    .for_each(|one| add(Some(one), judge(&wanted, place.build, place.python, one)));
             }
-            Judge::PackagePlace(judge) => packages.iter().for_each(|one| add(judge(&wanted, &place, one))),
+            Judge::PackagePlace(judge) => {
+                packages.iter().for_each(|one| add(Some(one), judge(&wanted, &place, one)));
+            }
             Judge::Packages(judge) => {
                 for (index, one) in packages.iter().enumerate() {
-                    packages[..index].iter().for_each(|other| add(judge(&wanted, &place, one, other)));
+                    for other in &packages[..index] {
+                        add(Some(one), judge(&wanted, &place, one, other));
+                    }
                 }
             }
         }
@@ -168,21 +181,18 @@ struct Search<'w, 's> {
     tolerance: Tolerance,
     /// The releases to which packages are held.
     fixed: Vec<&'w Release>,
-    /// The build that is looked at, for the trace.
-    build: Option<&'static torch::Build>,
-    trace: Option<&'s mut Trace>,
+    trace: Option<&'s mut Trace<'w>>,
 }
 
 impl<'w> Search<'w, '_> {
     fn run(&mut self) -> Option<Choice<'w>> {
         for build in rank::builds(self.world, self.wanted) {
             let wanted = self.wanted;
-            self.build = Some(build.build);
             let judge = |constraint: &Constraint| match constraint.judge {
                 Judge::Build(judge) => Some(judge(wanted, build)),
                 _ => None,
             };
-            if !self.passes(judge, || build.name()) {
+            if !self.passes(judge, Candidate { build: Some(build), ..Candidate::default() }) {
                 continue;
             }
             match self.without_release(build, None) {
@@ -244,7 +254,8 @@ impl<'w> Search<'w, '_> {
     /// else is chosen; what that depends on.
     fn without_release(&mut self, build: &'w Build, python: Option<&'w Python>) -> Option<Blame> {
         let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
-        let reasons = |release: &Release| -> Vec<(Blame, Reason)> {
+        let reasons = |release: &'w Release| -> Vec<(Blame, Reason<'w>)> {
+            let candidate = Candidate { build: Some(build), python, base: None, release: Some(release) };
             let judge = |constraint: &Constraint| {
                 let (on, judgement) = match (constraint.judge, python) {
                     (Judge::Package(judge), _) => (0, judge(wanted, release)),
@@ -255,7 +266,8 @@ impl<'w> Search<'w, '_> {
                     }
                     _ => return None,
                 };
-                Some((on, refusal(constraint, &judgement, tolerance)?))
+                let objection = judgement.objection(tolerance)?;
+                Some((on, Reason { constraint: constraint.id, objection, candidate }))
             };
             CONSTRAINTS.iter().filter_map(judge).collect()
         };
@@ -268,8 +280,8 @@ impl<'w> Search<'w, '_> {
             blame |= reasons.iter().map(|(on, _)| *on).min().unwrap_or(0);
             if let Some(trace) = self.trace.as_deref_mut() {
                 let reasons = reasons.into_iter().map(|(_, reason)| reason).collect();
-                let (candidate, package) = (release.name(), Some(release.package));
-                trace.rejected.push(Rejected { candidate, build: Some(build.build), package, reasons });
+                let candidate = Candidate { build: Some(build), python, base: None, release: Some(release) };
+                trace.rejected.push(Rejected { candidate, reasons });
             }
         }
         Some(blame)
@@ -315,7 +327,8 @@ impl<'w> Search<'w, '_> {
                 Judge::Python(judge) => Some(judge(wanted, build, python)),
                 _ => None,
             };
-            self.passes(judge, || format!("python {} with {}", python.text, build.name()))
+            let (build, python) = (Some(build), Some(*python));
+            self.passes(judge, Candidate { build, python, ..Candidate::default() })
         });
         pythons.retain(|python| self.without_release(build, Some(python)).is_none());
         pythons
@@ -336,16 +349,18 @@ impl<'w> Search<'w, '_> {
                 Judge::Base(judge) => Some(judge(wanted, build, base)),
                 _ => None,
             };
-            self.passes(judge, || format!("{} with {}", base.name(), build.name()))
+            let (build, base) = (Some(build), Some(*base));
+            self.passes(judge, Candidate { build, base, ..Candidate::default() })
         });
         rank::keep_leanest(&mut bases, wanted);
         for &python in pythons {
             for &base in &bases {
+                let place = Place { build, python, base };
                 let judge = |constraint: &Constraint| match constraint.judge {
-                    Judge::Place(judge) => Some(judge(wanted, &Place { build, python, base })),
+                    Judge::Place(judge) => Some(judge(wanted, &place)),
                     _ => None,
                 };
-                if self.passes(judge, || format!("{} with python {}", base.name(), python.text)) {
+                if self.passes(judge, place.candidate(None)) {
                     places.push((python, base));
                 }
             }
@@ -401,11 +416,11 @@ impl<'w> Search<'w, '_> {
     /// Why a release cannot be added: what the refusal depends on. `None`: it can.
     fn conflict(&mut self, choice: &Choice<'w>, release: &'w Release) -> Option<Blame> {
         let (wanted, tolerance, place) = (self.wanted, self.tolerance, choice.place);
-        let (mut blame, mut reasons) = (None, Vec::new());
+        let (mut blame, mut reasons): (_, Vec<(Blame, &'static str, Objection)>) = (None, Vec::new());
         for constraint in CONSTRAINTS {
             let mut add = |judgement: Judgement, on: Blame| {
-                if let Some(reason) = refusal(constraint, &judgement, tolerance) {
-                    reasons.push((on, reason));
+                if let Some(objection) = judgement.objection(tolerance) {
+                    reasons.push((on, constraint.id, objection));
                 }
             };
             match constraint.judge {
@@ -424,7 +439,7 @@ impl<'w> Search<'w, '_> {
                 }
             }
             // One reason is enough to refuse it; the one that depends on the least prunes the most.
-            if let Some((on, _)) = reasons.iter().min_by_key(|(on, _)| on.count_ones()) {
+            if let Some((on, ..)) = reasons.iter().min_by_key(|(on, ..)| on.count_ones()) {
                 blame = Some(*on);
                 if self.trace.is_none() {
                     break;
@@ -432,25 +447,23 @@ impl<'w> Search<'w, '_> {
             }
         }
         if let Some(trace) = self.trace.as_deref_mut().filter(|_| blame.is_some()) {
-            let reasons = reasons.into_iter().map(|(_, reason)| reason).collect();
-            let (candidate, package) = (release.name(), Some(release.package));
-            trace.rejected.push(Rejected { candidate, build: self.build, package, reasons });
+            let candidate = place.candidate(Some(release));
+            let reason = |(_, constraint, objection)| Reason { constraint, objection, candidate };
+            trace.rejected.push(Rejected { candidate, reasons: reasons.into_iter().map(reason).collect() });
         }
         blame
     }
 
-    fn passes(
-        &mut self,
-        judge: impl Fn(&Constraint) -> Option<Judgement>,
-        name: impl FnOnce() -> String,
-    ) -> bool {
+    fn passes(&mut self, judge: impl Fn(&Constraint) -> Option<Judgement>, candidate: Candidate<'w>) -> bool {
         let tolerance = self.tolerance;
-        let mut reasons =
-            CONSTRAINTS.iter().filter_map(|constraint| refusal(constraint, &judge(constraint)?, tolerance));
+        let mut reasons = CONSTRAINTS.iter().filter_map(|constraint| {
+            let objection = judge(constraint)?.objection(tolerance)?;
+            Some(Reason { constraint: constraint.id, objection, candidate })
+        });
         let Some(first) = reasons.next() else { return true };
         if let Some(trace) = self.trace.as_deref_mut() {
             let reasons = std::iter::once(first).chain(reasons).collect();
-            trace.rejected.push(Rejected { candidate: name(), build: self.build, package: None, reasons });
+            trace.rejected.push(Rejected { candidate, reasons });
         }
         false
     }
@@ -458,14 +471,4 @@ impl<'w> Search<'w, '_> {
 
 fn bit(package: &str) -> Blame {
     ORDER.iter().position(|name| *name == package).map_or(0, |place| 1 << place)
-}
-
-/// The reason for which a judgement refuses, if it does.
-pub fn refusal(constraint: &Constraint, judgement: &Judgement, tolerance: Tolerance) -> Option<Reason> {
-    let says = match judgement {
-        _ if tolerance.allows(judgement) => return None,
-        Judgement::Holds | Judgement::Notes(_) => return None,
-        Judgement::Costs(says) | Judgement::Unknown(says) | Judgement::Fails(says) => says.clone(),
-    };
-    Some(Reason { constraint: constraint.id, says })
 }

@@ -64,7 +64,7 @@ fn chosen(words: &[&str]) -> Result<String, Vec<String>> {
         }
         None => {
             let reasons = trace.rejected.into_iter().flat_map(|one| one.reasons);
-            Err(reasons.map(|reason| format!("{}: {}", reason.constraint, reason.says)).collect())
+            Err(reasons.map(|reason| format!("{}: {}", reason.constraint, reason.sentence())).collect())
         }
     }
 }
@@ -91,7 +91,7 @@ fn the_last_build_for_a_gtx_1080_ti() {
         chosen(&["gpu gtx1080ti"])
     );
     refused(&["gpu gtx1080ti", "torch 2.15"], "gpu-has-code", "sm_61");
-    refused(&["gpu gtx1080ti", "driver 590.48.01"], "gpu-driver", "do not go together");
+    refused(&["gpu gtx1080ti", "driver 590.48.01"], "gpu-driver", "does not support");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_old_driver() {
     refused(
         &["driver 470.256.02", "gpu rtx3090", "torch 2.8"],
         "driver-new-enough",
-        "no forward compatibility",
+        "does not support forward compatibility",
     );
 }
 
@@ -173,7 +173,7 @@ fn images_of_nvidia() {
     assert_eq!(ngc(&["driver 550.54.14"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.05-py3"));
     let image = "base nvcr.io/nvidia/pytorch:25.06-py3";
     assert_eq!(stack(&[image]).torch, "2.8.0a0");
-    refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was asked for");
+    refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was requested");
     refused(&[image, "python 3.11"], "torch-wheel-for-python", "3.12");
 }
 

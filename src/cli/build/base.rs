@@ -7,7 +7,7 @@ use crate::cli::running::runtime;
 use ::image::inspect::inside::{Inside, SCRIPT};
 use diagnostic::error::{Error, Kind};
 use docker::client::Client;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::run::{self, NotRan, Run};
 use resolve::parse;
 

@@ -21,7 +21,7 @@ use diagnostic::error::Error;
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
 use docker::client;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// Resolve a stack, write its Dockerfile, build the image with the Docker engine, and verify the result.
 ///

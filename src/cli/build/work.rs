@@ -11,7 +11,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::units::time;
 use docker::auth::Logins;
 use docker::build::{self, Built, Failure};
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{image, push, run};
 
 /// The current phase, for the clean-up after an interruption.

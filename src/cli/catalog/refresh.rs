@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use catalog::{browse, cache, embedded};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use docker::registry::{Client, shown};
+use docker::registry::{Client, without_password};
 use host::Host;
 use host::file;
 use host::live::Live;
@@ -69,7 +69,7 @@ impl Refresh {
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
         let client = Client::new(certificates.as_deref(), Instant::now() + self.timeout)
             .map_err(|why| Error::new(Kind::Network, why))?;
-        terminal::note(&format!("querying {} ({})", shown(&address.urls[0]), address.from));
+        terminal::note(&format!("querying {} ({})", without_password(&address.urls[0]), address.from));
         let outcome = refresh::refresh(&Request {
             urls: address.urls,
             client: &client,

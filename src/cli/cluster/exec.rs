@@ -10,7 +10,7 @@ use ::cluster::reach;
 use ::cluster::report::fan_out::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::Command;
 
 /// Run a program in the container of one node, or of all nodes in parallel.

@@ -14,7 +14,7 @@ use ::cluster::report::fan_out::{Prefixed, table};
 use ::cluster::request::Launcher;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// Run a training script on all nodes with the launcher of cluster.yaml, and show the output of all ranks.
 ///

@@ -1,7 +1,7 @@
 //! `envdoc cluster logs`.
 
+use docker::fan_out;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 
 use super::Source;
 use super::exec::{chosen, engines};
@@ -46,7 +46,7 @@ impl Args {
         let shown = until_interrupted(async {
             let reached = reach::connect(&plan).await;
             let (engines, mut gone) = engines(&reached, &places);
-            let all = join_all(engines.iter().map(|(node, engine)| async {
+            let all = fan_out(engines.iter().map(|(node, engine)| async {
                 let result = self.of(engine, node, &prefixed).await;
                 (node.clone(), result)
             }));
@@ -75,7 +75,7 @@ impl Args {
 
     async fn of(
         &self,
-        engine: &docker::docker::Engine,
+        engine: &docker::engine::Engine,
         node: &str,
         prefixed: &Prefixed,
     ) -> Result<(), String> {

@@ -149,7 +149,7 @@ impl Args {
         for file in &mut files {
             file.facts.clone_from(&facts);
             file.world =
-                self.world_size.map(|size| World { size, from: "--world-size".to_owned(), said: true });
+                self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
         }
         let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
         terminal::print(&self.report(&findings, &files)?)?;

@@ -25,7 +25,7 @@ check_that "the report gives the id" grep -qF "$(docker inspect --format '{{.Id}
 check_that "it has both names" same "$(docker inspect --format '{{.Id}}' lab:built)" "$(docker inspect --format '{{.Id}}' lab:also)"
 check_that "the build argument arrived" same "$(docker inspect --format '{{.Config.Labels.who}}' lab:built)" me
 check_that ".dockerignore is honoured" same "$(docker run --rm lab:built ls -A /app | tr '\n' ' ')" ".dockerignore Dockerfile src "
-check_that "it says that nothing was verified" grep -q "not verified: no expectations" <<<"$answer"
+check_that "it says that nothing was proved" grep -q "not verified: nothing to verify" <<<"$answer"
 
 echo 'print("two")' >"$context/src/main.py"
 builds --file "$context/Dockerfile" "$context" --tag lab:built --build-arg WHO=me
@@ -50,11 +50,11 @@ check_that "--no-cache: nothing comes from the cache" grep -q ' 0 from the cache
 promises=python==3,numpy==1.26.4,import:json
 builds --file "$context/Dockerfile" "$context" --tag lab:proved --expect "$promises"
 check_that "proved: status 0" ended_with 0
-check_that "proved: it says so" grep -q "verified: all 3 expectations are met" <<<"$answer"
+check_that "proved: it says so" grep -q "verified in a container: all 3 expectations hold" <<<"$answer"
 check_that "proved: no container is left" test -z "$(docker ps --all --quiet)"
 builds --file "$context/Dockerfile" "$context" --tag lab:liar --expect "$promises,numpy==1.26.5"
 check_that "a wrong version: status 1" ended_with 1
-check_that "a wrong version: it names both" grep -qF "found 1.26.4; expected 1.26.5" <<<"$answer"
+check_that "a wrong version: it names both" grep -qF "1.26.4 is installed; expected 1.26.5" <<<"$answer"
 check_that "a wrong version: the image has no name" eval '! docker inspect lab:liar >/dev/null 2>&1'
 builds --file "$context/Dockerfile" "$context" --tag lab:liar --expect import:no_such_module
 check_that "a module that is not there: status 1" ended_with 1

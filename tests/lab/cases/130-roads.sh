@@ -80,7 +80,7 @@ for road in ssh tls; do
     check_that "$road: build: the image is there" docker image inspect --format ok "lab:$road"
     envdoc inspect "lab:$road" --host "${!road}"
     check_that "$road: inspect: status 0" ended_with 0
-    check_that "$road: inspect: from the engine" grep -q "from the engine at ${!road}" <<<"$answer"
+    check_that "$road: inspect: from the engine" grep -q "from the Docker Engine at ${!road}" <<<"$answer"
     check_that "$road: nothing is left" nothing_left
 done
 AS=(env DOCKER_HOST="$tls" DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH="$LAB/tls/right")
@@ -89,7 +89,7 @@ check_that "tls: check: the engine runs" status_of docker-not-running pass
 AS=(env DOCKER_HOST="$tls" DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH="$LAB/tls/strangers")
 doctor
 check_that "tls: check with another authority: no pass" test "$(of docker-not-running status)" != pass
-check_that "tls: check with another authority: named" grep -q "not signed by the authority" <<<"$answer"
+check_that "tls: check with another authority: named" grep -q "not signed by the CA" <<<"$answer"
 
 # A context holds its endpoint and its certificates.
 AS=(env DOCKER_CONFIG="$LAB/roads/docker")
@@ -114,9 +114,9 @@ broken "host key unknown" "No ED25519 host key is known for [127.0.0.1]:2204" ss
 check_that "host key unknown: what to type" said "ssh -p 2204 root@127.0.0.1 true"
 broken "host key changed" "the host key of [127.0.0.1]:2203 has changed" ssh://root@127.0.0.1:2203
 check_that "host key changed: what to type" said "ssh-keygen -R '[127.0.0.1]:2203'"
-broken "socket absent" "/run/none.sock is not there" "$ssh/run/none.sock"
-broken "no engine at the socket" "is no socket" "$ssh/etc/passwd"
-broken "socket not permitted" "ann may not use /var/run/docker.sock" ssh://ann@127.0.0.1:2201
+broken "socket absent" "/run/none.sock does not exist" "$ssh/run/none.sock"
+broken "no engine at the socket" "is not a socket" "$ssh/etc/passwd"
+broken "socket not permitted" "ann has no permission to use /var/run/docker.sock" ssh://ann@127.0.0.1:2201
 check_that "socket not permitted: what to type" said "usermod -aG docker ann"
 broken "forwarding forbidden" "does not forward it" ssh://root@127.0.0.1:2202
 broken "nobody listens" "Connection refused" ssh://root@127.0.0.1:2208
@@ -128,22 +128,22 @@ broken "key not accepted" "Permission denied (publickey)" "$ssh"
 check_that "key not accepted: what to type" said "ssh-copy-id"
 
 with_tls bare
-broken "no client certificate" "wants a client certificate" "$tls"
+broken "no client certificate" "requires a client certificate" "$tls"
 with_tls outsiders
-broken "client certificate of strangers" "refuses the client certificate" "$tls"
+broken "client certificate of strangers" "rejects the client certificate" "$tls"
 with_tls strangers
-broken "unknown authority" "not signed by the authority in $LAB/tls/strangers/ca.pem" "$tls"
+broken "unknown authority" "not signed by the CA in $LAB/tls/strangers/ca.pem" "$tls"
 with_tls right
-broken "wrong name" "is for another name: it has" tcp://gpu7:2376
+broken "wrong name" "is for other names:" tcp://gpu7:2376
 openssl s_server -accept 127.0.0.1:2379 -cert "$LAB/tls/old.pem" -key "$LAB/tls/old.key" -quiet </dev/null >/dev/null 2>&1 &
 sleep 0.3
 broken "expired" "has expired" tcp://127.0.0.1:2379
 broken "TLS: accepts and says nothing" "did not answer" tcp://127.0.0.1:2209
-broken "TLS: nobody listens" "nobody listens at 127.0.0.1:2208" tcp://127.0.0.1:2208
+broken "TLS: nobody listens" "connection to 127.0.0.1:2208 refused" tcp://127.0.0.1:2208
 with_tls nowhere
-broken "no certificates" "nowhere/ca.pem is not there" "$tls"
+broken "no certificates" "nowhere/ca.pem does not exist" "$tls"
 AS=(env)
-broken "TLS not asked for" "it wants TLS: DOCKER_TLS_VERIFY=1" "$tls"
+broken "TLS not asked for" "The engine requires TLS: set DOCKER_TLS_VERIFY=1" "$tls"
 
 # The road ends with envdoc, however envdoc ends.
 with_ssh

@@ -1,5 +1,5 @@
-//! How root-cause ranking treats the events of a signature. The code of `diagnose` names no signature: each row says itself what its
-//! lines report, what it yields to, and what shows that it was recovered from.
+//! How root-cause ranking treats the events of a signature. The code of `diagnose` names no signature: each
+//! row says itself what its lines report, what it yields to, and what shows that it was recovered from.
 
 /// What a line of a signature reports about the job, beyond its sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,8 @@ pub enum Report {
     Wait,
     /// The same, with the collective: the captures `sequence` and `operation`.
     CollectiveTimeout,
-    /// A row of torchrun's failure table: the captures `rank`, `local`, `code` and `pid`, each on a line of its own.
+    /// A row of torchrun's failure table: the captures `rank`, `local`, `code` and `pid`, each on a line of
+    /// its own.
     FailureTable,
     /// torchrun's agent reports a process that ended: the captures `code` and `rank` (the local rank).
     RankExit,
@@ -136,7 +137,8 @@ pub struct Unfinished {
     pub message: Option<&'static str>,
 }
 
-/// Conditions on other lines of the same source under which a line counts as a failure; otherwise it was recovered from.
+/// Conditions on other lines of the same source under which a line counts as a failure; otherwise it was
+/// recovered from.
 #[derive(Debug, Clone)]
 pub struct CountsIf {
     /// The capture in which all these lines must agree.

@@ -1,7 +1,8 @@
-//! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its causes apart.
+//! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its
+//! causes apart.
 //!
-//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that nothing is read when the program
-//! starts; see [`diagnose`] for how lines are matched.
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that
+//! nothing is read when the program starts; see [`diagnose`] for how lines are matched.
 
 mod behaviour;
 
@@ -113,7 +114,7 @@ pub enum Role {
 
 impl Role {
     /// In words.
-    pub fn says(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Role::Root => "a root cause",
             Role::Symptom => "a symptom of something else",
@@ -158,7 +159,7 @@ pub enum Verified {
 
 impl Verified {
     /// In words.
-    pub fn says(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Verified::SourceCode => "the program's source",
             Verified::RealLog => "a real log",
@@ -215,11 +216,11 @@ pub struct Signature {
     /// The named groups of the pattern.
     pub captures: &'static [&'static str],
     /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
-    pub says: &'static str,
+    pub message: &'static str,
     /// What it means.
     pub meaning: &'static str,
     /// Whether its line tells little without those beside it.
-    pub around: bool,
+    pub context_lines: bool,
     /// What may be behind it, the likely first.
     pub causes: &'static [Cause],
     /// Ids of the signatures that follow from it.
@@ -244,7 +245,7 @@ impl Signature {
         self.reports.contains(&report)
     }
 
-    /// Whether no single line says it: it is read from several together ([`diagnose::weigh`]).
+    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]).
     pub fn is_derived(&self) -> bool {
         self.literals.is_empty()
     }

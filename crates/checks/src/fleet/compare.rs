@@ -71,7 +71,7 @@ fn gpus(facts: &Facts) -> Fact<String> {
             });
         }
         (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => return Fact::Unknown(why.clone()),
-        _ => return Fact::Unknown("nothing names its GPUs".into()),
+        _ => return Fact::Unknown("the GPU names are unknown".into()),
     }
     Fact::Known(counts.iter().map(|(name, count)| format!("{count} × {name}")).collect::<Vec<_>>().join(", "))
 }
@@ -128,7 +128,7 @@ pub(super) fn same(
     none: &str,
 ) -> Judged {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     let values = values(fleet, of.of);
     let mut seen: Vec<&Fact<String>> = Vec::new();
@@ -148,8 +148,8 @@ pub(super) fn same(
         _ => {
             let shown: Vec<String> =
                 values.iter().map(|(member, found)| format!("{}: {}", member.name, value(found))).collect();
-            let says = format!("{} differs: {}; {consequence}", of.name, groups(&values));
-            Ok(Diagnostic { evidence: shown, ..Diagnostic::new(severity, says).fix(fix) }.into())
+            let message = format!("{} differs: {}; {consequence}", of.name, groups(&values));
+            Ok(Diagnostic { evidence: shown, ..Diagnostic::new(severity, message).fix(fix) }.into())
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use super::{FleetCheck, Severity, tried};
-use crate::{Fix, Judged, Verdict};
+use crate::{Fix, Judged, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-address-unresolved",
     severity: Severity::Error,
-    summary: "every machine's address means the same on all the others",
+    summary: "every machine's address resolves to the same address on all others",
     explain: include_str!("fleet_address_unresolved.md"),
     judge,
 };
@@ -18,10 +18,7 @@ pub const CHECK: FleetCheck = FleetCheck {
 fn judge(fleet: &Fleet) -> Judged {
     tried(fleet)?;
     let fix = || {
-        Fix::safe(
-            "Write addresses in cluster.yaml, or make the name known on that machine: DNS, or /etc/hosts.",
-            &[],
-        )
+        Fix::manual("Use IP addresses in cluster.yaml, or add the name to DNS or /etc/hosts on that machine.")
     };
     let name = |index: usize| fleet.members.get(index).map_or("?", |member| member.name.as_str());
     let address = |index: usize| fleet.members.get(index).map_or("?", |member| member.address.as_str());
@@ -32,39 +29,40 @@ fn judge(fleet: &Fleet) -> Judged {
         match &pair.resolved {
             Fact::Known(found) => {
                 if found.iter().all(IpAddr::is_loopback) && address(pair.to).parse::<IpAddr>().is_err() {
-                    let says = format!(
-                        "on {from}, {} is a loopback address ({}): it leads back to {from}, not to {to}",
+                    let message = format!(
+                        "on {from}, {} resolves to the loopback address {}, so {from} connects to itself \
+                         instead of {to}",
                         address(pair.to),
                         list(found)
                     );
-                    return Ok(Verdict::error(says, fix()));
+                    return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
                 }
                 let mut sorted = found.clone();
                 sorted.sort();
                 if let Some((_, other, before)) =
                     seen.iter().find(|(of, _, before)| *of == pair.to && *before != sorted)
                 {
-                    let says = format!(
-                        "{} means {} on {from} and {} on {}",
+                    let message = format!(
+                        "{} resolves to {} on {from} but to {} on {}",
                         address(pair.to),
                         list(&sorted),
                         list(before),
                         name(*other)
                     );
-                    return Ok(Verdict::warning(says, fix()));
+                    return Ok(Verdict::warning(message, fix()).about(Subject::node(from)));
                 }
                 seen.push((pair.to, pair.from, sorted));
             }
             Fact::Absent => {
-                let says = format!("{from} cannot resolve {}, the address of {to}", address(pair.to));
-                return Ok(Verdict::error(says, fix()));
+                let message = format!("{from} cannot resolve {}, the address of {to}", address(pair.to));
+                return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
             }
             Fact::Unknown(why) => unknown = unknown.or(Some(format!("from {from} to {to}: {why}"))),
         }
     }
     match (unknown, fleet.pairs.is_empty()) {
         (Some(why), _) => Err(Verdict::unknown(why)),
-        (None, true) => Err(Verdict::Unknown("nothing was tried between the machines".into())),
+        (None, true) => Err(Verdict::Unknown("no connection was tested between the machines".into())),
         (None, false) => Ok(Verdict::Pass),
     }
 }
@@ -89,7 +87,7 @@ mod tests {
         };
         assert_eq!(of(Fact::Known(vec!["10.0.0.2".parse().unwrap()])), "pass");
         assert_eq!(of(Fact::Absent), "error: node1 cannot resolve node2.lan, the address of node2");
-        assert!(of(Fact::Known(vec!["127.0.1.1".parse().unwrap()])).contains("leads back to node1"));
+        assert!(of(Fact::Known(vec!["127.0.1.1".parse().unwrap()])).contains("connects to itself"));
         assert!(of(Fact::Unknown("no worker".into())).starts_with("unknown: from node1 to node2: no worker"));
     }
 }

@@ -14,13 +14,13 @@ pub const CHECK: FleetCheck = FleetCheck {
 };
 
 fn judge(fleet: &Fleet) -> Judged {
-    let fix = Fix::safe("Build the image for each architecture, or keep such machines apart.", &[]);
+    let fix = Fix::manual("Build the image for each architecture, or use separate clusters.");
     compare::same(
         fleet,
         &ARCHITECTURE,
         Severity::Error,
-        "one image does not run on all of them unless it was built for each",
+        "one image runs on all of them only if it was built for each architecture",
         fix,
-        "the architecture is not known",
+        "the architecture is unknown",
     )
 }

@@ -9,7 +9,7 @@ use facts::fleet::{Fleet, Skew};
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-clock-skew",
     severity: Severity::Error,
-    summary: "the clocks of all machines agree to the second",
+    summary: "the clocks of all machines agree within a second",
     explain: include_str!("fleet_clock_skew.md"),
     judge,
 };
@@ -21,7 +21,7 @@ const CERTIFICATES: f64 = 60.0;
 
 fn judge(fleet: &Fleet) -> Judged {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     let known: Vec<(&str, Skew)> = fleet
         .members
@@ -30,7 +30,7 @@ fn judge(fleet: &Fleet) -> Judged {
         .collect();
     let unknown = fleet.members.iter().find_map(|member| match &member.skew {
         Fact::Known(_) => None,
-        Fact::Absent => Some(format!("{}: it was not asked", member.name)),
+        Fact::Absent => Some(format!("{}: clock not read", member.name)),
         Fact::Unknown(why) => Some(format!("{}: {why}", member.name)),
     });
     let by_time = |a: &&(&str, Skew), b: &&(&str, Skew)| a.1.seconds.total_cmp(&b.1.seconds);
@@ -44,23 +44,26 @@ fn judge(fleet: &Fleet) -> Judged {
         return match unknown {
             Some(why) => Err(Verdict::unknown(why)),
             None if apart + first.1.uncertain + last.1.uncertain > LOGS => Err(Verdict::unknown(format!(
-                "the way to {} and {} takes too long to compare clocks to the second",
+                "the connections to {} and {} are too slow to compare clocks to the second",
                 first.0, last.0
             ))),
             None => Ok(Verdict::Pass),
         };
     }
-    let says = format!(
-        "the clock of {} is {} ahead of that of {}; certificates and tokens of a swarm are valid from a moment on",
+    let message = format!(
+        "the clock of {} is {} ahead of the clock of {}; certificates and tokens may count as not yet valid, \
+         and log times do not match",
         first.0,
         time(apart),
         last.0
     );
-    let fix =
-        Fix::safe("On the machines whose clock is wrong:", &["timedatectl set-ntp true", "timedatectl"]);
+    let fix = Fix::safe(
+        "Turn on time synchronization on the machines whose clock is wrong:",
+        &["timedatectl set-ntp true", "timedatectl"],
+    );
     let finding = match surely > CERTIFICATES {
-        true => Verdict::error(says, fix),
-        false => Verdict::warning(says, fix),
+        true => Verdict::error(message, fix),
+        false => Verdict::warning(message, fix),
     };
     Ok(known.iter().fold(finding, |finding, (name, skew)| {
         finding.evidence(format!("{name}: {:+.3} s (± {:.3})", skew.seconds, skew.uncertain))
@@ -88,10 +91,11 @@ mod tests {
             says(&CHECK, &fleet)
         };
         assert_eq!(of(0.2, 0.05), "pass");
-        assert!(of(1.5, 3.0).starts_with("unknown: the way to node2 and node1"));
-        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3.0 s ahead of that of node1"));
+        assert!(of(1.5, 3.0).starts_with("unknown: the connections to node2 and node1"));
+        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3.0 s ahead of the clock of node1"));
         assert!(
-            of(-3600.0, 0.1).starts_with("error: the clock of node1 is 60 minutes ahead of that of node2")
+            of(-3600.0, 0.1)
+                .starts_with("error: the clock of node1 is 60 minutes ahead of the clock of node2")
         );
     }
 }

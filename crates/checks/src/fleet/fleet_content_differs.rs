@@ -1,7 +1,7 @@
 //! What must be the same on every machine is not.
 
 use super::FleetCheck;
-use crate::{Fix, Judged, Verdict};
+use crate::{Fix, Judged, Subject, Verdict};
 use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Digest;
@@ -10,14 +10,14 @@ use facts::fleet::{Fleet, Member};
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-content-differs",
     severity: Severity::Error,
-    summary: "code and data that must be the same on every machine are",
+    summary: "paths with `check: same-content` are identical on every machine",
     explain: include_str!("fleet_content_differs.md"),
     judge,
 };
 
 fn judge(fleet: &Fleet) -> Judged {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     let of_path = |path: &String| of_path(fleet, path);
     Verdict::together(
@@ -29,7 +29,7 @@ fn judge(fleet: &Fleet) -> Judged {
 fn of_path(fleet: &Fleet, path: &str) -> Judged {
     let fix = || {
         Fix::safe(
-            "Copy it from the machine that has it right:",
+            "Copy it from a machine with the correct content:",
             &[&format!("rsync -a --delete {path}/ NODE:{path}/")],
         )
     };
@@ -46,19 +46,19 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
             }
             Some(Fact::Known(digest)) => known.push((member, digest)),
             Some(Fact::Absent) => {
-                let says = format!("{path} is not there on {}", member.name);
-                return Ok(Verdict::error(says, fix()));
+                let message = format!("{path} does not exist on {}", member.name);
+                return Ok(Verdict::error(message, fix()).about(Subject::node(&member.name)));
             }
             Some(Fact::Unknown(why)) => {
                 unknown = unknown.or(Some(format!("{path} on {}: {why}", member.name)))
             }
-            None => unknown = unknown.or(Some(format!("{path} on {}: it was not looked at", member.name))),
+            None => unknown = unknown.or(Some(format!("{path} on {}: not checked", member.name))),
         }
     }
     if let Some(((first, one), rest)) = known.split_first()
         && let Some((second, other)) = rest.iter().find(|(_, other)| other.sha256 != one.sha256)
     {
-        let says = format!(
+        let message = format!(
             "{path} differs between {} ({} files, {}) and {} ({} files, {}){}",
             first.name,
             one.files,
@@ -68,7 +68,7 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
             diagnostic::units::size(other.bytes, 3),
             entries(one, other)
         );
-        return Ok(known.iter().fold(Verdict::error(says, fix()), |finding, (member, digest)| {
+        return Ok(known.iter().fold(Verdict::error(message, fix()), |finding, (member, digest)| {
             finding
                 .evidence(format!("{}: {path} {} files, sha256 {}", member.name, digest.files, digest.sha256))
         }));
@@ -128,7 +128,7 @@ mod tests {
             differs.starts_with("error: /srv/code differs between node1") && differs.ends_with(": train.py"),
             "{differs}"
         );
-        assert_eq!(of(Fact::Absent), "error: /srv/code is not there on node2");
+        assert_eq!(of(Fact::Absent), "error: /srv/code does not exist on node2");
         assert!(
             of(Fact::Known(Digest { unreadable: vec!["x: denied".into()], ..digest("a") }))
                 .starts_with("unknown")

@@ -14,12 +14,12 @@ pub const CHECK: FleetCheck = FleetCheck {
 };
 
 fn judge(fleet: &Fleet) -> Judged {
-    let fix = Fix::safe("Install one toolkit everywhere, or use the one inside the image.", &[]);
+    let fix = Fix::manual("Install the same toolkit on every machine, or use the one in the image.");
     compare::same(
         fleet,
         &CUDA,
         Severity::Warning,
-        "what is compiled on the machines differs; containers have their own",
+        "extensions compiled on the machines differ (containers use their own toolkit)",
         fix,
         "no machine has a CUDA toolkit",
     )

@@ -15,14 +15,14 @@ pub const CHECK: FleetCheck = FleetCheck {
 
 fn judge(fleet: &Fleet) -> Judged {
     let fix = Fix::needs_reboot(
-        "Install one driver version everywhere, then restart the machines that changed.",
+        "Install the same driver version on every machine, then reboot those that changed.",
         &[],
     );
     compare::same(
         fleet,
         &DRIVER,
         Severity::Warning,
-        "the oldest one decides which images run",
+        "the oldest driver decides which images run",
         fix,
         "no machine has an NVIDIA driver",
     )

@@ -14,12 +14,13 @@ pub const CHECK: FleetCheck = FleetCheck {
 };
 
 fn judge(fleet: &Fleet) -> Judged {
-    let fix = Fix::restarts_service("Install one version of Docker everywhere, then restart it.", &[]);
+    let fix =
+        Fix::restarts_service("Install the same Docker version on every machine, then restart it.", &[]);
     compare::same(
         fleet,
         &ENGINE,
         Severity::Warning,
-        "a swarm has the abilities of its oldest engine",
+        "a swarm supports only the features of its oldest engine",
         fix,
         "no machine has an engine",
     )

@@ -1,7 +1,7 @@
 //! Two machines have one host name.
 
 use super::FleetCheck;
-use crate::{Fix, Judged, Verdict};
+use crate::{Fix, Judged, Subject, Verdict};
 use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
@@ -9,14 +9,14 @@ use facts::fleet::Fleet;
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-hostname-taken",
     severity: Severity::Warning,
-    summary: "every machine has a host name of its own",
+    summary: "every machine has a unique host name",
     explain: include_str!("fleet_hostname_taken.md"),
     judge,
 };
 
 fn judge(fleet: &Fleet) -> Judged {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     let mut seen: Vec<(String, &str)> = Vec::new();
     let mut unknown = None;
@@ -25,19 +25,20 @@ fn judge(fleet: &Fleet) -> Judged {
         match name.or_look(|| member.facts.network.hostname.clone()) {
             Fact::Known(hostname) => match seen.iter().find(|(known, _)| *known == hostname) {
                 Some((_, other)) => {
-                    let says = format!(
-                        "{other} and {} have the same host name, {hostname}; a swarm lists its members by it",
+                    let message = format!(
+                        "{other} and {} have the same host name {hostname}, which a swarm uses to list its \
+                         nodes",
                         member.name
                     );
                     let fix = Fix::restarts_service(
-                        "On one of them:",
+                        "Rename one of the machines:",
                         &["hostnamectl set-hostname NEW-NAME", "systemctl restart docker"],
                     );
-                    return Ok(Verdict::warning(says, fix));
+                    return Ok(Verdict::warning(message, fix).about(Subject::node(&member.name)));
                 }
                 None => seen.push((hostname, &member.name)),
             },
-            Fact::Absent => unknown = unknown.or(Some(format!("{}: it has no host name", member.name))),
+            Fact::Absent => unknown = unknown.or(Some(format!("{}: no host name", member.name))),
             Fact::Unknown(why) => unknown = unknown.or(Some(format!("{}: {why}", member.name))),
         }
     }
@@ -57,6 +58,6 @@ mod tests {
         let mut fleet = two();
         assert_eq!(says(&CHECK, &fleet), "pass");
         fleet.members[1].identity = fleet.members[0].identity.clone();
-        assert!(says(&CHECK, &fleet).starts_with("warning: node1 and node2 have the same host name, node1"));
+        assert!(says(&CHECK, &fleet).starts_with("warning: node1 and node2 have the same host name node1"));
     }
 }

@@ -1,7 +1,7 @@
 //! A machine that lacks the image has no room for it.
 
 use super::FleetCheck;
-use crate::{Fix, Judged, Verdict};
+use crate::{Fix, Judged, Subject, Verdict};
 use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
@@ -16,7 +16,7 @@ pub const CHECK: FleetCheck = FleetCheck {
 
 fn judge(fleet: &Fleet) -> Judged {
     let Some(image) = &fleet.image else {
-        return Err(Verdict::NotApplicable("no image is named".into()));
+        return Err(Verdict::NotApplicable("no image is configured".into()));
     };
     let bytes = fleet.members.iter().filter_map(|member| member.image.known()).max();
     let Some(&bytes) = bytes else {
@@ -26,7 +26,7 @@ fn judge(fleet: &Fleet) -> Judged {
         });
         return Err(match unknown {
             Some(why) => Verdict::unknown(why),
-            None => Verdict::NotApplicable(format!("no machine has {image} yet: its size is not known")),
+            None => Verdict::NotApplicable(format!("no machine has {image} yet, so its size is unknown")),
         });
     };
     let mut unknown = None;
@@ -42,23 +42,21 @@ fn judge(fleet: &Fleet) -> Judged {
         match &member.facts.docker.data_root {
             Fact::Known(root) if root.space.available < bytes => {
                 let size = |bytes| diagnostic::units::size(bytes, 3);
-                let says = format!(
-                    "{} has no room for {image}: it takes {}, and {} are free in {}",
+                let message = format!(
+                    "{} has no room for {image}: it needs {}, but only {} are free in {}",
                     member.name,
                     size(bytes),
                     size(root.space.available),
                     root.path
                 );
                 let fix = Fix::restarts_service(
-                    "On that machine, see what takes the space and remove what is not used:",
+                    "Remove unused images and build cache on that machine:",
                     &["docker system df", "docker builder prune", "docker image prune -a"],
                 );
-                return Ok(Verdict::error(says, fix));
+                return Ok(Verdict::error(message, fix).about(Subject::node(&member.name)));
             }
             Fact::Known(_) => {}
-            Fact::Absent => {
-                unknown = unknown.or(Some(format!("{}: where images lie is not known", member.name)))
-            }
+            Fact::Absent => unknown = unknown.or(Some(format!("{}: the data root is unknown", member.name))),
             Fact::Unknown(why) => unknown = unknown.or(Some(format!("{}: {why}", member.name))),
         }
     }
@@ -89,7 +87,7 @@ mod tests {
         let full = of(Fact::Known(20_000_000_000), 5_000_000_000);
         assert!(
             full.starts_with(
-                "error: node2 has no room for team/train:1: it takes 20.0 gb, and 5.00 gb are free"
+                "error: node2 has no room for team/train:1: it needs 20.0 gb, but only 5.00 gb are free"
             ),
             "{full}"
         );

@@ -1,14 +1,14 @@
 //! Packets of the size that the interfaces allow do not arrive.
 
 use super::{FleetCheck, Severity, tried};
-use crate::{Fix, Judged, Verdict};
+use crate::{Fix, Judged, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-mtu-broken",
     severity: Severity::Error,
-    summary: "packets as large as the interfaces allow arrive between all machines",
+    summary: "packets up to the interface MTU arrive between all machines",
     explain: include_str!("fleet_mtu_broken.md"),
     judge,
 };
@@ -22,45 +22,50 @@ fn judge(fleet: &Fleet) -> Judged {
         match &pair.mtu {
             Fact::Known(mtu) if mtu.bytes < mtu.interface => broken.push((from, to, *mtu)),
             Fact::Known(mtu) => sizes.push((from, mtu.interface)),
-            Fact::Absent => unknown = unknown.or(Some(format!("{from} → {to}: it was not tried"))),
+            Fact::Absent => unknown = unknown.or(Some(format!("{from} → {to}: not tested"))),
             Fact::Unknown(why) => unknown = unknown.or(Some(format!("{from} → {to}: {why}"))),
         }
     }
     // Where nothing arrives at all, that is not the size's fault.
     let silent = broken.iter().find(|(_, _, mtu)| mtu.bytes == 0);
     if let Some((from, to, mtu)) = broken.iter().find(|(_, _, mtu)| mtu.bytes > 0) {
-        let says = format!(
-            "from {from} to {to} packets of {} bytes arrive and larger ones vanish, while the interface of {from} sends up to {}; an overlay may use {}",
+        let message = format!(
+            "packets from {from} to {to} arrive up to {} bytes and larger ones are lost, but the interface \
+             MTU is {}; overlay networks can use at most {}",
             mtu.bytes,
             mtu.interface,
             mtu.bytes.saturating_sub(50)
         );
         let fix = Fix::safe(
-            "Give the interfaces and switches on the way one MTU, or the interface what arrives:",
+            "Set the same MTU on all interfaces and switches on the path, or lower the interface MTU to the \
+             size that arrives:",
             &[&format!("ip link set INTERFACE mtu {}", mtu.bytes)],
         );
-        return Ok(broken.iter().take(20).fold(Verdict::error(says, fix), |finding, (from, to, mtu)| {
-            finding.evidence(format!("{from} → {to}: {} of {} bytes", mtu.bytes, mtu.interface))
-        }));
+        return Ok(broken.iter().take(20).fold(
+            Verdict::error(message, fix).about(Subject::node(*from)),
+            |finding, (from, to, mtu)| {
+                finding.evidence(format!("{from} → {to}: {} of {} bytes", mtu.bytes, mtu.interface))
+            },
+        ));
     }
     if let Some((from, to, _)) = silent {
         return Err(Verdict::Unknown(
-            format!("{from} → {to}: not even a small datagram was acknowledged").into(),
+            format!("{from} → {to}: even small datagrams were not acknowledged").into(),
         ));
     }
     if let (Some(smallest), Some(largest)) =
         (sizes.iter().min_by_key(|(_, size)| size), sizes.iter().max_by_key(|(_, size)| size))
         && smallest.1 != largest.1
     {
-        let says = format!(
-            "MTU differs: {} sends packets of up to {} bytes, {} of up to {}; what arrives depends on who asks",
+        let message = format!(
+            "the MTU differs: {} has {} bytes, {} has {}; large packets may be lost in one direction",
             largest.0, largest.1, smallest.0, smallest.1
         );
-        return Ok(Verdict::warning(says, Fix::safe("Give all machines one MTU.", &[])));
+        return Ok(Verdict::warning(message, Fix::manual("Set the same MTU on every machine.")));
     }
     match (unknown, sizes.is_empty()) {
         (Some(why), _) => Err(Verdict::unknown(why)),
-        (None, true) => Err(Verdict::Unknown("nothing was tried between the machines".into())),
+        (None, true) => Err(Verdict::Unknown("no connection was tested between the machines".into())),
         (None, false) => Ok(Verdict::Pass),
     }
 }
@@ -88,9 +93,11 @@ mod tests {
         assert_eq!(of(&[(1500, 1500), (1500, 1500)]), "pass");
         assert!(
             of(&[(1400, 1500), (1500, 1500)])
-                .starts_with("error: from node1 to node2 packets of 1400 bytes arrive")
+                .starts_with("error: packets from node1 to node2 arrive up to 1400 bytes")
         );
-        assert!(of(&[(9000, 9000), (1500, 1500)]).starts_with("warning: mtu differs: node1 sends"));
+        assert!(
+            of(&[(9000, 9000), (1500, 1500)]).starts_with("warning: the mtu differs: node1 has 9000 bytes")
+        );
         assert!(of(&[(0, 1500)]).starts_with("unknown: node1 → node2"));
     }
 }

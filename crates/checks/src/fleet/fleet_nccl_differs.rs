@@ -14,13 +14,13 @@ pub const CHECK: FleetCheck = FleetCheck {
 };
 
 fn judge(fleet: &Fleet) -> Judged {
-    let fix = Fix::safe("Install one NCCL everywhere, or run in containers of one image.", &[]);
+    let fix = Fix::manual("Install the same NCCL on every machine, or run in containers of one image.");
     compare::same(
         fleet,
         &NCCL,
         Severity::Warning,
-        "ranks outside of containers cannot communicate",
+        "ranks outside containers cannot communicate",
         fix,
-        "no machine has NCCL outside of containers",
+        "no machine has NCCL outside containers",
     )
 }

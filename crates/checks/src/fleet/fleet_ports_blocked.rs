@@ -9,7 +9,7 @@ use facts::fleet::{Fleet, Pair, Port, Reach};
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-ports-blocked",
     severity: Severity::Error,
-    summary: "every machine reaches the ports of the others that the cluster needs",
+    summary: "every machine can connect to the ports that the cluster needs",
     explain: include_str!("fleet_ports_blocked.md"),
     judge,
 };
@@ -24,7 +24,7 @@ fn judge(fleet: &Fleet) -> Judged {
         for (port, reach) in &pair.ports {
             match reach {
                 Fact::Known(Reach::Reached) => reached = true,
-                Fact::Known(Reach::Not(why, says)) => blocked.push((pair, *port, words(*why, says))),
+                Fact::Known(Reach::Not(why, message)) => blocked.push((pair, *port, words(*why, message))),
                 Fact::Absent => {}
                 Fact::Unknown(why) => {
                     unknown =
@@ -37,7 +37,7 @@ fn judge(fleet: &Fleet) -> Judged {
         return match (unknown, reached) {
             (Some(why), _) => Err(Verdict::unknown(why)),
             (None, true) => Ok(Verdict::Pass),
-            (None, false) => Err(Verdict::Unknown("no port was tried between the machines".into())),
+            (None, false) => Err(Verdict::Unknown("no port was tested between the machines".into())),
         };
     }
     let mut ports: Vec<Port> = blocked.iter().map(|(_, port, _)| *port).collect();
@@ -50,24 +50,25 @@ fn judge(fleet: &Fleet) -> Judged {
         let more = if of().count() > 3 { format!(" and {} more", of().count() - 3) } else { String::new() };
         format!("{port} ({}): {}{more}", port.purpose, ways.join(", "))
     });
-    let says = format!("not reached: {}", each.collect::<Vec<_>>().join("; "));
+    let message = format!("cannot connect to {}", each.collect::<Vec<_>>().join("; "));
     let commands: Vec<String> = ports.iter().map(|port| format!("ufw allow {port}")).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let fix = Fix::safe(
-        "Let them in from the addresses of the cluster (ufw as an example; look at the cloud's security groups, too):",
+        "Allow the ports from the cluster's addresses (ufw as an example; check the cloud's security groups \
+         too):",
         &commands,
     );
-    Ok(blocked.iter().take(20).fold(Verdict::error(says, fix), |finding, (pair, port, why)| {
+    Ok(blocked.iter().take(20).fold(Verdict::error(message, fix), |finding, (pair, port, why)| {
         finding.evidence(format!("{} → {}, {port}: {why}", name(pair.from), name(pair.to)))
     }))
 }
 
-fn words(why: Why, says: &str) -> String {
+fn words(why: Why, message: &str) -> String {
     match why {
-        Why::TimedOut => "nothing comes back: dropped on the way (a firewall)".into(),
-        Why::Refused => "refused there although envdoc listened: rejected on the way (a firewall)".into(),
-        Why::Unreachable => format!("no way there: {says}"),
-        _ => says.to_owned(),
+        Why::TimedOut => "no reply: packets are dropped on the path (firewall)".into(),
+        Why::Refused => "refused although envdoc was listening: rejected on the path (firewall)".into(),
+        Why::Unreachable => format!("unreachable: {message}"),
+        _ => message.to_owned(),
     }
 }
 
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(of(Fact::Known(Reach::Reached)), "pass");
         assert_eq!(
             of(Fact::Known(Reach::Not(Why::TimedOut, String::new()))),
-            "error: not reached: 4789/udp (the containers' traffic): node1 → node2"
+            "error: cannot connect to 4789/udp (the containers' traffic): node1 → node2"
         );
         assert!(
             of(Fact::Unknown("taken there".into())).starts_with("unknown: node1 → node2, 4789/udp: taken")

@@ -10,14 +10,14 @@ use facts::fleet::{Fleet, Member};
 pub const CHECK: FleetCheck = FleetCheck {
     id: "fleet-same-machine",
     severity: Severity::Error,
-    summary: "every node is a machine of its own",
+    summary: "every node is a separate machine",
     explain: include_str!("fleet_same_machine.md"),
     judge,
 };
 
 fn judge(fleet: &Fleet) -> Judged {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     let known: Vec<(&Member, &Identity)> =
         fleet.members.iter().filter_map(|member| Some((member, member.identity.known()?))).collect();
@@ -28,10 +28,10 @@ fn judge(fleet: &Fleet) -> Judged {
             let (boot, installation) =
                 (same(&first.boot_id, &second.boot_id), same(&first.machine_id, &second.machine_id));
             let (one, other) = (&other.name, &one.name);
-            let fix = Fix::safe("Name each machine once in cluster.yaml.", &[]);
+            let fix = Fix::manual("List each machine once in cluster.yaml.");
             if boot && installation {
                 return Ok(Verdict::error(
-                    format!("{one} and {other} are one machine: the same kernel, the same installation"),
+                    format!("{one} and {other} are the same machine: same kernel, same installation"),
                     fix,
                 )
                 .evidence(format!(
@@ -41,10 +41,11 @@ fn judge(fleet: &Fleet) -> Judged {
                 )));
             }
             if boot {
-                let says = format!(
-                    "{one} and {other} run on one kernel: two systems (containers, namespaces) of one machine, whose GPUs they share"
+                let message = format!(
+                    "{one} and {other} share one kernel: two containers or namespaces on one machine, which \
+                     share its GPUs"
                 );
-                return Ok(Verdict::warning(says, fix));
+                return Ok(Verdict::warning(message, fix));
             }
             if installation {
                 cloned = cloned.or(Some((one.clone(), other.clone())));
@@ -52,12 +53,12 @@ fn judge(fleet: &Fleet) -> Judged {
         }
     }
     if let Some((one, other)) = cloned {
-        let says = format!("{one} and {other} were cloned: two machines with the same /etc/machine-id");
+        let message = format!("{one} and {other} are clones: two machines with the same /etc/machine-id");
         let fix = Fix::needs_reboot(
-            "On one of them:",
+            "Create a new machine id on one of them:",
             &["rm /etc/machine-id /var/lib/dbus/machine-id", "systemd-machine-id-setup", "reboot"],
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix));
     }
     for member in &fleet.members {
         match &member.identity {
@@ -65,7 +66,7 @@ fn judge(fleet: &Fleet) -> Judged {
             Fact::Known(identity) if identity.boot_id.is_some() => {}
             _ => {
                 return Err(Verdict::Unknown(
-                    format!("{}: nothing tells which machine it is", member.name).into(),
+                    format!("{}: could not identify the machine", member.name).into(),
                 ));
             }
         }
@@ -96,9 +97,9 @@ mod tests {
             boot(second, first);
             machine(second, first);
         });
-        assert!(both.starts_with("error: node1 and node2 are one machine"), "{both}");
-        assert!(with(boot).starts_with("warning: node1 and node2 run on one kernel"));
-        assert!(with(machine).starts_with("warning: node1 and node2 were cloned"));
+        assert!(both.starts_with("error: node1 and node2 are the same machine"), "{both}");
+        assert!(with(boot).starts_with("warning: node1 and node2 share one kernel"));
+        assert!(with(machine).starts_with("warning: node1 and node2 are clones"));
         assert!(with(|second, _| second.boot_id = None).starts_with("unknown: node2"));
     }
 }

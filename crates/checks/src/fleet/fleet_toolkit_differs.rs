@@ -15,14 +15,14 @@ pub const CHECK: FleetCheck = FleetCheck {
 
 fn judge(fleet: &Fleet) -> Judged {
     let fix = Fix::restarts_service(
-        "Install one version of nvidia-container-toolkit everywhere, then restart Docker.",
+        "Install the same version of nvidia-container-toolkit on every machine, then restart Docker.",
         &[],
     );
     compare::same(
         fleet,
         &TOOLKIT,
         Severity::Warning,
-        "the same compose file gives unlike containers",
+        "the same compose file produces different containers",
         fix,
         "no machine has the toolkit",
     )

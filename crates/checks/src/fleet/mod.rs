@@ -1,5 +1,5 @@
-//! The checks of several machines together: what must be the same on all of them, and what must arrive between them. One file a
-//! check, named after the fault.
+//! The checks of several machines together: what must be the same on all of them, and what must arrive
+//! between them. One file a check, named after the fault.
 
 mod compare;
 
@@ -83,13 +83,13 @@ pub const FLEET_CHECKS: &[&FleetCheck] = &[
 /// One check's verdict on the machines.
 #[derive(Debug, Clone)]
 pub struct FleetResult {
-    /// The check.
+    /// One of [`FLEET_CHECKS`].
     pub check: &'static FleetCheck,
-    /// What it says.
+    /// Unknown where a machine that it needs gave no answer.
     pub verdict: Verdict,
 }
 
-/// Runs all of them.
+/// Runs every check of [`FLEET_CHECKS`].
 pub fn judge(fleet: &Fleet) -> Vec<FleetResult> {
     let verdict = |check: &'static FleetCheck| match (check.judge)(fleet) {
         Ok(verdict) | Err(verdict) => verdict,
@@ -100,7 +100,7 @@ pub fn judge(fleet: &Fleet) -> Vec<FleetResult> {
 /// Why a check of what lies between machines cannot say anything.
 fn tried(fleet: &Fleet) -> Result<(), Verdict> {
     if fleet.members.len() < 2 {
-        return Err(Verdict::NotApplicable("there is one machine only".into()));
+        return Err(Verdict::NotApplicable("only one machine".into()));
     }
     match &fleet.not_tried {
         Some(why) => Err(Verdict::unknown(why.clone())),

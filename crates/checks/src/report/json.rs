@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::Subject;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::report::Summary;
 use facts::Facts;
@@ -21,7 +22,8 @@ pub struct CheckReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`, `cuda`, `docker`,
+    /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`,
+    /// `cuda`, `docker`,
     /// `container_toolkit`, `time` and others.
     pub machine: BTreeMap<String, String>,
     /// How many results have each status.
@@ -39,10 +41,14 @@ pub struct CheckEntry {
     pub group: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,
-    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
+    /// empty for `pass`.
     pub message: String,
     /// The same as `message`, as schema 1 named it.
     pub says: String,
+    /// What a finding is about, as far as it is known: a file, a line, a node, a variable, a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// The readings that a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
@@ -72,6 +78,7 @@ pub fn of_check(result: &CheckResult) -> CheckEntry {
         status: verdict.status().into(),
         message: verdict.message().into(),
         says: verdict.message().into(),
+        subject: verdict.found().map(|found| found.subject.clone()).filter(|subject| !subject.is_empty()),
         evidence: evidence(verdict),
         fixes: fixes(verdict),
         fix: old_fix(verdict),

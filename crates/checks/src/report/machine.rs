@@ -2,7 +2,8 @@
 
 use facts::{Fact, Facts, Role};
 
-/// Lines such as `Ubuntu 22.04.5 LTS · Linux 5.15.0 · x86_64` and `8 × NVIDIA H100 80GB HBM3 · driver 550.90.07 · CUDA 12.4`.
+/// Lines such as `Ubuntu 22.04.5 LTS · Linux 5.15.0 · x86_64` and `8 × NVIDIA H100 80GB HBM3 · driver
+/// 550.90.07 · CUDA 12.4`.
 pub fn lines(facts: &Facts) -> Vec<String> {
     [system(facts), gpus(facts), engine(facts)].into_iter().flatten().collect()
 }

@@ -1,5 +1,5 @@
-//! What `envdoc check` reports: its document in JSON ([`json`]), and what was examined ([`machine`]). Every other format is
-//! written by [`diagnostic::render`].
+//! What `envdoc check` reports: its document in JSON ([`json`]), and what was examined ([`machine`]). Every
+//! other format is written by [`diagnostic::render`].
 
 pub mod json;
 pub mod machine;

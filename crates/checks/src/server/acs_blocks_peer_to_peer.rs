@@ -1,7 +1,7 @@
 //! PCIe switches send traffic between their own devices up to the CPU.
 
-use super::gpu_without_driver::is_pass_through;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::gpu::is_pass_through;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::pci::{Device, Pci};
 
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Pci,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "PCIe switches let GPUs and adapters below them talk directly",
+    summary: "PCIe switches let their GPUs and network adapters exchange data directly",
     explain: include_str!("acs_blocks_peer_to_peer.md"),
     judge,
 };
@@ -26,26 +26,30 @@ fn judge(facts: &Facts) -> Judged {
     if redirecting.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{} of {} PCIe switch ports above GPUs and adapters redirect peer-to-peer traffic to the CPU (ACS): GPUDirect is \
-         slow there, and NCCL may hang",
+    let message = format!(
+        "ACS redirects peer-to-peer traffic to the CPU on {} of {} PCIe switch ports above GPUs and \
+         adapters; GPUDirect is slow there and NCCL may hang",
         redirecting.len(),
         ports.len()
     );
     let ports_of: Vec<&str> = redirecting.iter().map(|port| port.address.as_str()).collect();
     let command =
         format!("for port in {}; do sudo setpci -s $port ECAP_ACS+0x6.w=0000; done", ports_of.join(" "));
-    let fix =
-        Fix::safe("Lasts until the next boot; turn ACS off in the firmware's setup for good.", &[&command]);
-    Ok(redirecting.iter().fold(Verdict::warning(says, fix), |verdict, port| {
-        verdict.evidence(format!("{}: ACSCtl ReqRedir+", port.address))
-    }))
+    let fix = Fix::safe(
+        "Turn ACS off until the next boot (to turn it off permanently, use the firmware setup):",
+        &[&command],
+    );
+    Ok(redirecting
+        .iter()
+        .fold(Verdict::warning(message, fix).about(Subject::name(ports_of.join(", "))), |verdict, port| {
+            verdict.evidence(format!("{}: ACSCtl ReqRedir+", port.address))
+        }))
 }
 
 /// The ports of switches on the way between a GPU and a peer that share the switch.
 fn switch_ports(facts: &Facts) -> Result<Vec<&Device>, Verdict> {
     if facts.system.virtualisation.decided()?.is_some() {
-        return Err(Verdict::NotApplicable("in a virtual machine the hypervisor decides".into()));
+        return Err(Verdict::NotApplicable("in a virtual machine the hypervisor controls ACS".into()));
     }
     let devices = facts.pci.devices.require("no PCI bus")?;
     for gpu in facts.pci.gpus() {
@@ -62,7 +66,8 @@ fn switch_ports(facts: &Facts) -> Result<Vec<&Device>, Verdict> {
     Ok(ports)
 }
 
-/// Whether a port belongs to a switch (it has a bridge above it) below which a GPU has a peer, and leads to one of them.
+/// Whether a port belongs to a switch (it has a bridge above it) below which a GPU has a peer, and leads to
+/// one of them.
 fn shared(pci: &Pci, devices: &[Device], port: &Device, nvlink: bool) -> bool {
     let Some(switch) = &port.upstream else { return false };
     let below = |bridge: &str, device: &&Device| pci.above(device).any(|above| above.address == bridge);

@@ -1,6 +1,6 @@
 //! A CDI specification cannot be read.
 
-use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "every CDI specification can be read",
+    summary: "every CDI specification is valid",
     explain: include_str!("cdi_spec_invalid.md"),
     judge,
 };
@@ -17,26 +17,26 @@ fn judge(facts: &Facts) -> Judged {
     let invalid = facts.toolkit.cdi_invalid.require("no CDI directory")?;
     let Some((path, why)) = invalid.first() else {
         return if facts.toolkit.cdi.require("no CDI directory")?.is_empty() {
-            Err(Verdict::NotApplicable("no CDI specification here".into()))
+            Err(Verdict::NotApplicable("no CDI specification found".into()))
         } else {
             Ok(Verdict::Pass)
         };
     };
-    let says = format!("{path} is no valid CDI specification, and engines skip it: {why}");
+    let message = format!("{path} is not a valid CDI specification, so container engines ignore it: {why}");
     // The directories are shared: another maker's file must not be written over.
     let ours = path.rsplit('/').next().is_some_and(|name| name.contains("nvidia"));
     let fix = Fix {
         title: if ours {
-            "Write it anew, or delete it:"
+            "Regenerate the file, or delete it:"
         } else {
-            "Let the program that made it write it anew, or delete it."
+            "Regenerate the file with the program that wrote it, or delete it."
         }
         .into(),
         commands: ours.then(|| format!("sudo nvidia-ctk cdi generate --output={path}")).into_iter().collect(),
         edits: Vec::new(),
         class: FixClass::Safe,
     };
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix).about(Subject::file(path)))
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
                 ])),
             )
         };
-        assert!(of("cdiVersion: 0.5.0\n").starts_with("warning: /etc/cdi/nvidia.yaml is no valid"));
+        assert!(of("cdiVersion: 0.5.0\n").starts_with("warning: /etc/cdi/nvidia.yaml is not a valid"));
         assert_eq!(of("cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n"), "pass");
         assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let denied = Sparse::new(&[]).failing(&[("list /etc/cdi", "permission denied")]);

@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "there is a CDI specification where GPUs are given by it",
+    summary: "a CDI specification exists where containers get GPUs through CDI",
     explain: include_str!("cdi_spec_missing.md"),
     judge,
 };
@@ -21,34 +21,36 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("the container toolkit is not installed".into()));
     }
     let Some(need) = needs(facts)? else {
-        return Err(Verdict::NotApplicable("nothing here needs one: --gpus has the hook".into()));
+        return Err(Verdict::NotApplicable("not needed: --gpus uses the toolkit's hook".into()));
     };
     if !toolkit.gpu_specs().require("no CDI directory")?.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says =
-        format!("{need}, and there is no CDI specification of NVIDIA GPUs in /etc/cdi or /var/run/cdi");
+    let message = format!(
+        "{need}, but /etc/cdi and /var/run/cdi contain no CDI specification for NVIDIA GPUs; containers get \
+         no GPU"
+    );
     let fix = if toolkit.refresh_unit == Fact::Known(true) {
         let commands = ["sudo systemctl enable --now nvidia-cdi-refresh.path nvidia-cdi-refresh.service"];
-        Fix::safe("Let the toolkit write it, now and after every change of the driver:", &commands)
+        Fix::safe("Let the toolkit generate it now and after every driver change:", &commands)
     } else {
         Fix::safe(
-            "Write it, and again after every change of the driver:",
+            "Generate it now and again after every driver change:",
             &["sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"],
         )
     };
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 /// What on this machine gives GPUs by CDI; `None` where nothing does.
 fn needs(facts: &Facts) -> Result<Option<&'static str>, Verdict> {
     let (docker, toolkit) = (&facts.docker, &facts.toolkit);
     if toolkit.mode() == Fact::Known("cdi".into()) {
-        return Ok(Some("the NVIDIA runtime is in the mode cdi"));
+        return Ok(Some("the NVIDIA runtime is in cdi mode"));
     }
     let others = docker.others.known().is_some_and(|others| !others.is_empty());
     if docker.state() == State::Missing && !others && docker.podman.decided()?.is_some() {
-        return Ok(Some("Podman is given GPUs by CDI"));
+        return Ok(Some("Podman assigns GPUs through CDI"));
     }
     let cdi_hook = toolkit.program("nvidia-cdi-hook").decided()?.is_some();
     let hook = toolkit.program("nvidia-container-runtime-hook").decided()?.is_some();
@@ -57,9 +59,7 @@ fn needs(facts: &Facts) -> Result<Option<&'static str>, Verdict> {
         && docker.state() == State::Running
         && *docker.at_least(ENGINE_WITH_GPUS_BY_CDI).require("no engine")?
     {
-        return Ok(Some(
-            "Docker gives GPUs by CDI, and the hook that it would fall back to is not installed",
-        ));
+        return Ok(Some("Docker assigns GPUs through CDI because the toolkit's hook is not installed"));
     }
     Ok(None)
 }
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn only_where_something_needs_one() {
         let mode = (CONFIG, "[nvidia-container-runtime]\nmode = \"cdi\"\n");
-        assert!(of(&[mode]).starts_with("error: the NVIDIA runtime is in the mode cdi"));
+        assert!(of(&[mode]).starts_with("error: the NVIDIA runtime is in cdi mode"));
         let spec = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\n";
         assert_eq!(
             of(&[mode, ("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", spec)]),
@@ -91,10 +91,8 @@ mod tests {
         );
         let (cdi_hook, hook) =
             ("stat /usr/bin/nvidia-cdi-hook", "stat /usr/bin/nvidia-container-runtime-hook");
-        assert!(of(&[(cdi_hook, SOCKET)]).starts_with("error: Docker gives GPUs by CDI"));
-        assert!(
-            of(&[(cdi_hook, SOCKET), (hook, SOCKET)]).starts_with("not-applicable: nothing here needs one")
-        );
+        assert!(of(&[(cdi_hook, SOCKET)]).starts_with("error: Docker assigns GPUs through CDI"));
+        assert!(of(&[(cdi_hook, SOCKET), (hook, SOCKET)]).starts_with("not-applicable: not needed"));
         let unknown = engine("{}", &[mode]).failing(&[("list /etc/cdi", "no rights")]);
         let mut facts = gpu_host(&unknown);
         facts.toolkit.version = Fact::Known("1.20.0".into());

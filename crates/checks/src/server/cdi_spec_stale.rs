@@ -1,6 +1,6 @@
 //! The CDI specification is of another driver.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts};
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the CDI specifications are of the loaded driver, and what they name is there",
+    summary: "CDI specifications match the loaded driver and name files that exist",
     explain: include_str!("cdi_spec_stale.md"),
     judge,
 };
@@ -17,7 +17,7 @@ fn judge(facts: &Facts) -> Judged {
     let specs = facts.toolkit.gpu_specs();
     let specs = specs.require("no CDI directory")?;
     if specs.is_empty() {
-        return Err(Verdict::NotApplicable("no CDI specification of a GPU here".into()));
+        return Err(Verdict::NotApplicable("no CDI specification for a GPU found".into()));
     }
     // Without the module its device nodes are not there either, and a new specification cannot be made.
     let module = facts.driver.module.require("the driver is not loaded")?;
@@ -31,24 +31,26 @@ fn judge(facts: &Facts) -> Judged {
         } else {
             format!("sudo nvidia-ctk cdi generate --output={}", spec.path)
         };
-        let fix = Fix::safe("", &[&command]);
-        let missing = spec.missing.require("nothing is named")?;
+        let fix = Fix::safe("Regenerate the CDI specification:", &[&command]);
+        let missing = spec.missing.require("the specification names no files")?;
         if let Some(first) = missing.first() {
             let more =
                 if missing.len() > 1 { format!(" and {} more", missing.len() - 1) } else { String::new() };
-            let says = format!(
-                "{} names {first}{more}, which is not there: containers that are given GPUs by CDI do not start",
+            let message = format!(
+                "{} names {first}{more}, which does not exist; containers that get GPUs through CDI do not \
+                 start",
                 spec.path
             );
-            return Ok(finding(says, fix));
+            return Ok(finding(message, fix).about(Subject::file(&spec.path)));
         }
         let Some(driver) = spec.driver.decided()? else { continue };
         if *driver != module.version.to_string() {
-            let says = format!(
-                "{} is of driver {driver}, and {} is loaded: containers that are given GPUs by CDI get libraries that do not fit",
+            let message = format!(
+                "{} was generated for driver {driver}, but {} is loaded; containers that get GPUs through \
+                 CDI get the wrong driver libraries",
                 spec.path, module.version
             );
-            return Ok(finding(says, fix));
+            return Ok(finding(message, fix).about(Subject::file(&spec.path)));
         }
     }
     Ok(Verdict::Pass)
@@ -62,8 +64,11 @@ mod tests {
 
     use facts::testing::sparse::SOCKET;
 
-    const SPEC: &str = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\ncontainerEdits:\n  mounts:\n  - hostPath: /usr/lib/libcuda.so.550.54.14\n    containerPath: /usr/lib/libcuda.so.550.54.14\n";
-    const VERSION: &str = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  VERSION  Thu Feb 22 01:44:30 UTC 2024\nGCC version:  gcc version 12.3.0\n";
+    const SPEC: &str = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\ncontainerEdits:\n  \
+                        mounts:\n  - hostPath: /usr/lib/libcuda.so.550.54.14\n    containerPath: \
+                        /usr/lib/libcuda.so.550.54.14\n";
+    const VERSION: &str = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  VERSION  Thu Feb 22 01:44:30 UTC \
+                           2024\nGCC version:  gcc version 12.3.0\n";
 
     fn of(loaded: &str, library: bool) -> String {
         let version = VERSION.replace("VERSION", loaded);
@@ -82,11 +87,11 @@ mod tests {
     fn version_and_files_are_compared() {
         assert_eq!(of("550.54.14", true), "pass");
         assert!(
-            of("570.86.15", true).contains("is of driver 550.54.14, and 570.86.15 is loaded"),
+            of("570.86.15", true).contains("was generated for driver 550.54.14, but 570.86.15 is loaded"),
             "{}",
             of("570.86.15", true)
         );
-        assert!(of("550.54.14", false).contains("which is not there"));
+        assert!(of("550.54.14", false).contains("which does not exist"));
         let mut facts = gpu_host(&Sparse::new(&[]));
         assert!(says(&CHECK, &facts).starts_with("not-applicable"));
         facts.toolkit.cdi = Fact::Unknown("no rights".into());

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "Docker and a kubelet that runs containers in it use one cgroup driver",
+    summary: "Docker and a kubelet that uses it have the same cgroup driver",
     explain: include_str!("cgroup_driver_mismatch.md"),
     judge,
 };
@@ -17,21 +17,22 @@ fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     let kubelet = docker.kubelet_cgroup_driver.require("no kubelet here")?;
     if !*docker.kubelet_uses_docker.require("no kubelet here")? {
-        return Err(Verdict::NotApplicable("the kubelet does not run its containers in Docker".into()));
+        return Err(Verdict::NotApplicable("the kubelet does not use Docker".into()));
     }
     docker.answering()?;
     let engine = docker.info_text(&["CgroupDriver"]);
-    let engine = engine.require("the engine names no cgroup driver")?;
+    let engine = engine.require("the engine reports no cgroup driver")?;
     if engine == kubelet {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "the engine's cgroup driver is {engine}, the kubelet's configuration says {kubelet}; they must be one"
+    let message = format!(
+        "Docker's cgroup driver is {engine}, but the kubelet is configured for {kubelet}; the two must match"
     );
     let text = format!(
-        "Set \"exec-opts\": [\"native.cgroupdriver={kubelet}\"] in daemon.json, drain the node, then:"
+        "Set \"exec-opts\": [\"native.cgroupdriver={kubelet}\"] in daemon.json, drain the node and restart \
+         both:"
     );
-    Ok(Verdict::warning(says, Fix::restarts_service(text, &["sudo systemctl restart docker kubelet"])))
+    Ok(Verdict::warning(message, Fix::restarts_service(text, &["sudo systemctl restart docker kubelet"])))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "the control group allows enough memory",
+    summary: "the cgroup memory limit leaves room for GPU work",
     explain: include_str!("cgroup_memory_limit_small.md"),
     judge,
 };
@@ -21,17 +21,17 @@ fn judge(facts: &Facts) -> Judged {
     if limit >= LEAST {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "this control group may use {} MiB of memory, little for PyTorch with CUDA; a process that goes over it is killed (exit \
-         code 137)",
+    let message = format!(
+        "the cgroup memory limit is {} MiB, too little for PyTorch with CUDA; a process that exceeds it is \
+         killed (exit code 137)",
         limit >> 20
     );
     let fix = Fix::restarts_service(
-        "Start the container or job with a higher limit.",
+        "Start the container or job with a higher limit:",
         &["docker run --memory=32g …"],
     );
-    Ok(Verdict::warning(says, fix)
-        .evidence(format!("lowest memory limit of the control groups: {limit} bytes")))
+    Ok(Verdict::warning(message, fix)
+        .evidence(format!("lowest memory limit in the cgroup hierarchy: {limit} bytes")))
 }
 
 #[cfg(test)]

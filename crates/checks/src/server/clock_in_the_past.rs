@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "the clock does not stand years behind",
+    summary: "the clock is not years behind",
     explain: include_str!("clock_in_the_past.md"),
     judge,
 };
@@ -22,17 +22,18 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let days = (EARLIEST - now) / 86_400;
-    let says = format!(
-        "the clock stands at least {days} days in the past: every certificate counts as not yet valid"
+    let message = format!(
+        "the clock is at least {days} days behind; certificates count as not yet valid, so TLS connections \
+         fail"
     );
     let fix = match facts.system.container.decided() {
-        Ok(Some(_)) => Fix::safe("Set the clock of the host: a container has no own.", &[]),
+        Ok(Some(_)) => Fix::manual("Set the clock of the host; containers share it."),
         _ => Fix::safe(
-            "Put the true time in place of the example.",
+            "Set the clock (replace the example with the current UTC time):",
             &["sudo date -u -s '2026-11-21 12:00:00'"],
         ),
     };
-    Ok(Verdict::error(says, fix).evidence(format!("{now} seconds since 1970-01-01 UTC")))
+    Ok(Verdict::error(message, fix).evidence(format!("{now} seconds since 1970-01-01 UTC")))
 }
 
 #[cfg(test)]
@@ -46,7 +47,7 @@ mod tests {
     fn a_clock_in_the_past_is_found() {
         let mut facts = build_host();
         facts.clock.now = Fact::Known(1_600_000_000);
-        expect(&CHECK, &facts, "error", "in the past");
+        expect(&CHECK, &facts, "error", "days behind");
         facts.clock.now = Fact::Known(1_795_000_000);
         expect(&CHECK, &facts, "pass", "");
         facts.clock.now = Fact::Unknown("no clock".into());

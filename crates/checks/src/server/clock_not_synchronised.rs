@@ -1,6 +1,6 @@
 //! Nothing keeps the clock, or it has not been set by it yet.
 
-use super::gpu_without_driver::{Family, family};
+use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "a time service keeps the clock",
+    summary: "a time service synchronizes the clock",
     explain: include_str!("clock_not_synchronised.md"),
     judge,
 };
@@ -17,10 +17,10 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     // WSL's clock is that of Windows; some hypervisors set their guests' clocks from outside.
     if facts.system.wsl.decided()?.is_some() {
-        return Err(Verdict::NotApplicable("Windows keeps the clock of WSL".into()));
+        return Err(Verdict::NotApplicable("Windows sets the clock of WSL".into()));
     }
     let Some(keeper) = facts.clock.keeper.decided()? else {
-        let says = "no time service runs: the clock drifts away from those of other nodes";
+        let message = "no time service is running; the clock drifts away from the clocks of other nodes";
         let install = |package| facts.system.os.known().and_then(|os| os.install(package));
         let (package, start) = match family(facts) {
             Family::Ubuntu | Family::Debian => ("systemd-timesyncd", "sudo timedatectl set-ntp true"),
@@ -28,18 +28,19 @@ fn judge(facts: &Facts) -> Judged {
         };
         let install = install(package);
         let commands: Vec<&str> = install.as_deref().into_iter().chain([start]).collect();
-        let fix = Fix::safe("Any one of the distribution's time services will do.", &commands);
-        return Ok(Verdict::warning(says, fix)
+        let fix = Fix::safe("Install and start a time service:", &commands);
+        return Ok(Verdict::warning(message, fix)
             .evidence("no running service among systemd-timesyncd, chronyd, ntpd, openntpd, phc2sys"));
     };
     match facts.clock.synchronised.decided()? {
         Some(true) => Ok(Verdict::Pass),
-        _ if ["openntpd", "phc2sys"].contains(&keeper.as_str()) => {
-            Ok(Verdict::NotApplicable(format!("{keeper} runs, and does not tell the kernel how it goes")))
-        }
+        _ if ["openntpd", "phc2sys"].contains(&keeper.as_str()) => Ok(Verdict::NotApplicable(format!(
+            "{keeper} is running but does not report its state to the kernel"
+        ))),
         _ => {
-            let says = format!(
-                "{keeper} runs, but the clock does not count as synchronised: it may stand apart from those of other nodes"
+            let message = format!(
+                "{keeper} is running but the clock is not synchronized; it may differ from the clocks of \
+                 other nodes"
             );
             let command = match keeper.as_str() {
                 "chronyd" => "chronyc sources",
@@ -48,13 +49,13 @@ fn judge(facts: &Facts) -> Judged {
             };
             let text = match keeper.as_str() {
                 "chronyd" => {
-                    "See whether it reaches its servers. If it does, add `rtcsync` to its configuration: without that chronyd does \
-                     not tell the kernel."
+                    "Check that chronyd reaches its servers; if it does, add `rtcsync` to its configuration \
+                     so that it reports to the kernel:"
                 }
-                _ => "See whether it reaches its servers, and name reachable ones in its configuration.",
+                _ => "Check that it reaches its servers; if not, configure reachable ones:",
             };
             let fix = Fix::safe(text, &[command]);
-            Ok(Verdict::warning(says, fix).evidence(format!("{keeper}: not synchronised")))
+            Ok(Verdict::warning(message, fix).evidence(format!("{keeper}: not synchronized")))
         }
     }
 }
@@ -74,7 +75,7 @@ mod tests {
         expect(&CHECK, &facts, "warning", "no time service");
         facts.clock.keeper = Fact::Known("chronyd".into());
         facts.clock.synchronised = Fact::Known(false);
-        expect(&CHECK, &facts, "warning", "chronyd runs");
+        expect(&CHECK, &facts, "warning", "chronyd is running");
         facts.clock.synchronised = Fact::Known(true);
         expect(&CHECK, &facts, "pass", "");
         facts.clock.synchronised = Fact::Unknown("no answer".into());

@@ -1,7 +1,9 @@
 //! The proprietary kernel module meets a GPU that only the open one drives.
 
-use super::gpu_without_driver::{name, replace};
-use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use crate::driver::is_open;
+use crate::driver::replace;
+use crate::gpu::name;
+use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
 use catalog::gpus;
 use facts::Facts;
 
@@ -15,15 +17,6 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// Whether the module that is loaded, else the one on disk, is the open one.
-pub(super) fn open(facts: &Facts) -> Result<bool, Verdict> {
-    if let Some(module) = facts.driver.module.decided()? {
-        return Ok(module.open);
-    }
-    let file = facts.modules.nvidia_file.require("no driver is installed")?;
-    Ok(*file.open.require("the module does not name its licence")?)
-}
-
 fn judge(facts: &Facts) -> Judged {
     facts.pci.devices.require("no PCI bus")?;
     let needy: Vec<_> = facts
@@ -32,19 +25,20 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module_only) == Some(true))
         .collect();
     let Some(first) = needy.first() else {
-        return Ok(Verdict::NotApplicable("no GPU is known here to need the open kernel module".into()));
+        return Ok(Verdict::NotApplicable("no GPU here is known to need the open kernel module".into()));
     };
-    if open(facts)? {
+    if is_open(facts)? {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_too_old_for_gpu::CHECK], facts)?;
-    let says = format!(
-        "the proprietary kernel module is installed, but {} works with NVIDIA's open kernel module only",
+    let message = format!(
+        "the proprietary kernel module is installed, but {} works only with NVIDIA's open kernel module",
         name(first)
     );
-    Ok(needy.iter().fold(Verdict::error(says, replace(facts)), |verdict, gpu| {
-        verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
-    }))
+    Ok(needy.iter().fold(
+        Verdict::error(message, replace(facts)).about(Subject::name(first.address.clone())),
+        |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, name(gpu))),
+    ))
 }
 
 #[cfg(test)]
@@ -69,7 +63,7 @@ mod tests {
                 });
             })
         };
-        expect(&CHECK, &on(false), "error", "open kernel module only");
+        expect(&CHECK, &on(false), "error", "only with NVIDIA's open kernel module");
         expect(&CHECK, &on(true), "pass", "");
         let mut unknown = on(true);
         unknown.driver.module = Fact::Unknown("x".into());

@@ -1,6 +1,6 @@
 //! A GPU refuses every CUDA program.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::names;
 
@@ -9,13 +9,13 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "every GPU takes CUDA programs",
+    summary: "every GPU accepts CUDA programs",
     explain: include_str!("compute_mode_prohibited.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let found = facts.gpu.found("no GPU here has a compute mode", |gpu| {
+    let found = facts.gpu.found("no GPU reports a compute mode", |gpu| {
         gpu.compute_mode.as_ref().map(|mode| mode == "Prohibited")
     })?;
     if found.is_empty() {
@@ -25,8 +25,9 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi -i {} -c DEFAULT", gpu.index)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!("{} {verb} in compute mode Prohibited: no CUDA program can use it", names(&found));
-    let verdict = Verdict::error(says, Fix::safe("", &commands));
+    let message = format!("{} {verb} in compute mode Prohibited; no CUDA program can use it", names(&found));
+    let verdict = Verdict::error(message, Fix::safe("Set the compute mode to Default:", &commands))
+        .about(Subject::name(names(&found)));
     Ok(found
         .iter()
         .fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: compute_mode Prohibited", gpu.label()))))

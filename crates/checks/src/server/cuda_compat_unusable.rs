@@ -11,13 +11,13 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "a cuda-compat library that the loader finds works with this GPU and driver",
+    summary: "a cuda-compat library on the loader path works with this GPU and driver",
     explain: include_str!("cuda_compat_unusable.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    const NONE: &str = "no cuda-compat library in the loader's path";
+    const NONE: &str = "no cuda-compat library on the loader path";
     let libraries = facts.libraries.compat.require(NONE)?;
     let library = libraries.iter().find(|library| library.found_in != "cuda");
     let library = library.ok_or_else(|| Verdict::NotApplicable(NONE.into()))?;
@@ -30,7 +30,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let why = if version < driver {
-        format!("it is older than the loaded driver {driver}, and CUDA programs may fail with error 803")
+        format!("it is older than the loaded driver {driver}, so CUDA programs may fail with error 803")
     } else {
         let data_centre = facts.data_centre_gpus();
         if !*data_centre.require("nvidia-smi lists no GPU")? {
@@ -38,42 +38,44 @@ fn judge(facts: &Facts) -> Judged {
             let consumer = |gpu: &Gpu| gpu.name.contains("GeForce") || gpu.name.contains("TITAN");
             if !facts.gpu.list.known().is_some_and(|gpus| gpus.iter().any(consumer)) {
                 return Err(Verdict::Unknown(
-                    format!("whether {} works on these cards", library.path).into(),
+                    format!("could not determine whether {} works on these GPUs", library.path).into(),
                 ));
             }
-            "it does not work on GeForce and TITAN cards: CUDA programs here fail with error 804".to_owned()
+            "it does not work on GeForce and TITAN cards, so CUDA programs fail with error 804".to_owned()
         } else {
             let cuda = catalog::drivers::branch(version.branch).and_then(|branch| branch.cuda.as_deref());
             let row = cuda.and_then(catalog::cuda::forward);
             let row = row.ok_or_else(|| {
-                Verdict::Unknown(format!("on which driver branches {} works", library.path).into())
+                Verdict::Unknown(
+                    format!("could not determine which driver branches {} works on", library.path).into(),
+                )
             })?;
             if version.branch == driver.branch || row.driver_branches.contains(&driver.branch) {
                 return Ok(Verdict::Pass);
             }
             format!(
-                "its CUDA {} is made for the driver branches {}, and {driver} is loaded",
+                "CUDA {} compatibility supports driver branches {}, but {driver} is loaded",
                 row.toolkit,
                 row.driver_branches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
             )
         }
     };
-    let says = format!("the loader finds the compat library {} (driver {version}): {why}", library.path);
+    let message = format!("the loader uses the compat library {} (driver {version}): {why}", library.path);
     let verdict = if version < driver {
-        Verdict::warning(says, fix(library))
+        Verdict::warning(message, fix(library))
     } else {
-        Verdict::error(says, fix(library))
+        Verdict::error(message, fix(library))
     };
     Ok(verdict
-        .evidence(format!("{} through {} ({})", library.path, library.found_in, library.directory))
+        .evidence(format!("{} found through {} ({})", library.path, library.found_in, library.directory))
         .evidence(format!("driver {driver}")))
 }
 
 fn fix(library: &Library) -> Fix {
     match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::safe(format!("Take {} out of LD_LIBRARY_PATH.", library.directory), &[]),
+        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
         _ => Fix::safe(
-            format!("Remove {} from /etc/ld.so.conf.d and run ldconfig.", library.directory),
+            format!("Remove {} from /etc/ld.so.conf.d and rebuild the loader cache:", library.directory),
             &[&format!("grep -rl {} /etc/ld.so.conf.d", library.directory), "sudo ldconfig"],
         ),
     }

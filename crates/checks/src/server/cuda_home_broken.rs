@@ -1,6 +1,6 @@
 //! CUDA_HOME points to nothing.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts};
 
 pub const CHECK: Check = Check {
@@ -23,30 +23,31 @@ fn judge(facts: &Facts) -> Judged {
     };
     let fix = || match elsewhere() {
         Some(path) => {
-            Fix::safe("Point it to the toolkit that is here.", &[&format!("export {variable}={path}")])
+            Fix::safe("Point the variable to the installed toolkit:", &[&format!("export {variable}={path}")])
         }
-        None => Fix::safe("Unset it.", &[&format!("unset {variable}")]),
+        None => Fix::safe("Unset the variable:", &[&format!("unset {variable}")]),
     };
     match toolkit {
         None => {
-            let says = format!(
-                "{variable} is {home}, which does not exist; builds of CUDA extensions believe it and fail"
+            let message = format!(
+                "{variable} is {home}, which does not exist; builds of CUDA extensions use it and fail"
             );
-            Ok(Verdict::warning(says, fix()))
+            Ok(Verdict::warning(message, fix()).about(Subject::name(variable)))
         }
         Some(toolkit) if !toolkit.nvcc => {
-            // An image without a compiler compiles nothing: that is what it is made for, unless another compiler is here.
+            // An image without a compiler compiles nothing: that is what it is made for, unless another
+            // compiler is here.
             match (elsewhere(), &facts.cuda.nvcc) {
                 (None, Fact::Absent) => {
                     Err(Verdict::NotApplicable("no CUDA compiler on this machine".into()))
                 }
                 (None, Fact::Unknown(why)) => Err(Verdict::Unknown(why.clone())),
                 _ => {
-                    let says = format!(
-                        "{variable} is {home}, which has no bin/nvcc, although a CUDA compiler stands elsewhere; builds of CUDA \
-                         extensions fail"
+                    let message = format!(
+                        "{variable} is {home}, which has no bin/nvcc, but a CUDA compiler is installed \
+                         elsewhere; builds of CUDA extensions fail"
                     );
-                    Ok(Verdict::warning(says, fix()))
+                    Ok(Verdict::warning(message, fix()).about(Subject::name(variable)))
                 }
             }
         }

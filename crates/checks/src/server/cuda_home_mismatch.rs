@@ -1,6 +1,6 @@
 //! CUDA_HOME and nvcc on PATH are different toolkits.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::cuda::minor;
 
@@ -9,16 +9,16 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "CUDA_HOME and the nvcc on PATH are one CUDA version",
+    summary: "CUDA_HOME and nvcc on PATH are the same CUDA version",
     explain: include_str!("cuda_home_mismatch.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let home = facts.cuda.home_toolkit.require("CUDA_HOME names no toolkit")?;
+    let home = facts.cuda.home_toolkit.require("CUDA_HOME does not point to a toolkit")?;
     let path = facts.cuda.nvcc.require("nvcc is not on PATH")?;
     if !home.nvcc {
-        return Err(Verdict::NotApplicable("the toolkit of CUDA_HOME has no compiler".into()));
+        return Err(Verdict::NotApplicable("the toolkit in CUDA_HOME has no compiler".into()));
     }
     if path.strip_suffix("/bin/nvcc") == Some(home.path.as_str()) {
         return Ok(Verdict::Pass);
@@ -30,14 +30,15 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let variable = facts.cuda.home_variable.known().map(String::as_str).unwrap_or("CUDA_HOME");
-    let says = format!(
-        "{variable} is CUDA {own}, and nvcc on PATH is CUDA {other}: some builds take the one, some the other"
+    let message = format!(
+        "{variable} is CUDA {own}, but nvcc on PATH is CUDA {other}; some builds use one and some the other"
     );
     let fix = Fix::safe(
-        format!("Put the toolkit of {variable} first on PATH, or point {variable} to the other one."),
+        format!("Put the toolkit in {variable} first on PATH (or point {variable} to the other one):"),
         &[&format!("export PATH={}/bin:$PATH", home.path)],
     );
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
+        .about(Subject::name(variable))
         .evidence(format!("CUDA {own} ({})", home.path))
         .evidence(format!("CUDA {other} ({path})")))
 }

@@ -12,7 +12,7 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "the CUDA toolkit here compiles for the GPUs of this machine",
+    summary: "the installed CUDA toolkit compiles for the GPUs of this machine",
     explain: include_str!("cuda_toolkit_too_new_for_gpu.md"),
     judge,
 };
@@ -24,31 +24,33 @@ fn judge(facts: &Facts) -> Judged {
     let capabilities = facts.compute_capabilities();
     let one = |&(major, below): &(u32, u32)| {
         let name = format!("{major}.{below}");
-        let unknown =
-            || Verdict::Unknown(format!("which CUDA toolkits compile for compute capability {name}").into());
+        let unknown = || {
+            Verdict::Unknown(
+                format!("could not determine which CUDA toolkits compile for compute capability {name}")
+                    .into(),
+            )
+        };
         let row = catalog::cuda::architecture((major, below)).ok_or_else(unknown)?;
         let newer =
             row.last_toolkit.as_deref().and_then(|last| compare(minor, last)) == Some(Ordering::Greater);
         let older =
             row.first_toolkit.as_deref().and_then(|first| compare(minor, first)) == Some(Ordering::Less);
         let bound = match (newer, older, &row.last_toolkit, &row.first_toolkit) {
-            (true, _, Some(last), _) => format!("CUDA {last} is the last toolkit that does"),
-            (_, true, _, Some(first)) => format!("CUDA {first} is the first toolkit that does"),
+            (true, _, Some(last), _) => format!("CUDA {last} is the last toolkit that supports it"),
+            (_, true, _, Some(first)) => format!("CUDA {first} is the first toolkit that supports it"),
             _ => return Ok(Verdict::Pass),
         };
-        let says = format!(
-            "the toolkit in {path} is CUDA {version}, which does not compile for compute capability {name} ({}); {bound}",
+        let message = format!(
+            "the toolkit in {path} is CUDA {version}, which cannot compile for compute capability {name} \
+             ({}); {bound}",
             row.architecture
         );
         let wanted = row.last_toolkit.as_ref().filter(|_| newer).or(row.first_toolkit.as_ref());
-        let fix = Fix::safe(
-            format!(
-                "Install CUDA {} beside it and let CUDA_HOME point there.",
-                wanted.map(String::as_str).unwrap_or("of the right version")
-            ),
-            &[],
-        );
-        Ok(Verdict::warning(says, fix).evidence(format!("source: {}", row.source)))
+        let fix = Fix::manual(format!(
+            "Install CUDA {} next to it and point CUDA_HOME there.",
+            wanted.map(String::as_str).unwrap_or("in a version that supports the GPU")
+        ));
+        Ok(Verdict::warning(message, fix).evidence(format!("source: {}", row.source)))
     };
     Verdict::together(
         capabilities.require("nvidia-smi lists no GPU")?.iter().map(one),

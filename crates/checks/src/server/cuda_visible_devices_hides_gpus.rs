@@ -1,6 +1,6 @@
 //! CUDA_VISIBLE_DEVICES names GPUs that do not exist, and hides others by it.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts};
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "CUDA_VISIBLE_DEVICES names GPUs that are there",
+    summary: "CUDA_VISIBLE_DEVICES names GPUs that exist",
     explain: include_str!("cuda_visible_devices_hides_gpus.md"),
     judge,
 };
@@ -21,16 +21,16 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("CUDA_VISIBLE_DEVICES is not set".into()));
     };
     let because = format!("CUDA_VISIBLE_DEVICES={} in {}", setting.value, setting.place);
-    let fix = || Fix::safe("Take it out where it is set.", &["unset CUDA_VISIBLE_DEVICES"]);
+    let fix = || Fix::safe("Remove CUDA_VISIBLE_DEVICES where it is set:", &["unset CUDA_VISIBLE_DEVICES"]);
     let entries: Vec<&str> = setting.value.split(',').map(str::trim).collect();
     let first = entries.first().copied().unwrap_or_default();
     if first.is_empty() || first.starts_with('-') || first == "NoDevFiles" {
-        let says = format!("CUDA_VISIBLE_DEVICES={:?} hides every GPU", setting.value);
-        return Ok(Verdict::error(says, fix()).evidence(because));
+        let message = format!("CUDA_VISIBLE_DEVICES={:?} hides every GPU", setting.value);
+        return Ok(Verdict::error(message, fix()).about(Subject::name(setting.name)).evidence(because));
     }
     let numbers: Vec<u64> = entries.iter().map_while(|entry| entry.parse().ok()).collect();
     if numbers.is_empty() {
-        return Err(Verdict::NotApplicable("CUDA_VISIBLE_DEVICES names GPUs by their UUIDs".into()));
+        return Err(Verdict::NotApplicable("CUDA_VISIBLE_DEVICES names GPUs by UUID".into()));
     }
     let count = match &facts.gpu.list {
         Fact::Known(gpus) => gpus.len() as u64,
@@ -38,11 +38,16 @@ fn judge(facts: &Facts) -> Judged {
     };
     let Some(at) = numbers.iter().position(|number| *number >= count) else { return Ok(Verdict::Pass) };
     let hidden = entries.len() - at;
-    let says = format!(
-        "CUDA_VISIBLE_DEVICES names GPU {}, but there are {count} (from 0): that entry and all behind it ({hidden}) count as none",
+    let message = format!(
+        "CUDA_VISIBLE_DEVICES names GPU {}, but this machine has {count} (numbered from 0); CUDA ignores \
+         that entry and all after it ({hidden})",
         numbers[at]
     );
-    let verdict = if at == 0 { Verdict::error(says, fix()) } else { Verdict::warning(says, fix()) };
+    let verdict = if at == 0 {
+        Verdict::error(message, fix()).about(Subject::name(setting.name))
+    } else {
+        Verdict::warning(message, fix()).about(Subject::name(setting.name))
+    };
     Ok(verdict.evidence(because))
 }
 

@@ -9,13 +9,13 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "no other cuDNN gets between the libraries of PyTorch's own",
+    summary: "no other cuDNN overrides the one installed with PyTorch",
     explain: include_str!("cudnn_shadowed.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    const NONE: &str = "no cuDNN wheel in the Python environments that are in use here";
+    const NONE: &str = "no cuDNN wheel in the active Python environments";
     let environments = facts.python.environments.require(NONE)?;
     Verdict::together(environments.iter().filter(|e| e.active()).map(|e| one(facts, e)), NONE)
 }
@@ -38,22 +38,21 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     });
     let Some(library) = other else { return Ok(Verdict::Pass) };
     let version = library.version.known().map(String::as_str).unwrap_or("of unknown version");
-    let says = format!(
-        "the loader finds cuDNN {version} in {}, while PyTorch in {} brings {}; parts of both in one process fail with \
-         CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+    let message = format!(
+        "the loader finds cuDNN {version} in {}, but PyTorch in {} comes with {}; mixing the two in one \
+         process fails with CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         library.directory, environment.prefix, wheel.version
     );
     let fix = match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::safe(
-            format!("Take {} out of LD_LIBRARY_PATH for programs that use PyTorch.", library.directory),
-            &[],
-        ),
-        _ => Fix::safe(
-            "Remove the system's cuDNN where nothing else needs it, or run PyTorch in a container.",
-            &[],
-        ),
+        "LD_LIBRARY_PATH" => Fix::manual(format!(
+            "Remove {} from LD_LIBRARY_PATH for programs that use PyTorch.",
+            library.directory
+        )),
+        _ => {
+            Fix::manual("Remove the system's cuDNN if nothing else needs it, or run PyTorch in a container.")
+        }
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{} ({})", library.path, library.found_in))
         .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
 }

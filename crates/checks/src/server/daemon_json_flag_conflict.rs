@@ -1,6 +1,6 @@
 //! The same thing is set by a flag and in daemon.json.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::docker_daemon;
 use facts::Facts;
 use facts::docker::flags;
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "no key of daemon.json is also a flag of dockerd's command line",
+    summary: "no daemon.json key is also a flag on dockerd's command line",
     explain: include_str!("daemon_json_flag_conflict.md"),
     judge,
 };
@@ -25,32 +25,31 @@ fn judge(facts: &Facts) -> Judged {
         (Some(unit), _) => (&unit.argv, unit.path.clone()),
         (None, Some(argv)) => (argv, "the running dockerd's command line".to_owned()),
         (None, None) => {
-            return Err(Verdict::NotApplicable("neither docker.service nor a running dockerd".into()));
+            return Err(Verdict::NotApplicable("no docker.service and no running dockerd".into()));
         }
     };
-    let keys = super::daemon_json_unknown_key::keys(value);
-    let mut twice: Vec<String> = flags(argv)
+    let keys = crate::daemon_json::keys(value);
+    let mut twice: Vec<(&str, String)> = flags(argv)
         .iter()
         .filter_map(|(flag, value)| {
             let key = &docker_daemon::flag(flag)?.key;
             let there = keys.contains(&key.as_str()) && key != "runtimes";
-            there.then(|| format!("{key:?} beside --{flag}={value}"))
+            there.then(|| (key.as_str(), format!("{key:?} and --{flag}={value}")))
         })
         .collect();
     twice.dedup();
-    if twice.is_empty() {
-        return Ok(Verdict::Pass);
-    }
-    let says = format!(
-        "set twice, in {} and as a flag: {}; dockerd does not start with both",
+    let Some((first, _)) = twice.first() else { return Ok(Verdict::Pass) };
+    let message = format!(
+        "set both in {} and as a dockerd flag: {}; dockerd does not start with both",
         file.path,
-        twice.join(", ")
+        twice.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join(", ")
     );
     let fix = Fix::safe(
-        "Keep one of the two: delete the key from the file, or change the command line:",
+        "Delete the key from the file, or remove the flag from the command line:",
         &["sudo systemctl edit docker.service"],
     );
-    Ok(Verdict::error(says, fix).evidence(format!("flags: {} ({place})", argv.join(" "))))
+    let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
+    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({place})", argv.join(" "))))
 }
 
 #[cfg(test)]
@@ -71,7 +70,7 @@ mod tests {
             says(&CHECK, &host(&Sparse::new(&[(FILE, text), (&stat, "{}"), (&read, UNIT)])))
         };
         let found = with(r#"{"hosts": ["unix:///var/run/docker.sock", "tcp://0.0.0.0:2375"]}"#);
-        assert!(found.starts_with("error: ") && found.contains("\"hosts\" beside --host=fd://"), "{found}");
+        assert!(found.starts_with("error: ") && found.contains("\"hosts\" and --host=fd://"), "{found}");
         assert_eq!(with(r#"{"data-root": "/data"}"#), "pass");
         let alone = says(&CHECK, &host(&Sparse::new(&[(FILE, "{}")])));
         assert!(alone.starts_with("not-applicable"), "{alone}");

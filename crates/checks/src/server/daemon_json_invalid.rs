@@ -1,8 +1,8 @@
 //! daemon.json is not what dockerd can read.
 
-use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::docker_daemon::{self, Kind};
-use facts::docker::State;
+use facts::docker::{DaemonJson, DaemonJsonError, State};
 use facts::{Fact, Facts};
 use serde_json::Value;
 
@@ -20,32 +20,20 @@ fn judge(facts: &Facts) -> Judged {
     let file = facts.docker.daemon_json.require("no daemon.json")?;
     let running = matches!(facts.docker.state(), State::Running);
     let later = if running {
-        "the engine that runs has not read this yet and will not start again"
+        "the running engine has not read it yet and will fail to restart"
     } else {
         "dockerd does not start with it"
     };
-    let fix = mend("Mend the file", facts, &file.path);
+    let fix = crate::daemon_json::validate("Fix the file", facts, &file.path);
     let value = match &file.value {
         Ok(value) => value,
-        Err(error) => {
-            let says = format!(
-                "{}, line {}, column {}: {}; {later}",
-                file.path, error.line, error.column, error.says
-            );
-            let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
-            let verdict = Verdict::error(says, fix);
-            return Ok(if line.is_empty() {
-                verdict
-            } else {
-                verdict.evidence(format!("line {}: {line}", error.line))
-            });
-        }
+        Err(error) => return Ok(invalid_syntax(file, error, later, fix)),
     };
     // Before 23.0 dockerd knew neither a byte order mark nor an empty file: "EOF", "invalid character 'ï'".
     let what = match file.text.trim_start_matches('\u{feff}').trim() {
-        "" => Some("the file is empty, which dockerd before 23.0 refuses (write {} into it, or delete it)"),
+        "" => Some("the file is empty, which dockerd before 23.0 rejects (write {} into it, or delete it)"),
         _ if file.text.starts_with('\u{feff}') => {
-            Some("the file begins with a byte order mark, which dockerd before 23.0 refuses")
+            Some("the file starts with a byte order mark, which dockerd before 23.0 rejects")
         }
         _ => None,
     };
@@ -53,49 +41,37 @@ fn judge(facts: &Facts) -> Judged {
         match facts.docker.at_least("23.0") {
             Fact::Known(true) => {}
             Fact::Known(false) => {
-                return Ok(Verdict::error(format!("{}: {what}; {later}", file.path), fix));
+                let message = format!("{}: {what}; {later}", file.path);
+                return Ok(Verdict::error(message, fix).about(Subject::line(&file.path, 1)));
             }
             _ => {
-                let why = format!("{}: {what}, and this engine's version is not known", file.path);
+                let why = format!("{}: {what}; the version of this engine is unknown", file.path);
                 return Err(Verdict::unknown(why));
             }
         }
     }
     let wrong = wrong_types(value);
-    if wrong.is_empty() {
-        return Ok(Verdict::Pass);
-    }
-    let says = format!("{}: {}; {later}", file.path, wrong.join("; "));
-    Ok(Verdict::error(says, fix))
+    let Some((first, _)) = wrong.first() else { return Ok(Verdict::Pass) };
+    let message = format!(
+        "{}: {}; {later}",
+        file.path,
+        wrong.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join("; ")
+    );
+    let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
+    Ok(Verdict::error(message, fix).about(subject))
 }
 
-/// dockerd itself judges the file from 23.0 on (`--validate`); an older one does when it is started.
-pub(super) fn mend(what: &str, facts: &Facts, path: &str) -> Fix {
-    if facts.docker.at_least("23.0") == Fact::Known(false) {
-        return Fix {
-            title: format!("{what}, then start the engine; its log names what it refuses:"),
-            commands: vec![
-                "sudo systemctl restart docker".into(),
-                "sudo journalctl -u docker -n 20 --no-pager".into(),
-            ],
-            edits: Vec::new(),
-            class: FixClass::RestartsService,
-        };
-    }
-    let mut commands = vec![format!("sudo dockerd --validate --config-file={path}")];
-    if matches!(facts.docker.state(), State::Stopped(_)) && facts.system.systemd.known() == Some(&true) {
-        commands.push("sudo systemctl start docker".into());
-    }
-    Fix {
-        title: format!("{what}, then let dockerd judge it (23.0 and newer):"),
-        commands,
-        edits: Vec::new(),
-        class: FixClass::Safe,
-    }
+fn invalid_syntax(file: &DaemonJson, error: &DaemonJsonError, later: &str, fix: Fix) -> Verdict {
+    let message =
+        format!("{}, line {}, column {}: {}; {later}", file.path, error.line, error.column, error.says);
+    let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
+    let subject = Subject { column: Some(error.column), ..Subject::line(&file.path, error.line) };
+    let verdict = Verdict::error(message, fix).about(subject);
+    if line.is_empty() { verdict } else { verdict.evidence(format!("line {}: {line}", error.line)) }
 }
 
-/// Keys whose values are of another type than dockerd reads into.
-fn wrong_types(value: &Value) -> Vec<String> {
+/// Keys whose values are of another type than dockerd reads into, and what is wrong with each.
+fn wrong_types(value: &Value) -> Vec<(&str, String)> {
     let mut wrong = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         let Some(row) = docker_daemon::key(name) else { continue };
@@ -116,12 +92,12 @@ fn wrong_types(value: &Value) -> Vec<String> {
             ),
             Kind::Booleans => (
                 value.as_object().is_some_and(|o| o.values().all(Value::is_boolean)),
-                "an object of true and false",
+                "an object whose values are all true or false",
             ),
         };
         if !right {
             let shown: String = value.to_string().chars().take(60).collect();
-            wrong.push(format!("{name} must be {wanted}, and is {shown}"));
+            wrong.push((name.as_str(), format!("{name} must be {wanted}, but is {shown}")));
         }
     }
     wrong
@@ -143,8 +119,7 @@ mod tests {
         let text = "{\n  \"runtimes\": {},\n}";
         let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         assert!(
-            says_of(text)
-                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma stands before"),
+            says_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
             "{}",
             says_of(text)
         );

@@ -1,6 +1,6 @@
 //! daemon.json was changed after the engine started.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::docker::texts;
 use facts::{Fact, Facts};
 use serde_json::Value;
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the running engine has what daemon.json says",
+    summary: "the running engine uses the current daemon.json",
     explain: include_str!("daemon_json_not_applied.md"),
     judge,
 };
@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
     let Ok(value) = &file.value else {
         return Err(Verdict::NotApplicable("the file is not valid JSON".into()));
     };
-    let started = *docker.started.require("the daemon's process is not on this machine")?;
+    let started = *docker.started.require("the dockerd process is not on this machine")?;
     let modified = *file.modified.require("no daemon.json")?;
     // The start is known to the second, and the clock may have been set since.
     if modified <= started + 2 {
@@ -31,7 +31,8 @@ fn judge(facts: &Facts) -> Judged {
     let mut differs = differences(value, info);
     // swarm-with-live-restore says what a restart would do then.
     if docker.in_swarm() == Fact::Known(true) {
-        differs.retain(|difference| !difference.starts_with("live-restore is true"));
+        let wanted = value.get("live-restore").and_then(Value::as_bool) == Some(true);
+        differs.retain(|(key, _)| !(wanted && *key == "live-restore"));
     }
     let hidden: Vec<&str> = value
         .as_object()
@@ -40,27 +41,28 @@ fn judge(facts: &Facts) -> Judged {
         .map(|(key, _)| key.as_str())
         .filter(|key| !SHOWN.contains(key))
         .collect();
-    if differs.is_empty() {
+    let Some((first, _)) = differs.first() else {
         return if hidden.is_empty() {
             Ok(Verdict::Pass)
         } else {
             Err(Verdict::unknown(format!(
-                "{} changed after the engine started, and the engine does not show whether it has: {}",
+                "{} changed after the engine started; the engine does not report whether it uses: {}",
                 file.path,
                 hidden.join(", ")
             )))
         };
-    }
-    let says = format!(
-        "{} changed after the engine started, and the engine does not have it: {}",
+    };
+    let message = format!(
+        "{} changed after the engine started, and the engine still uses the old settings: {}",
         file.path,
-        differs.join("; ")
+        differs.iter().map(|(_, how)| how.as_str()).collect::<Vec<_>>().join("; ")
     );
     let fix = Fix::restarts_service(
-        "Containers stop, unless live-restore is on.",
+        "Restart the engine (containers stop unless live-restore is on):",
         &["sudo systemctl restart docker"],
     );
-    Ok(Verdict::warning(says, fix).evidence(format!(
+    let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
+    Ok(Verdict::warning(message, fix).about(subject).evidence(format!(
         "engine started {}, file changed {}",
         day(started),
         day(modified)
@@ -88,7 +90,8 @@ const SHOWN: &[&str] = &[
     "proxies",
 ];
 
-fn differences(file: &Value, info: &Value) -> Vec<String> {
+/// Each key that differs, and how.
+fn differences(file: &Value, info: &Value) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let text = |value: &Value, key: &str| {
         value.get(key).and_then(Value::as_str).map(|t| t.trim_end_matches('/').to_owned())
@@ -102,7 +105,7 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
         if let (Some(wanted), Some(has)) = (text(file, key), text(info, shown)) {
             // A default runtime may be shown by its full name.
             if wanted != has && !(key == "default-runtime" && has.contains(&wanted)) {
-                found.push(format!("{key} is {wanted} in the file and {has} in the engine"));
+                found.push((key, format!("{key} is {wanted} in the file but {has} in the engine")));
             }
         }
     }
@@ -114,14 +117,14 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
         if let (Some(wanted), Some(has)) = (wanted, has)
             && wanted != has
         {
-            found.push(format!("{key} is {wanted} in the file and {has} in the engine"));
+            found.push((key, format!("{key} is {wanted} in the file but {has} in the engine")));
         }
     }
     if let (Some(wanted), Some(has)) =
         (file.get("runtimes").and_then(Value::as_object), info.get("Runtimes").and_then(Value::as_object))
     {
         for name in wanted.keys().filter(|name| !has.contains_key(*name)) {
-            found.push(format!("the runtime {name} is in the file and not in the engine"));
+            found.push(("runtimes", format!("runtime {name} is in the file but not in the engine")));
         }
     }
     let driver = texts(file.get("exec-opts"))
@@ -130,7 +133,10 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
     if let (Some(wanted), Some(has)) = (driver, text(info, "CgroupDriver"))
         && wanted != has
     {
-        found.push(format!("the cgroup driver is {wanted} in the file and {has} in the engine"));
+        found.push((
+            "exec-opts",
+            format!("the cgroup driver is {wanted} in the file but {has} in the engine"),
+        ));
     }
     let mirrors: Vec<String> = texts(info.pointer("/RegistryConfig/Mirrors"))
         .iter()
@@ -138,13 +144,16 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
         .collect();
     for mirror in texts(file.get("registry-mirrors")) {
         if !mirrors.contains(&mirror.trim_end_matches('/').to_owned()) {
-            found.push("a registry mirror is in the file and not in the engine".to_owned());
+            found.push((
+                "registry-mirrors",
+                "a registry mirror is in the file but not in the engine".to_owned(),
+            ));
             break;
         }
     }
     let labels = texts(info.get("Labels"));
     if texts(file.get("labels")).iter().any(|label| !labels.contains(label)) {
-        found.push("a label is in the file and not in the engine".to_owned());
+        found.push(("labels", "a label is in the file but not in the engine".to_owned()));
     }
     for (key, shown) in [("http-proxy", "HttpProxy"), ("https-proxy", "HttpsProxy")] {
         let wanted = file
@@ -153,7 +162,7 @@ fn differences(file: &Value, info: &Value) -> Vec<String> {
             .and_then(Value::as_str)
             .filter(|v| !v.is_empty());
         if wanted.is_some() && text(info, shown).unwrap_or_default().is_empty() {
-            found.push(format!("{key} is in the file and not in the engine"));
+            found.push(("proxies", format!("{key} is in the file but not in the engine")));
         }
     }
     found
@@ -171,7 +180,8 @@ mod tests {
     #[test]
     fn a_newer_file_is_compared() {
         let with = |text: &str, modified: i64| {
-            let info = r#"{"DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}},"CgroupDriver":"systemd","DockerRootDir":"/var/lib/docker"}"#;
+            let info = r#"{"DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}},"CgroupDriver":"systemd",
+                "DockerRootDir":"/var/lib/docker"}"#;
             let mut facts = host(&engine(info, &[("read /etc/docker/daemon.json", text)]));
             facts.docker.started = Fact::Known(1_000);
             if let Fact::Known(file) = &mut facts.docker.daemon_json {
@@ -182,10 +192,7 @@ mod tests {
         let text =
             r#"{"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}, "default-runtime": "nvidia"}"#;
         let found = with(text, 2_000);
-        assert!(
-            found.starts_with("warning: ") && found.contains("the runtime nvidia is in the file"),
-            "{found}"
-        );
+        assert!(found.starts_with("warning: ") && found.contains("runtime nvidia is in the file"), "{found}");
         assert_eq!(with(text, 500), "pass");
         assert_eq!(
             with(r#"{"data-root": "/var/lib/docker", "exec-opts": ["native.cgroupdriver=systemd"]}"#, 2_000),

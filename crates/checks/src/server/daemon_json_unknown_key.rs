@@ -1,9 +1,10 @@
 //! daemon.json has a key that dockerd does not know.
 
-use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
 use catalog::docker_daemon;
 use catalog::version::Version;
 use facts::Facts;
+use facts::docker::DaemonJson;
 use serde_json::Value;
 
 pub const CHECK: Check = Check {
@@ -11,7 +12,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "every key of daemon.json is one that this dockerd knows",
+    summary: "this dockerd knows every key in daemon.json",
     explain: include_str!("daemon_json_unknown_key.md"),
     judge,
 };
@@ -31,15 +32,46 @@ fn judge(facts: &Facts) -> Judged {
         .is_some_and(|(started, modified)| started > modified);
     let newest = Version::parse(NEWEST);
     let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
+    let (unknown, idle) = classify(value, version);
+    let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
+    if let Some((first, _)) = unknown.first().filter(|_| !read) {
+        if beyond {
+            return Err(Verdict::unknown(format!(
+                "this engine is newer than envdoc's list of keys, which lacks {}",
+                list(&unknown)
+            )));
+        }
+        let message = format!(
+            "{} has keys that dockerd does not know: {}; dockerd does not start with them",
+            file.path,
+            list(&unknown)
+        );
+        return Ok(Verdict::error(message, fix).about(key(file, first)));
+    }
+    if let Some((first, _)) = idle.first() {
+        let message = format!("{} has keys that dockerd accepts but ignores: {}", file.path, list(&idle));
+        return Ok(Verdict::warning(message, fix).about(key(file, first)));
+    }
+    Ok(Verdict::Pass)
+}
+
+/// A key, and what is wrong with it.
+type Wrong<'a> = (&'a str, String);
+
+/// Keys that dockerd does not know, and keys that it accepts and ignores.
+fn classify<'a>(value: &'a Value, version: Option<&Version>) -> (Vec<Wrong<'a>>, Vec<Wrong<'a>>) {
     let (mut unknown, mut idle) = (Vec::new(), Vec::new());
-    for name in keys(value) {
+    for name in crate::daemon_json::keys(value) {
         let Some(row) = docker_daemon::key(name) else {
             match docker_daemon::flag(name) {
-                Some(row) => idle.push(format!("{name:?} (write {:?})", row.key)),
-                None => unknown.push(match docker_daemon::nearest(name) {
-                    Some(near) => format!("{name:?} (did you mean {near:?}?)"),
-                    None => format!("{name:?}"),
-                }),
+                Some(row) => idle.push((name, format!("{name:?} (use {:?})", row.key))),
+                None => {
+                    let what = match docker_daemon::nearest(name) {
+                        Some(near) => format!("{name:?} (did you mean {near:?}?)"),
+                        None => format!("{name:?}"),
+                    };
+                    unknown.push((name, what));
+                }
             }
             continue;
         };
@@ -47,38 +79,25 @@ fn judge(facts: &Facts) -> Judged {
         if docker_daemon::all().iter().filter(|row| row.key == *name).any(|row| accepts(row, version)) {
             continue;
         }
-        unknown.push(match Version::parse(&row.since).is_some_and(|since| *version < since) {
+        let what = match Version::parse(&row.since).is_some_and(|since| *version < since) {
             true => format!("{name:?} (known from {} on)", row.since),
             false => format!("{name:?} (known until {})", row.last),
-        });
+        };
+        unknown.push((name, what));
     }
-    let fix = super::daemon_json_invalid::mend("Correct the key", facts, &file.path);
-    if !unknown.is_empty() && !read {
-        if beyond {
-            return Err(Verdict::unknown(format!(
-                "this engine is newer than envdoc's list of keys: {}",
-                unknown.join(", ")
-            )));
-        }
-        let says = format!(
-            "{} has keys that dockerd does not know: {}; it does not start with them",
-            file.path,
-            unknown.join(", ")
-        );
-        return Ok(Verdict::error(says, fix));
-    }
-    if !idle.is_empty() {
-        let says = format!(
-            "{}: dockerd accepts these keys and does nothing with them: {}",
-            file.path,
-            idle.join(", ")
-        );
-        return Ok(Verdict::warning(says, fix));
-    }
-    Ok(Verdict::Pass)
+    (unknown, idle)
 }
 
-/// Whether an engine of this version knows the key. What the newest engine that was read still knows has no end.
+fn key(file: &DaemonJson, name: &str) -> Subject {
+    Subject { name: Some(name.to_owned()), ..Subject::file(&file.path) }
+}
+
+fn list(keys: &[(&str, String)]) -> String {
+    keys.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an engine of this version knows the key. What the newest engine that was read still knows has no
+/// end.
 fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
     let after = Version::parse(&row.since).is_none_or(|since| *version >= since);
     let before = Version::parse(&row.last).zip(Version::parse(NEWEST)).is_none_or(|(last, newest)| {
@@ -91,20 +110,6 @@ fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
 
 /// The newest series in the catalog.
 const NEWEST: &str = "29";
-
-/// The keys that dockerd sees: those of objects that are no values of their own stand beside the others.
-pub(super) fn keys(value: &Value) -> Vec<&str> {
-    let mut keys = Vec::new();
-    for (name, value) in value.as_object().into_iter().flatten() {
-        match value.as_object() {
-            Some(inner) if !docker_daemon::key(name).is_some_and(|row| row.flat) => {
-                keys.extend(inner.keys().map(String::as_str))
-            }
-            _ => keys.push(name.as_str()),
-        }
-    }
-    keys
-}
 
 #[cfg(test)]
 mod tests {

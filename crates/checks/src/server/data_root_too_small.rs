@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "there is room for a CUDA image where images lie (25 GiB)",
+    summary: "the data root has room for a CUDA image (25 GiB)",
     explain: include_str!("data_root_too_small.md"),
     judge,
 };
@@ -26,24 +26,25 @@ fn judge(facts: &Facts) -> Judged {
         State::Unknown(why) => return Err(Verdict::Unknown(why)),
         _ => {}
     }
-    let root = docker.data_root.require("images lie inside Docker Desktop's virtual machine")?;
+    let root = docker.data_root.require("images are stored inside Docker Desktop's virtual machine")?;
     let free = root.space.available;
     if free >= SMALL {
         return Ok(Verdict::Pass);
     }
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let says = format!(
-        "{:.1} GiB are free where images lie ({}, {:.0} GiB in all); an image with CUDA and torch takes 10 to 24 GB",
+    let message = format!(
+        "{:.1} GiB free in the data root {} ({:.0} GiB total); an image with CUDA and torch takes 10 to 24 \
+         GB",
         gib(free),
         root.path,
         gib(root.space.total)
     );
     let fix = Fix::restarts_service(
-        "See what takes the space and remove what is not used, or move data-root to a larger disk:",
+        "Remove unused images and build cache, or move data-root to a larger disk:",
         &["docker system df", "docker builder prune", "docker image prune -a"],
     );
-    Ok(if free < TOO_SMALL { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
+    Ok(if free < TOO_SMALL { Verdict::error(message, fix) } else { Verdict::warning(message, fix) })
 }
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests {
             let space = format!(r#"{{"total":{},"available":{}}}"#, 500_u64 << 30, gib << 30);
             says(&CHECK, &host(&engine("{}", &[("space /var/lib/docker", space.as_str())])))
         };
-        assert!(of(5).starts_with("error: 5.0 GiB are free"));
+        assert!(of(5).starts_with("error: 5.0 GiB free"));
         assert!(of(15).starts_with("warning: "));
         assert_eq!(of(200), "pass");
         let unknown = engine("{}", &[]).failing(&[("space /var/lib/docker", "permission denied")]);

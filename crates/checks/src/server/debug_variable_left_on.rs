@@ -1,6 +1,6 @@
 //! A variable for finding faults is still set.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 /// `debug-variable-left-on`.
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "no variable for finding faults is left on",
+    summary: "no debugging variable is set",
     explain: include_str!("debug_variable_left_on.md"),
     judge,
 };
@@ -27,21 +27,23 @@ fn judge(facts: &Facts) -> Judged {
         found.push((setting, effect));
     }
     let Some((first, effect)) = found.first() else { return Ok(Verdict::Pass) };
-    let says = format!("{}={} is left on: {effect}", first.name, first.value);
+    let message = format!("debugging variable {}={} is still set: {effect}", first.name, first.value);
     let unset: Vec<String> = found.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
-    let verdict = Verdict::warning(says, Fix::safe("Take it out where it is set, for real runs.", &commands));
+    let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
+        .about(Subject::name(first.name));
     Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
         verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
     }))
 }
 
-/// What a variable for finding faults costs; `None` where it is none or off. `log`: whether NCCL_DEBUG is INFO or TRACE.
+/// What a variable for finding faults costs; `None` where it is none or off. `log`: whether NCCL_DEBUG is
+/// INFO or TRACE.
 pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
     let on = |value: &str| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false");
     let effect = match name {
-        "CUDA_LAUNCH_BLOCKING" if on(value) => "every kernel is waited for",
-        "CUDA_FORCE_PTX_JIT" if on(value) => "every kernel is compiled anew",
+        "CUDA_LAUNCH_BLOCKING" if on(value) => "the host waits for every kernel",
+        "CUDA_FORCE_PTX_JIT" if on(value) => "every kernel is recompiled from PTX",
         "NCCL_DEBUG" if value.eq_ignore_ascii_case("TRACE") => "every call is logged",
         "NCCL_DEBUG_SUBSYS"
             if log
@@ -55,9 +57,9 @@ pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
             "the host waits for every collective, and no watchdog runs"
         }
         "TORCH_DISTRIBUTED_DEBUG" if value.eq_ignore_ascii_case("DETAIL") => {
-            "every collective is checked against those of all ranks"
+            "every collective is compared across all ranks"
         }
-        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(value) => "every allocation asks the driver",
+        "PYTORCH_NO_CUDA_MEMORY_CACHING" if on(value) => "every allocation calls the driver",
         _ => return None,
     };
     Some(effect)
@@ -76,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_left_on_is_found() {
-        expect(&CHECK, &node("CUDA_LAUNCH_BLOCKING", "1"), "warning", "waited for");
+        expect(&CHECK, &node("CUDA_LAUNCH_BLOCKING", "1"), "warning", "waits for every kernel");
         expect(&CHECK, &node("NCCL_DEBUG", "TRACE"), "warning", "logged");
         for (name, value) in
             [("CUDA_LAUNCH_BLOCKING", "0"), ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "ALL")]

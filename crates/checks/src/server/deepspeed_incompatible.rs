@@ -1,10 +1,10 @@
-//! DeepSpeed cannot be imported with what is installed beside it.
+//! DeepSpeed cannot be imported with the installed packages.
 
 use std::str::FromStr;
 
 use pep440_rs::VersionSpecifiers;
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::version::at_least;
 use facts::Facts;
 use facts::expected::contains;
@@ -15,7 +15,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "DeepSpeed can be imported with the PyTorch, numpy and pydantic beside it",
+    summary: "DeepSpeed works with the installed PyTorch, numpy and pydantic",
     explain: include_str!("deepspeed_incompatible.md"),
     judge,
 };
@@ -33,16 +33,18 @@ fn one(environment: &PythonEnvironment) -> Judged {
     let installed = environment.package("deepspeed");
     let installed = *installed.require("DeepSpeed is not installed")?;
     let public = |version: &str| version.split('+').next().unwrap_or_default().to_owned();
-    let release = catalog::deepspeed::release(&public(installed))
-        .ok_or_else(|| Verdict::Unknown(format!("what DeepSpeed {installed} works with").into()))?;
+    let release = catalog::deepspeed::release(&public(installed)).ok_or_else(|| {
+        Verdict::Unknown(format!("could not determine what DeepSpeed {installed} works with").into())
+    })?;
     let install = environment.pip("install");
     let install = |what: &str| format!("{install} '{what}'");
     let version = |name: &str| -> Result<Option<String>, Verdict> {
         Ok(environment.package(name).decided()?.map(|version| public(version)))
     };
     let finding = |with: String, effect: &str, commands: &[&str]| {
-        let says = format!("DeepSpeed {installed} in {} {effect} {with}", environment.prefix);
-        Ok(Verdict::error(says, Fix::safe("Upgrade DeepSpeed, or install the older partner.", commands))
+        let message = format!("DeepSpeed {installed} in {} {effect} {with}", environment.prefix);
+        Ok(Verdict::error(message, Fix::safe("Install a compatible version:", commands))
+            .about(Subject::name("deepspeed"))
             .evidence(format!("source: {}", release.source)))
     };
     let upgrade = install("deepspeed>=0.14.4");
@@ -64,7 +66,7 @@ fn one(environment: &PythonEnvironment) -> Judged {
         if let Some(range) = range.filter(|range| contains(range, &pydantic) == Some(false)) {
             let command = install(&format!("pydantic{range}"));
             return finding(
-                format!("pydantic {pydantic}; it needs {range}"),
+                format!("pydantic {pydantic} (needs {range})"),
                 "does not work with",
                 &[&command],
             );

@@ -9,19 +9,19 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "the driver's device nodes are in /dev",
+    summary: "the driver's device nodes exist in /dev",
     explain: include_str!("device_nodes_missing.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     if facts.system.wsl.decided()?.is_some() {
-        return Ok(Verdict::NotApplicable("WSL2 has /dev/dxg in their place".into()));
+        return Ok(Verdict::NotApplicable("WSL2 uses /dev/dxg instead".into()));
     }
     let nodes = facts.driver.device_nodes.decided()?;
     if matches!(facts.role(), Fact::Known(Role::Container)) {
         if matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_))) {
-            return Err(Verdict::NotApplicable("nvidia-visible-devices-void says why there are none".into()));
+            return Err(Verdict::NotApplicable("see nvidia-visible-devices-void".into()));
         }
         return Ok(inside(facts, nodes));
     }
@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
         missing.push("/dev/nvidiactl".to_owned());
     }
     if nodes.gpus.len() < gpus && !answered {
-        missing.push(format!("/dev/nvidiaN of {} of {gpus} GPUs", gpus - nodes.gpus.len()));
+        missing.push(format!("/dev/nvidiaN for {} of {gpus} GPUs", gpus - nodes.gpus.len()));
     }
     let loaded = facts.modules.loaded.decided()?;
     let uvm = loaded.is_some_and(|loaded| loaded.iter().any(|name| name == "nvidia_uvm"));
@@ -47,8 +47,12 @@ fn judge(facts: &Facts) -> Judged {
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says =
-        format!("the driver is loaded, but {} is missing: programs cannot reach the GPU", missing.join(", "));
+    let message =
+        format!("the driver is loaded but {} is missing; programs cannot reach the GPU", missing.join(", "));
+    Ok(Verdict::error(message, create(nodes, gpus, uvm)).evidence(shown(nodes, gpus)))
+}
+
+fn create(nodes: &DeviceNodes, gpus: usize, uvm: bool) -> Fix {
     let mut commands = Vec::new();
     if !nodes.control || nodes.gpus.len() < gpus {
         // Minor 255 is /dev/nvidiactl; with -u the numbers mean those of /dev/nvidia-uvm.
@@ -59,12 +63,15 @@ fn judge(facts: &Facts) -> Judged {
         commands.push("sudo nvidia-modprobe -u -c 0".to_owned());
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let fix = Fix::safe(
-        "nvidia-modprobe makes them now, the persistence daemon those of the GPUs at each boot.",
+    Fix::safe(
+        "Create the device nodes (nvidia-persistenced creates those of the GPUs at each boot):",
         &commands,
-    );
-    let shown = if nodes.gpus.is_empty() && !nodes.control {
-        "/dev has no /dev/nvidiaN and no /dev/nvidiactl".to_owned()
+    )
+}
+
+fn shown(nodes: &DeviceNodes, gpus: usize) -> String {
+    if nodes.gpus.is_empty() && !nodes.control {
+        "no /dev/nvidiaN and no /dev/nvidiactl".to_owned()
     } else {
         format!(
             "/dev/nvidiaN: {} of {gpus}; nvidiactl: {}; nvidia-uvm: {}",
@@ -72,31 +79,28 @@ fn judge(facts: &Facts) -> Judged {
             nodes.control,
             nodes.uvm
         )
-    };
-    Ok(Verdict::error(says, fix).evidence(shown))
+    }
 }
 
 fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
     let expected = facts.expected.gpus.is_some_and(|count| count > 0);
-    let finding = |says: String, fix: Fix| match expected {
-        true => Verdict::error(says, fix),
-        false => Verdict::warning(says, fix),
+    let finding = |message: String, fix: Fix| match expected {
+        true => Verdict::error(message, fix),
+        false => Verdict::warning(message, fix),
     };
-    let again = || Fix::restarts_service("Start the container anew.", &["docker run --gpus all …"]);
+    let again = || Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"]);
     match nodes {
         None => {
-            finding("this container was started without GPUs: there is no /dev/nvidia* in it".into(), again())
+            finding("this container was started without GPUs: it has no /dev/nvidia* device".into(), again())
         }
         Some(nodes) if nodes.gpus.is_empty() => {
-            finding("no GPU was handed into this container: /dev/nvidiaN is missing".into(), again())
+            finding("this container has no GPU: /dev/nvidiaN is missing".into(), again())
         }
         Some(nodes) if !nodes.control || !nodes.uvm => {
             let name = if nodes.control { "/dev/nvidia-uvm" } else { "/dev/nvidiactl" };
-            let says =
-                format!("GPUs were handed into this container, but not {name}: CUDA cannot start without it");
-            let text =
-                "Start the container with --gpus (or add the device by hand), and see that the host has it.";
-            Verdict::error(says, Fix::restarts_service(text, &["docker run --gpus all …"]))
+            let message = format!("this container has GPUs but no {name}; CUDA cannot start without it");
+            let text = "Check that the host has the device, then start the container with --gpus:";
+            Verdict::error(message, Fix::restarts_service(text, &["docker run --gpus all …"]))
         }
         Some(_) => Verdict::Pass,
     }
@@ -148,6 +152,6 @@ mod tests {
             f.expected.gpus = Some(1);
         });
         expect(&CHECK, &wanted, "error", "without GPUs");
-        expect(&CHECK, &container(|f| nodes(f, |n| n.uvm = false)), "error", "not /dev/nvidia-uvm");
+        expect(&CHECK, &container(|f| nodes(f, |n| n.uvm = false)), "error", "no /dev/nvidia-uvm");
     }
 }

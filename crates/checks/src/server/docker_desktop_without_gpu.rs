@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "on Linux with a GPU, the engine is this machine's own and not Docker Desktop",
+    summary: "on Linux with a GPU, the engine is Docker Engine and not Docker Desktop",
     explain: include_str!("docker_desktop_without_gpu.md"),
     judge,
 };
@@ -20,14 +20,15 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if facts.system.wsl.decided()?.is_some() {
-        return Err(Verdict::NotApplicable("under WSL2 Docker Desktop passes the GPU on".into()));
+        return Err(Verdict::NotApplicable("under WSL2 Docker Desktop passes the GPU through".into()));
     }
-    let says = "the engine is Docker Desktop, which runs in a virtual machine without this machine's GPU: no container gets it";
+    let message = "the engine is Docker Desktop, which runs in a virtual machine without access to the GPU; \
+                   no container gets it";
     let fix = Fix::safe(
-        "With Docker Engine installed (https://docs.docker.com/engine/install/):",
+        "Install Docker Engine (https://docs.docker.com/engine/install/) and switch to it:",
         &["docker context use default"],
     );
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

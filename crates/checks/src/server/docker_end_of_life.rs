@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the engine's series is still maintained",
+    summary: "the Docker Engine release series is still maintained",
     explain: include_str!("docker_end_of_life.md"),
     judge,
 };
@@ -17,20 +17,18 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
-    if !*docker.built_by_docker().require("the engine gives no version")? {
-        return Err(Verdict::NotApplicable("this engine is not of Docker's own build".into()));
+    if !*docker.built_by_docker().require("the engine reports no version")? {
+        return Err(Verdict::NotApplicable("this engine is not Docker's own build".into()));
     }
     let text = docker.info_text(&["ServerVersion"]);
-    let text = text.require("the engine gives no version")?;
+    let text = text.require("the engine reports no version")?;
     let now = facts.clock.now.require("no clock")?;
     let Some(row) = toolkit::engine_series(text) else {
-        return Err(Verdict::unknown(format!(
-            "until when Docker {text} is maintained is not known to envdoc"
-        )));
+        return Err(Verdict::unknown(format!("envdoc does not know the end of life of Docker {text}")));
     };
     let Some(end) = &row.end_of_life else { return Ok(Verdict::Pass) };
     let Ok(today) = jiff::Timestamp::from_second(*now) else {
-        return Err(Verdict::Unknown("the clock gives no date".into()));
+        return Err(Verdict::Unknown("could not read a date from the clock".into()));
     };
     if *end >= today.strftime("%Y-%m-%d").to_string() {
         return Ok(Verdict::Pass);
@@ -38,14 +36,14 @@ fn judge(facts: &Facts) -> Judged {
     let newest = toolkit::all_engine_series().iter().find(|row| row.end_of_life.is_none());
     let newest = newest
         .and_then(|row| row.latest.as_deref())
-        .map(|latest| format!("; {latest} is of the current series"));
-    let says = format!(
-        "the engine is {text}; series {} got its last fixes on {end}{}",
+        .map(|latest| format!("; the current release is {latest}"));
+    let message = format!(
+        "Docker {text} is out of support: series {} got its last fixes on {end}{}",
         row.series,
         newest.unwrap_or_default()
     );
     let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
-    Ok(Verdict::warning(says, fix).evidence(format!("end of life {end} ({})", row.source)))
+    Ok(Verdict::warning(message, fix).evidence(format!("end of life {end} ({})", row.source)))
 }
 
 #[cfg(test)]
@@ -62,7 +60,9 @@ mod tests {
             says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[("clock", now)])))
         };
         // 2026-11-21 and 2025-01-01.
-        assert!(of("24.0.9", "1795219200").starts_with("warning: the engine is 24.0.9; series 24.0"));
+        assert!(
+            of("24.0.9", "1795219200").starts_with("warning: Docker 24.0.9 is out of support: series 24.0")
+        );
         assert!(of("28.5.2", "1795219200").contains("2026-05-13"));
         assert_eq!(of("28.5.2", "1735689600"), "pass");
         assert_eq!(of("29.7.2", "1795219200"), "pass");

@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the engine has no warning that matters for GPU work",
+    summary: "the engine reports no warning that matters for GPU work",
     explain: include_str!("docker_engine_warnings.md"),
     judge,
 };
@@ -36,8 +36,8 @@ fn judge(facts: &Facts) -> Judged {
     let Some(first) = picked.first() else { return Ok(Verdict::Pass) };
     let more = if picked.len() > 1 { format!(" (and {} more)", picked.len() - 1) } else { String::new() };
     let verdict = Verdict::warning(
-        format!("the engine warns: {first}{more}"),
-        Fix::safe("All of them:", &["docker info"]),
+        format!("the Docker engine warns: {first}{more}"),
+        Fix::safe("Show all warnings:", &["docker info"]),
     );
     Ok(picked.iter().fold(verdict, |verdict, line| verdict.evidence(line.clone())))
 }
@@ -65,7 +65,7 @@ mod tests {
             "[DEPRECATION NOTICE]: API is accessible on http://0.0.0.0:2375 without encryption.\n  Access to";
         assert_eq!(
             of(open),
-            "warning: the engine warns: API is accessible on http://0.0.0.0:2375 without encryption."
+            "warning: the Docker engine warns: API is accessible on http://0.0.0.0:2375 without encryption."
         );
         assert_eq!(of("WARNING: No blkio throttle.read_bps_device support"), "pass");
         assert_eq!(says(&CHECK, &host(&engine(r#"{"Warnings":null}"#, &[]))), "pass");

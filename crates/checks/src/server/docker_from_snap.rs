@@ -18,15 +18,16 @@ fn judge(facts: &Facts) -> Judged {
     if !*docker.snap.require("no snap")? {
         return Ok(Verdict::Pass);
     }
-    let says = "Docker is a snap: it reads neither /etc/docker/daemon.json nor the host's NVIDIA toolkit, and gives GPUs only \
-                with --runtime nvidia, by a toolkit of its own";
+    let message = "Docker is installed as a snap: it ignores /etc/docker/daemon.json and the host's NVIDIA \
+                   toolkit, and gives GPUs only with --runtime nvidia through its own toolkit";
     let fix = Fix::restarts_service(
-        "Save images and volumes that you need, then install Docker Engine: https://docs.docker.com/engine/install/",
+        "Save images and volumes that you need, remove the snap, then install Docker Engine \
+         (https://docs.docker.com/engine/install/):",
         &["sudo snap remove docker"],
     );
-    let verdict = Verdict::warning(says, fix);
+    let verdict = Verdict::warning(message, fix);
     Ok(match docker.program.known() {
-        Some(path) => verdict.evidence(format!("the docker program is {path}")),
+        Some(path) => verdict.evidence(format!("docker program: {path}")),
         None => verdict.evidence("/snap/docker exists"),
     })
 }

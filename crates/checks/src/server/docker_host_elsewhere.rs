@@ -8,23 +8,24 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the docker program uses this machine's engine",
+    summary: "the docker command uses the engine on this machine",
     explain: include_str!("docker_host_elsewhere.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let endpoint = facts.docker.endpoint.require("no engine is chosen")?;
+    let endpoint = facts.docker.endpoint.require("no engine is configured")?;
     if !endpoint.elsewhere {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "docker commands go to another machine, {} ({}); envdoc looked at this machine and its own socket",
+    let message = format!(
+        "docker commands go to another machine, {} (set by {}); envdoc checked this machine and its own \
+         socket",
         endpoint.url, endpoint.from
     );
     let command =
         if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
-    Ok(Verdict::warning(says, Fix::safe("To use this machine's engine:", &[command])))
+    Ok(Verdict::warning(message, Fix::safe("Switch back to the engine on this machine:", &[command])))
 }
 
 #[cfg(test)]

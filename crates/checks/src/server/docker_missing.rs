@@ -22,23 +22,23 @@ fn judge(facts: &Facts) -> Judged {
         State::Missing => {}
     }
     if docker.endpoint.known().is_some_and(|endpoint| endpoint.elsewhere) {
-        return Err(Verdict::NotApplicable("the docker program uses another machine's engine".into()));
+        return Err(Verdict::NotApplicable("the docker command uses an engine on another machine".into()));
     }
     if docker.podman.decided()?.is_some() || docker.podman_socket.decided()?.is_some() {
-        return Err(Verdict::NotApplicable("Podman is installed in its place".into()));
+        return Err(Verdict::NotApplicable("Podman is installed instead".into()));
     }
     let others = docker.others.decided()?.map_or(String::new(), |others| others.join(", "));
     if !others.is_empty() {
-        return Err(Verdict::NotApplicable(format!("containers are run without Docker here ({others})")));
+        return Err(Verdict::NotApplicable(format!("containers run without Docker here ({others})")));
     }
     let program = docker.program.decided()?;
-    let says = match program {
+    let message = match program {
         Some(path) => format!(
-            "the docker program is here ({path}) but no engine: neither dockerd nor its socket nor docker.service; \
-             no image can be built and no container started"
+            "the docker client is installed ({path}) but no engine: no dockerd, socket or docker.service; \
+             images cannot be built and containers cannot start"
         ),
-        None => "no container engine is installed: no image can be built and no container started; where programs run without \
-                 containers, that is no fault"
+        None => "no container engine is installed; images cannot be built and containers cannot start \
+                 (expected on a machine that runs programs without containers)"
             .to_owned(),
     };
     let id = facts.system.os.known().map(|os| os.id.as_str()).unwrap_or_default();
@@ -49,9 +49,19 @@ fn judge(facts: &Facts) -> Judged {
         _ => None,
     };
     let command = package.and_then(|package| facts.system.os.known()?.install(package));
-    let mut fix = Fix::safe("Or install Docker's own packages: https://docs.docker.com/engine/install/", &[]);
+    let title = match command {
+        Some(_) => "Install the distribution's Docker package:",
+        None => "Install Docker Engine: https://docs.docker.com/engine/install/",
+    };
+    let mut fix = Fix::safe(title, &[]);
     fix.commands.extend(command);
-    Ok(if program.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) })
+    let verdict =
+        if program.is_some() { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
+    Ok(match package {
+        Some(_) => verdict
+            .or_fix(Fix::manual("Install Docker's own packages: https://docs.docker.com/engine/install/")),
+        None => verdict,
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +74,7 @@ mod tests {
     fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
         assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
         let client = Sparse::new(&[("program docker", "/usr/local/bin/docker")]);
-        assert!(says(&CHECK, &host(&client)).starts_with("error: the docker program is here"));
+        assert!(says(&CHECK, &host(&client)).starts_with("error: the docker client is installed"));
         let podman = Sparse::new(&[("program podman", "/usr/bin/podman")]);
         assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
         assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");

@@ -10,70 +10,74 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "the installed engine runs",
+    summary: "the installed container engine is running",
     explain: include_str!("docker_not_running.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let docker = &facts.docker;
-    let fix = if facts.system.systemd.known() == Some(&true) && docker.unit_file.known().is_some() {
-        let commands = ["sudo systemctl start docker", "sudo journalctl -u docker.service -n 50 --no-pager"];
-        Fix::safe("The log says why, if it does not stay up.", &commands)
-    } else if docker.init_script.known() == Some(&true) {
-        let commands = ["sudo service docker start", "sudo tail -n 50 /var/log/docker.log"];
-        Fix::safe("Its log says why, if it does not stay up.", &commands)
-    } else {
-        Fix::safe("No service starts it here; by hand, in a shell of its own:", &["sudo dockerd"])
-    };
     match facts.docker.state() {
         State::Running => Ok(Verdict::Pass),
         State::Stopped(shown) if facts.docker.idle == Fact::Known(true) => {
-            let says = "the engine is stopped; systemd starts it at the first docker command, which envdoc does not cause: \
-                        what depends on a running engine was not looked at";
-            Ok(Verdict::warning(says, fix).evidence(shown))
+            let message = "the engine is stopped until the first docker command starts it through systemd; \
+                           envdoc does not start it, so checks that need a running engine did not run";
+            Ok(Verdict::warning(message, start(facts)).evidence(shown))
         }
-        State::Stopped(shown) => {
-            let other = docker
-                .endpoint
-                .known()
-                .filter(|endpoint| !["default", "rootless"].contains(&endpoint.from.as_str()));
-            if let Some(endpoint) = other {
-                let says = format!(
-                    "the docker program asks {} ({}), and no engine is there: every docker command fails",
-                    endpoint.url, endpoint.from
-                );
-                let text = "Start that engine, or go back to the default one:";
-                let command = if endpoint.from == "DOCKER_HOST" {
-                    "unset DOCKER_HOST"
-                } else {
-                    "docker context use default"
-                };
-                return Ok(Verdict::error(says, Fix::safe(text, &[command])).evidence(shown));
-            }
-            // What keeps dockerd from starting is one finding, and this is its consequence.
-            let causes = [
-                &super::daemon_json_invalid::CHECK,
-                &super::daemon_json_unknown_key::CHECK,
-                &super::daemon_json_flag_conflict::CHECK,
-                &super::docker_nvidia_runtime_missing::CHECK,
-            ];
-            let cause = causes.iter().find(|check| {
-                matches!((check.judge)(facts), Ok(Verdict::Found(found)) if found.severity == Severity::Error)
-            });
-            if let Some(cause) = cause {
-                return Err(Verdict::NotApplicable(format!(
-                    "the engine does not run: {} says why",
-                    cause.id
-                )));
-            }
-            Ok(Verdict::error("the container engine is installed but does not run: no container starts", fix)
-                .evidence(shown))
-        }
+        State::Stopped(shown) => stopped(facts, shown),
         State::Missing => Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
         State::Denied if facts.docker.command_line.known().is_some() => Ok(Verdict::Pass),
         State::Denied => Err(Verdict::Unknown("permission denied on the engine's socket".into())),
         State::Unknown(why) => Err(Verdict::Unknown(why)),
+    }
+}
+
+fn stopped(facts: &Facts, shown: String) -> Judged {
+    let other = facts
+        .docker
+        .endpoint
+        .known()
+        .filter(|endpoint| !["default", "rootless"].contains(&endpoint.from.as_str()));
+    if let Some(endpoint) = other {
+        let message = format!(
+            "the docker command uses {} (set by {}), where no engine is listening; every docker \
+             command fails",
+            endpoint.url, endpoint.from
+        );
+        let text = "Start that engine, or switch back to the default one:";
+        let command =
+            if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
+        return Ok(Verdict::error(message, Fix::safe(text, &[command])).evidence(shown));
+    }
+    // What keeps dockerd from starting is one finding, and this is its consequence.
+    let causes = [
+        &super::daemon_json_invalid::CHECK,
+        &super::daemon_json_unknown_key::CHECK,
+        &super::daemon_json_flag_conflict::CHECK,
+        &super::docker_nvidia_runtime_missing::CHECK,
+    ];
+    let cause = causes.iter().find(|check| {
+        matches!((check.judge)(facts), Ok(Verdict::Found(found)) if found.severity == Severity::Error)
+    });
+    if let Some(cause) = cause {
+        return Err(Verdict::NotApplicable(format!("the engine is not running: see {}", cause.id)));
+    }
+    Ok(Verdict::error(
+        "the container engine is installed but not running; containers cannot start",
+        start(facts),
+    )
+    .evidence(shown))
+}
+
+fn start(facts: &Facts) -> Fix {
+    let docker = &facts.docker;
+    if facts.system.systemd.known() == Some(&true) && docker.unit_file.known().is_some() {
+        let commands = ["sudo systemctl start docker", "sudo journalctl -u docker.service -n 50 --no-pager"];
+        Fix::safe("Start the engine; if it stops again, read its log:", &commands)
+    } else if docker.init_script.known() == Some(&true) {
+        let commands = ["sudo service docker start", "sudo tail -n 50 /var/log/docker.log"];
+        Fix::safe("Start the engine; if it stops again, read its log:", &commands)
+    } else {
+        Fix::safe("Start the engine in a separate shell (no service manages it here):", &["sudo dockerd"])
     }
 }
 

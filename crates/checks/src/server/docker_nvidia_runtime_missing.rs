@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "where the nvidia runtime is the default, it is defined",
+    summary: "the nvidia runtime is defined where it is the default",
     explain: include_str!("docker_nvidia_runtime_missing.md"),
     judge,
 };
@@ -28,7 +28,7 @@ fn judge(facts: &Facts) -> Judged {
     let by_file = file.and_then(|file| file.get("default-runtime")).and_then(Value::as_str);
     if by_file.or(by_flag) != Some("nvidia") {
         return Err(Verdict::NotApplicable(
-            "nothing asks for it: --gpus does not need it, only --runtime=nvidia does".into(),
+            "not needed: only --runtime=nvidia uses it, --gpus does not".into(),
         ));
     }
     let defined = file.and_then(|file| file.pointer("/runtimes/nvidia")).is_some()
@@ -36,11 +36,12 @@ fn judge(facts: &Facts) -> Judged {
     if defined {
         return Ok(Verdict::Pass);
     }
-    let says = "nvidia is the default runtime, but no runtime of that name is defined: dockerd or every container fails to start";
+    let message = "nvidia is the default runtime but is not defined; dockerd or every container fails to \
+                   start";
     let commands = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
     Ok(Verdict::error(
-        says,
-        Fix::restarts_service("Let the toolkit write the entry, or remove default-runtime:", &commands),
+        message,
+        Fix::restarts_service("Add the runtime with the toolkit (or remove default-runtime):", &commands),
     ))
 }
 
@@ -57,7 +58,7 @@ mod tests {
         let with =
             |text: &str| says(&CHECK, &gpu_host(&engine("{}", &[("read /etc/docker/daemon.json", text)])));
         assert!(with(r#"{"default-runtime": "nvidia"}"#).starts_with("error: "));
-        assert!(with("{}").starts_with("not-applicable: nothing asks for it"));
+        assert!(with("{}").starts_with("not-applicable: not needed"));
         let both =
             r#"{"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}"#;
         assert_eq!(with(both), "pass");

@@ -1,6 +1,6 @@
 //! daemon.json names a runtime that is not there.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "the programs of the NVIDIA runtimes in daemon.json exist",
+    summary: "the NVIDIA runtimes in daemon.json exist",
     explain: include_str!("docker_nvidia_runtime_path_wrong.md"),
     judge,
 };
@@ -19,7 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut named =
         runtimes.iter().filter(|r| r.name.contains("nvidia") || r.path.contains("nvidia")).peekable();
     if named.peek().is_none() {
-        return Err(Verdict::NotApplicable("daemon.json names no NVIDIA runtime".into()));
+        return Err(Verdict::NotApplicable("daemon.json defines no NVIDIA runtime".into()));
     }
     for runtime in named {
         if runtime.found.decided()?.is_some() {
@@ -28,21 +28,21 @@ fn judge(facts: &Facts) -> Judged {
         let default = facts.docker.configured();
         let default = default.known().and_then(|file| file.get("default-runtime")).and_then(Value::as_str);
         let which = if default == Some(runtime.name.as_str()) {
-            "as the default runtime it is used by every container"
+            "it is the default runtime, so every container fails to start"
         } else {
-            "containers with it fail to start"
+            "containers that use it fail to start"
         };
-        let says = format!(
-            "daemon.json names {} for the runtime {}, and there is no such program; {which}",
+        let message = format!(
+            "daemon.json sets {} for runtime {}, but that program does not exist; {which}",
             runtime.path, runtime.name
         );
         let commands =
             ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
         let fix = Fix::restarts_service(
-            "With the container toolkit installed; without it, remove the entry:",
+            "Configure the runtime with the container toolkit (without the toolkit, remove the entry):",
             &commands,
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix).about(Subject::name(&runtime.name)));
     }
     Ok(Verdict::Pass)
 }
@@ -54,7 +54,8 @@ mod tests {
     use facts::testing::{Sparse, sparse::host};
 
     const FILE: &str = "read /etc/docker/daemon.json";
-    const TEXT: &str = r#"{"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": "/usr/bin/nvidia-container-runtime"}}}"#;
+    const TEXT: &str = r#"{"default-runtime": "nvidia",
+        "runtimes": {"nvidia": {"path": "/usr/bin/nvidia-container-runtime"}}}"#;
 
     #[test]
     fn the_program_must_be_there() {

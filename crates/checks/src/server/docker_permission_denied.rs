@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "this user may open the engine's socket",
+    summary: "this user has access to the engine's socket",
     explain: include_str!("docker_permission_denied.md"),
     judge,
 };
@@ -19,50 +19,12 @@ fn judge(facts: &Facts) -> Judged {
     match docker.state() {
         State::Running => return Ok(Verdict::Pass),
         State::Denied => {}
-        State::Stopped(_) => return Err(Verdict::NotApplicable("the engine does not run".into())),
+        State::Stopped(_) => return Err(Verdict::NotApplicable("the engine is not running".into())),
         State::Missing => return Err(Verdict::NotApplicable("no Docker engine on this machine".into())),
         State::Unknown(why) => return Err(Verdict::Unknown(why)),
     }
-    let user = facts.environment.variable("USER").known().copied().unwrap_or("$USER").to_owned();
-    let group = docker.group.known();
-    let socket_group = docker.socket.known().map(|socket| socket.gid);
-    let member = group.is_some_and(|group| group.members.contains(&user));
-    let in_session =
-        group.zip(facts.system.gids.known()).is_some_and(|(group, gids)| gids.contains(&group.gid));
-    let (says, fix) = match group {
-        Some(group) if socket_group.is_some_and(|gid| gid != group.gid) => (
-            format!(
-                "the engine's socket belongs to group {}, not to the group docker ({}): members of docker cannot use the engine",
-                socket_group.unwrap_or_default(),
-                group.gid
-            ),
-            Fix::restarts_service(
-                "dockerd gives the socket to the group docker when it starts. Containers stop unless live-restore is on.",
-                &["sudo systemctl restart docker.socket docker.service"],
-            ),
-        ),
-        Some(_) if member && !in_session => (
-            format!("{user} is a member of the group docker, but this session began before: it may not use the engine"),
-            Fix::safe("Log out and in again, or in this shell only:", &["newgrp docker"]),
-        ),
-        Some(_) => (
-            format!("{user} may not open the engine's socket: not a member of the group docker"),
-            Fix {
-                title: "Then log in again. Members of this group can do everything that root can; sudo works too.".into(),
-                commands: vec![format!("sudo usermod -aG docker {user}")],
-                edits: Vec::new(),
-                class: FixClass::Safe,
-            },
-        ),
-        None => (
-            format!("{user} may not open the engine's socket, and there is no group docker to which it could be given"),
-            Fix::restarts_service(
-                "Make the group, join it, and let dockerd give it the socket; then log in again.",
-                &["sudo groupadd docker", "sudo usermod -aG docker $USER", "sudo systemctl restart docker.socket docker.service"],
-            ),
-        ),
-    };
-    let verdict = Verdict::error(says, fix);
+    let (message, fix) = cause(facts);
+    let verdict = Verdict::error(message, fix);
     Ok(match docker.socket.known() {
         Some(socket) => verdict.evidence(format!(
             "{} has mode {}, owner {}, group {}",
@@ -70,6 +32,61 @@ fn judge(facts: &Facts) -> Judged {
         )),
         None => verdict,
     })
+}
+
+/// Why this user has no access, and what to do.
+fn cause(facts: &Facts) -> (String, Fix) {
+    let docker = &facts.docker;
+    let user = facts.environment.variable("USER").known().copied().unwrap_or("$USER").to_owned();
+    let group = docker.group.known();
+    let socket_group = docker.socket.known().map(|socket| socket.gid);
+    let member = group.is_some_and(|group| group.members.contains(&user));
+    let in_session =
+        group.zip(facts.system.gids.known()).is_some_and(|(group, gids)| gids.contains(&group.gid));
+    match group {
+        Some(group) if socket_group.is_some_and(|gid| gid != group.gid) => (
+            format!(
+                "the engine's socket belongs to group {}, not to group docker ({}); members of docker cannot \
+                 use the engine",
+                socket_group.unwrap_or_default(),
+                group.gid
+            ),
+            Fix::restarts_service(
+                "Restart the engine so that it gives the socket to group docker (containers stop unless \
+                 live-restore is on):",
+                &["sudo systemctl restart docker.socket docker.service"],
+            ),
+        ),
+        Some(_) if member && !in_session => (
+            format!(
+                "{user} is in group docker, but this session started before that; it has no access to the \
+                 engine"
+            ),
+            Fix::safe("Log in again, or start a shell with the new group:", &["newgrp docker"]),
+        ),
+        Some(_) => (
+            format!("{user} has no access to the engine's socket: not a member of group docker"),
+            Fix {
+                title: "Add the user to group docker, then log in again (members of this group have root \
+                        privileges):"
+                    .into(),
+                commands: vec![format!("sudo usermod -aG docker {user}")],
+                edits: Vec::new(),
+                class: FixClass::Safe,
+            },
+        ),
+        None => (
+            format!("{user} has no access to the engine's socket, and group docker does not exist"),
+            Fix::restarts_service(
+                "Create the group, join it and restart the engine, then log in again:",
+                &[
+                    "sudo groupadd docker",
+                    "sudo usermod -aG docker $USER",
+                    "sudo systemctl restart docker.socket docker.service",
+                ],
+            ),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -91,10 +108,10 @@ mod tests {
             facts.environment.variables = Fact::Known([("USER".to_owned(), "me".to_owned())].into());
             says(&CHECK, &facts)
         };
-        assert!(denied("docker:x:999:me").contains("this session began before"));
+        assert!(denied("docker:x:999:me").contains("this session started before"));
         assert!(denied("docker:x:999:other").contains("not a member"));
         assert!(denied("docker:x:998:me").contains("belongs to group 999"));
-        assert!(denied("root:x:0:").contains("no group docker"));
+        assert!(denied("root:x:0:").contains("group docker does not exist"));
         assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
     }
 }

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "an engine on a machine with a proxy has one too",
+    summary: "the engine has a proxy where the shell has one",
     explain: include_str!("docker_proxy_missing.md"),
     judge,
 };
@@ -29,14 +29,16 @@ fn judge(facts: &Facts) -> Judged {
     if !has.require("no engine")?.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "this shell reaches the network through a proxy ({name}), and the engine has none: where the proxy is needed, image pulls fail"
+    let message = format!(
+        "this shell uses a proxy ({name}) but the engine does not; image pulls fail if the network requires \
+         the proxy"
     );
     let fix = Fix::restarts_service(
-        "Set \"proxies\": {\"http-proxy\": …, \"https-proxy\": …, \"no-proxy\": …} in /etc/docker/daemon.json (Docker 23 and newer), then:",
+        "Set \"proxies\": {\"http-proxy\": …, \"https-proxy\": …, \"no-proxy\": …} in \
+         /etc/docker/daemon.json (Docker 23 and newer) and restart the engine:",
         &["sudo systemctl restart docker"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

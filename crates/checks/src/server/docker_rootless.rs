@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "a rootless engine has a toolkit that leaves control groups alone",
+    summary: "the toolkit has no-cgroups set for a rootless engine",
     explain: include_str!("docker_rootless.md"),
     judge,
 };
@@ -29,10 +29,13 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Ok(Verdict::Pass);
     }
-    let says = "the engine is rootless, and the toolkit is not told to leave control groups alone (no-cgroups): containers \
-                with --gpus do not start";
-    let fix = Fix::safe("", &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"]);
-    Ok(Verdict::warning(says, fix))
+    let message = "the engine is rootless but the toolkit's no-cgroups is not set; containers with --gpus do \
+                   not start";
+    let fix = Fix::safe(
+        "Set no-cgroups in the toolkit's configuration:",
+        &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place"],
+    );
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

@@ -17,19 +17,20 @@ fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
     let driver = docker.info_text(&["Driver"]);
-    let driver = driver.require("the engine names no storage driver")?;
+    let driver = driver.require("the engine reports no storage driver")?;
     let why = match driver.as_str() {
-        "vfs" => "it copies every layer in full, so that builds take many times the space and time",
-        "devicemapper" => "it is deprecated, and gone from Docker 25 on",
-        "aufs" => "it is deprecated, and gone from Docker 24 on",
+        "vfs" => "it copies every layer in full, so builds take many times the space and time",
+        "devicemapper" => "it is deprecated and was removed in Docker 25",
+        "aufs" => "it is deprecated and was removed in Docker 24",
         _ => return Ok(Verdict::Pass),
     };
-    let says = format!("the engine's storage driver is {driver}: {why}");
+    let message = format!("Docker uses storage driver {driver}: {why}");
     let fix = Fix::restarts_service(
-        "Set \"storage-driver\": \"overlay2\" in daemon.json; images of the old driver must be pulled or built again.",
+        "Set \"storage-driver\": \"overlay2\" in daemon.json and restart the engine (existing images must be \
+         pulled or built again):",
         &["sudo systemctl restart docker"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! CDI specifications are here that this engine cannot read.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::toolkit;
 use catalog::version::Version;
 use facts::Facts;
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the engine can read this machine's CDI specifications",
+    summary: "the engine supports this machine's CDI specifications",
     explain: include_str!("docker_too_old_for_cdi.md"),
     judge,
 };
@@ -19,37 +19,40 @@ fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
     let specs = facts.toolkit.gpu_specs();
-    let specs = specs.require("no CDI specification here")?;
+    let specs = specs.require("no CDI specification found")?;
     let Some(spec) = specs.first() else {
-        return Err(Verdict::NotApplicable("no CDI specification of a GPU here".into()));
+        return Err(Verdict::NotApplicable("no CDI specification for a GPU found".into()));
     };
     let text = docker.info_text(&["ServerVersion"]);
-    let text = text.require("the engine gives no version")?;
-    let fix = Fix::restarts_service("Install a current engine: https://docs.docker.com/engine/install/", &[]);
-    if !*docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine gives no version")? {
-        return Err(Verdict::NotApplicable("docker-too-old-for-gpus tells of this engine".into()));
+    let text = text.require("the engine reports no version")?;
+    let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
+    if !*docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine reports no version")? {
+        return Err(Verdict::NotApplicable("see docker-too-old-for-gpus".into()));
     }
     // The toolkit writes one below /var/run by itself, and --gpus has the hook.
     let hook = facts.toolkit.program("nvidia-container-runtime-hook").decided()?.is_some();
     if hook && specs.iter().all(|spec| spec.path.starts_with("/var/run/")) {
-        return Err(Verdict::NotApplicable("nothing here needs CDI: --gpus has the hook".into()));
+        return Err(Verdict::NotApplicable("not needed: --gpus uses the toolkit's hook".into()));
     }
-    if !*docker.at_least(toolkit::ENGINE_WITH_CDI).require("the engine gives no version")? {
-        let says = format!(
-            "the engine is {text} and knows no CDI (25.0 is the first): {} is of no use to it; only --gpus works",
+    if !*docker.at_least(toolkit::ENGINE_WITH_CDI).require("the engine reports no version")? {
+        let message = format!(
+            "Docker {text} does not support CDI (25.0 is the first release that does) and ignores {}; only \
+             --gpus works",
             spec.path
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix).about(Subject::file(&spec.path)));
     }
     let new_format = Version::parse("0.7.0").is_some_and(|new| {
         specs.iter().any(|spec| Version::parse(&spec.cdi_version).is_some_and(|version| version >= new))
     });
-    if new_format && !*docker.at_least(toolkit::ENGINE_WITH_CDI_0_7).require("the engine gives no version")? {
-        let says = format!(
-            "the engine is {text}; {} is written in CDI {}, which it reads from 26.1.0 on",
+    if new_format
+        && !*docker.at_least(toolkit::ENGINE_WITH_CDI_0_7).require("the engine reports no version")?
+    {
+        let message = format!(
+            "Docker {text} cannot read {}, which uses CDI {}; 26.1.0 or newer can",
             spec.path, spec.cdi_version
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix).about(Subject::file(&spec.path)));
     }
     Ok(Verdict::Pass)
 }
@@ -69,8 +72,8 @@ mod tests {
             let more = [("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", spec.as_str())];
             says(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
         };
-        assert!(of("24.0.7", "0.5.0").starts_with("warning: the engine is 24.0.7 and knows no CDI"));
-        assert!(of("25.0.5", "0.7.0").contains("from 26.1.0 on"));
+        assert!(of("24.0.7", "0.5.0").starts_with("warning: Docker 24.0.7 does not support CDI"));
+        assert!(of("25.0.5", "0.7.0").contains("26.1.0 or newer"));
         assert_eq!(of("25.0.5", "0.5.0"), "pass");
         assert_eq!(of("29.1.0", "0.7.0"), "pass");
         let none = gpu_host(&engine(r#"{"ServerVersion":"24.0.7"}"#, &[]));

@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the engine is 19.03 or newer and knows `--gpus`",
+    summary: "the engine is 19.03 or newer and supports `--gpus`",
     explain: include_str!("docker_too_old_for_gpus.md"),
     judge,
 };
@@ -18,13 +18,13 @@ fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
     let text = docker.info_text(&["ServerVersion"]);
-    let text = text.require("the engine gives no version")?;
-    if *docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine gives no version")? {
+    let text = text.require("the engine reports no version")?;
+    if *docker.at_least(toolkit::ENGINE_WITH_GPUS_FLAG).require("the engine reports no version")? {
         return Ok(Verdict::Pass);
     }
-    let says = format!("the engine is {text}; `docker run --gpus` needs 19.03 or newer");
-    let fix = Fix::restarts_service("Install a current engine: https://docs.docker.com/engine/install/", &[]);
-    Ok(Verdict::error(says, fix).evidence(format!("ServerVersion {text} (/info)")))
+    let message = format!("Docker {text} does not support `docker run --gpus`; 19.03 or newer does");
+    let fix = Fix::restarts_service("Upgrade Docker Engine: https://docs.docker.com/engine/install/", &[]);
+    Ok(Verdict::error(message, fix).evidence(format!("ServerVersion {text} (/info)")))
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
         let of = |version: &str| {
             says(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[])))
         };
-        assert!(of("17.06.1-ce").starts_with("error: the engine is 17.06.1-ce"));
+        assert!(of("17.06.1-ce").starts_with("error: Docker 17.06.1-ce does not support"));
         assert_eq!(of("20.10.24+dfsg1"), "pass");
         assert_eq!(of("19.03.15"), "pass");
         assert!(of("library-import").starts_with("unknown: "));

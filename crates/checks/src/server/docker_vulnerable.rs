@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the engine and its runc have no vulnerability that envdoc knows",
+    summary: "the engine and runc have no known vulnerability",
     explain: include_str!("docker_vulnerable.md"),
     judge,
 };
@@ -17,13 +17,15 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
-    if !*docker.built_by_docker().require("the engine gives no version")? {
+    if !*docker.built_by_docker().require("the engine reports no version")? {
         return Err(Verdict::NotApplicable(
-            "this engine is not of Docker's own build: its maker mends it without a new number".into(),
+            "this engine is not Docker's own build; its vendor may fix vulnerabilities without a new version \
+             number"
+                .into(),
         ));
     }
     let engine = docker.info_text(&["ServerVersion"]);
-    let engine = engine.require("the engine gives no version")?.as_str();
+    let engine = engine.require("the engine reports no version")?.as_str();
     let runc = docker.component("runc");
     let runc = runc.decided()?.map(String::as_str);
     let mut parts = vec![("docker-engine", "the engine", engine)];
@@ -43,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
             Ok(Verdict::Pass)
         } else {
             Err(Verdict::unknown(format!(
-                "whether these concern this engine is not known: {}",
+                "could not determine whether this engine is affected by {}",
                 open.join(", ")
             )))
         };
@@ -51,13 +53,13 @@ fn judge(facts: &Facts) -> Judged {
     let ids: Vec<&str> = found.iter().map(|(_, _, cve)| cve.id.as_str()).collect();
     let versions =
         runc.map_or_else(|| format!("engine {engine}"), |runc| format!("engine {engine}, runc {runc}"));
-    let says = format!("{versions}: known vulnerabilities: {}", ids.join(", "));
+    let message = format!("{versions}: affected by {}", ids.join(", "));
     let packages = "docker-ce docker-ce-cli containerd.io";
     let mut fix = Fix::restarts_service("Upgrade the engine with containerd and runc:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(packages)));
-    let verdict = Verdict::warning(says, fix);
+    let verdict = Verdict::warning(message, fix.punctuated());
     Ok(found.iter().fold(verdict, |verdict, (name, version, cve)| {
-        let what = cve.summary.as_deref().unwrap_or("what it allows is not in envdoc's list");
+        let what = cve.summary.as_deref().unwrap_or("no description in envdoc's catalog");
         verdict.evidence(format!(
             "{}: {name} {version}, fixed in {}: {what}",
             cve.id,

@@ -1,6 +1,6 @@
 //! The driver's branch gets no fixes any more.
 
-use super::driver_too_old_for_gpu::loaded;
+use crate::driver::loaded;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::drivers;
 use facts::Facts;
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "the driver's branch still gets fixes",
+    summary: "the driver branch still gets fixes",
     explain: include_str!("driver_branch_end_of_life.md"),
     judge,
 };
@@ -18,7 +18,8 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let version = loaded(facts);
     let version = version.require("the driver is not loaded")?;
-    let today = date(*facts.clock.now.require("the time is not known")?);
+    let today = date(*facts.clock.now.require("the time is unknown")?);
+    let today = today.ok_or_else(|| Verdict::unknown("could not read a date from the clock"))?;
     let Some(branch) = drivers::branch(version.branch) else {
         return Ok(Verdict::NotApplicable(format!(
             "envdoc's catalog does not know branch {}",
@@ -31,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     if !over(end, &today) {
         return Ok(match &branch.end_of_life_disputed {
             Some(earlier) if over(earlier, &today) => Verdict::NotApplicable(format!(
-                "sources disagree on branch {}: one says that it ended {earlier}, another {end}",
+                "sources disagree about the end of branch {}: {earlier} or {end}",
                 branch.branch
             )),
             _ => Verdict::Pass,
@@ -39,9 +40,10 @@ fn judge(facts: &Facts) -> Judged {
     }
     let latest =
         branch.latest.as_deref().filter(|latest| latest.parse().is_ok_and(|latest| *version < latest));
-    let latest = latest.map(|latest| format!(" (its last known release is {latest})")).unwrap_or_default();
-    let says = format!(
-        "driver {version} is of branch {}, which ended {end}{latest}: no security fixes, and none for new kernels",
+    let latest = latest.map(|latest| format!(" (last known release: {latest})")).unwrap_or_default();
+    let message = format!(
+        "driver {version} is from branch {}, which ended {end}{latest}; it gets no security fixes and no \
+         support for new kernels",
         branch.branch
     );
     let supported: Vec<String> = drivers::all()
@@ -57,12 +59,12 @@ fn judge(facts: &Facts) -> Judged {
         })
         .collect();
     let text = match supported.is_empty() {
-        true => "Move to a branch that is supported.".to_owned(),
-        false => format!("Move to a supported branch: {}.", supported.join(", ")),
+        true => "Install a driver from a supported branch.".to_owned(),
+        false => format!("Install a driver from a supported branch: {}.", supported.join(", ")),
     };
-    let mut verdict = Verdict::warning(says, Fix::needs_reboot(text, &[]));
+    let mut verdict = Verdict::warning(message, Fix::needs_reboot(text, &[]));
     if let Some(earlier) = &branch.end_of_life_disputed {
-        verdict = verdict.evidence(format!("sources name {earlier} and {end} as its end"));
+        verdict = verdict.evidence(format!("sources give {earlier} and {end} as its end"));
     }
     Ok(verdict.evidence(format!("today {today}; {}", branch.source)))
 }
@@ -72,17 +74,9 @@ fn over(end: &str, today: &str) -> bool {
     today.get(..end.len()).is_some_and(|today| today > end)
 }
 
-/// `2026-11-21` out of seconds since 1970 (days to a civil date, after H. Hinnant).
-fn date(seconds: i64) -> String {
-    let days = seconds.div_euclid(86_400) + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+/// `2026-11-21` out of seconds since 1970.
+fn date(seconds: i64) -> Option<String> {
+    Some(jiff::Timestamp::from_second(seconds).ok()?.strftime("%Y-%m-%d").to_string())
 }
 
 #[cfg(test)]
@@ -125,7 +119,7 @@ mod tests {
             (951_782_400, "2000-02-29"),
             (1_735_603_199, "2024-12-30"),
         ] {
-            assert_eq!(date(seconds), day);
+            assert_eq!(date(seconds).as_deref(), Some(day));
         }
         assert!(
             over("2026-06", "2026-07-01")

@@ -1,6 +1,6 @@
 //! The driver, or the CUDA version that it supports, is not what the user said.
 
-use super::driver_too_old_for_gpu::loaded;
+use crate::driver::loaded;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::drivers;
 use facts::expected::contains;
@@ -19,43 +19,45 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let (driver, cuda) = (&facts.expected.driver, &facts.expected.cuda);
     if driver.is_none() && cuda.is_none() {
-        return Ok(Verdict::NotApplicable("nothing was expected (--expect driver=…, cuda=…)".into()));
+        return Ok(Verdict::NotApplicable(
+            "no driver or CUDA version was expected (--expect driver=…, cuda=…)".into(),
+        ));
     }
     let loaded = loaded(facts);
     let Some(loaded) = loaded.decided()? else {
         return Ok(Verdict::error(
-            "a driver was expected and none is loaded",
-            Fix::safe("See gpu-without-driver.", &["envdoc explain gpu-without-driver"]),
+            "a driver was expected but none is loaded",
+            Fix::safe("Read how to install and load the driver:", &["envdoc explain gpu-without-driver"]),
         ));
     };
     let mut wrong = Vec::new();
     if let Some(range) = driver {
         match contains(range, &loaded.to_string()) {
             Some(true) => {}
-            Some(false) => wrong.push(format!("driver {loaded} is loaded, {range} was expected")),
-            None => return Err(Verdict::Unknown(format!("{loaded} cannot be compared with {range}").into())),
+            Some(false) => wrong.push(format!("driver {loaded} is loaded, but {range} was expected")),
+            None => return Err(Verdict::Unknown(format!("could not compare {loaded} with {range}").into())),
         }
     }
     if let Some(range) = cuda {
         let version = facts.gpu.cuda.clone().or_look(|| {
             let row = drivers::branch(loaded.branch).and_then(|row| row.cuda.clone());
-            row.map_or_else(|| Fact::Unknown("the driver's CUDA version is not known".into()), Fact::Known)
+            row.map_or_else(|| Fact::Unknown("the driver's CUDA version is unknown".into()), Fact::Known)
         });
-        let version = version.require("the driver's CUDA version is not known")?;
+        let version = version.require("the driver's CUDA version is unknown")?;
         match contains(range, version) {
             Some(true) => {}
             Some(false) => {
-                wrong.push(format!("the driver supports CUDA up to {version}, {range} was expected"))
+                wrong.push(format!("the driver supports CUDA up to {version}, but {range} was expected"))
             }
             None => {
-                return Err(Verdict::Unknown(format!("{version} cannot be compared with {range}").into()));
+                return Err(Verdict::Unknown(format!("could not compare {version} with {range}").into()));
             }
         }
     }
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let fix = Fix::needs_reboot("Install the expected driver, or correct the expectation.", &[]);
+    let fix = Fix::needs_reboot("Install the expected driver, or correct --expect.", &[]);
     Ok(Verdict::error(wrong.join("; "), fix))
 }
 
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn expectations_are_compared() {
-        expect(&CHECK, &server(|_| {}), "not-applicable", "nothing was expected");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "was expected (--expect");
         expect(&CHECK, &expecting("driver>=550"), "pass", "");
         expect(&CHECK, &expecting("driver=570"), "error", "580.95.05 is loaded");
         expect(&CHECK, &expecting("cuda=13.0"), "pass", "");

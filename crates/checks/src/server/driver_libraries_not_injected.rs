@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::Container,
-    summary: "a container with a GPU has the driver's libraries too",
+    summary: "a container with a GPU has the driver's libraries",
     explain: include_str!("driver_libraries_not_injected.md"),
     judge,
 };
@@ -23,13 +23,13 @@ fn judge(facts: &Facts) -> Judged {
     if found || other {
         return Ok(Verdict::Pass);
     }
-    let says = "this container has a GPU's device nodes but no libcuda.so.1: the driver's libraries were not mounted, and CUDA \
-                finds no driver";
+    let message = "this container has GPU device nodes but no libcuda.so.1: the driver's libraries were not \
+                   mounted, so CUDA finds no driver";
     let fix = Fix::restarts_service(
-        "Start the container with the toolkit's help, with the capabilities compute and utility.",
+        "Restart the container with the compute and utility capabilities:",
         &["docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"],
     );
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

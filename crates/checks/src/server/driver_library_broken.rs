@@ -1,6 +1,6 @@
 //! A user library of the driver is an empty file or a link that leads nowhere.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts, Role};
 
 pub const CHECK: Check = Check {
@@ -8,13 +8,13 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "the driver's user libraries are whole files",
+    summary: "the driver's user libraries are intact files",
     explain: include_str!("driver_library_broken.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let broken = facts.driver.broken.require("no loader directory")?;
+    let broken = facts.driver.broken.require("no loader directory found")?;
     if broken.is_empty() {
         let none = facts.driver.libraries.decided()?.is_none_or(|found| found.is_empty());
         return Ok(match none {
@@ -24,20 +24,21 @@ fn judge(facts: &Facts) -> Judged {
     }
     let (path, what) = &broken[0];
     let more = if broken.len() > 1 { format!(" (and {} more)", broken.len() - 1) } else { String::new() };
-    let says = format!("{path} {what}{more}: programs that load it fail");
+    let message = format!("{path} {what}{more}; programs that load it fail");
     let inside = matches!(facts.role(), Fact::Known(Role::Container));
     let fix = if inside {
-        Fix::safe(
-            "The image was made while NVIDIA's runtime had mounted libraries there: build it with the plain runtime, or delete \
-             these files in it.",
-            &[],
+        Fix::manual(
+            "Rebuild the image with the default runtime (it was built while the NVIDIA runtime had mounted \
+             libraries there), or delete these files in it.",
         )
     } else {
-        Fix::safe("Install the driver's packages again, then renew the loader's cache.", &["sudo ldconfig"])
+        Fix::safe("Reinstall the driver packages, then refresh the loader cache:", &["sudo ldconfig"])
     };
     Ok(broken
         .iter()
-        .fold(Verdict::error(says, fix), |verdict, (path, what)| verdict.evidence(format!("{path} {what}"))))
+        .fold(Verdict::error(message, fix).about(Subject::file(path)), |verdict, (path, what)| {
+            verdict.evidence(format!("{path} {what}"))
+        }))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The driver is installed and has no kernel module for the running kernel.
 
-use super::gpu_without_driver::{Family, family};
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use facts::{Fact, Facts};
+use crate::driver::build;
+use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use facts::Facts;
 
 pub const CHECK: Check = Check {
     id: "driver-module-not-built",
@@ -28,14 +28,12 @@ fn judge(facts: &Facts) -> Judged {
     let library = facts.driver.libraries.decided()?.is_some_and(|found| !found.is_empty());
     // A module that is loaded and lies nowhere came from a driver container.
     if packages.is_none() && !dkms && (loaded.is_some() || !library) {
-        return Ok(Verdict::NotApplicable("no driver is installed on this system itself".into()));
+        return Ok(Verdict::NotApplicable("no driver is installed on this system".into()));
     }
     let kernel = facts.system.kernel.known().map_or("the running kernel", String::as_str);
     let now = if loaded.is_some() { "after the next boot" } else { "now" };
-    let says = format!(
-        "the NVIDIA driver is installed, but there is no module for kernel {kernel}: the GPU cannot be used {now}"
-    );
-    let mut verdict = Verdict::error(says, build(facts)).evidence("modinfo: module nvidia not found");
+    let message = format!("the NVIDIA driver has no module for kernel {kernel}; the GPU is unusable {now}");
+    let mut verdict = Verdict::error(message, build(facts)).evidence("modinfo: module nvidia not found");
     for built in facts.modules.dkms.known().into_iter().flatten() {
         let kernels =
             if built.built_for.is_empty() { "no kernel".into() } else { built.built_for.join(", ") };
@@ -44,55 +42,11 @@ fn judge(facts: &Facts) -> Judged {
     Ok(verdict)
 }
 
-/// How the module comes to be built for the running kernel.
-pub(super) fn build(facts: &Facts) -> Fix {
-    let kernel = facts.system.kernel.known().map_or("$(uname -r)", String::as_str);
-    if let Some(package) = prebuilt(facts) {
-        let command = format!("sudo apt-get install -y {package}-{kernel}");
-        return Fix::safe(
-            "Install Ubuntu's prebuilt module for this kernel.",
-            &[&command, "sudo modprobe nvidia"],
-        );
-    }
-    let headers = match family(facts) {
-        Family::Ubuntu | Family::Debian => format!("sudo apt-get install -y linux-headers-{kernel}"),
-        Family::Rhel | Family::Fedora => format!("sudo dnf install -y kernel-devel-{kernel}"),
-        Family::Other => {
-            return Fix::safe(
-                "Install the headers of the running kernel, then build the module.",
-                &["sudo dkms autoinstall", "sudo modprobe nvidia"],
-            );
-        }
-    };
-    if matches!(&facts.modules.dkms, Fact::Known(dkms) if dkms.is_empty()) {
-        return Fix::safe(
-            "The driver is not registered with DKMS: install the headers, then install the driver again.",
-            &[&headers],
-        );
-    }
-    Fix::safe(
-        "Install the kernel's headers and build; /var/lib/dkms/nvidia*/*/build/make.log says why it fails.",
-        &[&headers, "sudo dkms autoinstall", "sudo modprobe nvidia"],
-    )
-}
-
-/// `linux-modules-nvidia-580-server-open` out of `linux-modules-nvidia-580-server-open-6.8.0-45-generic`.
-fn prebuilt(facts: &Facts) -> Option<String> {
-    const BEGIN: &str = "linux-modules-nvidia-";
-    let packages = facts.driver.packages.known()?;
-    let rest = packages.iter().find_map(|(name, _)| name.strip_prefix(BEGIN))?;
-    let mut words = rest.split('-');
-    let mut name = format!("{BEGIN}{}", words.next()?);
-    for word in words.take_while(|word| ["server", "open"].contains(word)) {
-        name = format!("{name}-{word}");
-    }
-    Some(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use facts::Fact;
     use facts::modules::Dkms;
     use facts::testing::server::server;
 

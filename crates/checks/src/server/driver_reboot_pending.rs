@@ -9,14 +9,14 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the loaded driver is the one that is installed",
+    summary: "the loaded driver is the installed one",
     explain: include_str!("driver_reboot_pending.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     let loaded = facts.driver.module.require("the driver is not loaded")?;
-    let file = facts.modules.nvidia_file.require("there is no module on disk to compare with")?;
+    let file = facts.modules.nvidia_file.require("no kernel module on disk to compare with")?;
     match file.version.parse::<DriverVersion>() {
         Ok(version) if version == loaded.version => return Ok(Verdict::Pass),
         Ok(_) => {}
@@ -26,12 +26,12 @@ fn judge(facts: &Facts) -> Judged {
     if library.is_some_and(|library| *library != loaded.version) {
         return Ok(Verdict::NotApplicable("see driver-library-mismatch".into()));
     }
-    let says = format!(
-        "driver {} is loaded and {} is installed: the next boot brings another driver",
+    let message = format!(
+        "driver {} is loaded but {} is installed; the driver changes at the next reboot",
         loaded.version, file.version
     );
-    let fix = Fix::needs_reboot("Reboot at a time that suits.", &["sudo reboot"]);
-    Ok(Verdict::warning(says, fix)
+    let fix = Fix::needs_reboot("Reboot to load the installed driver:", &["sudo reboot"]);
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("loaded {} (/proc/driver/nvidia/version)", loaded.version))
         .evidence(format!("{}: {}", file.path, file.version)))
 }

@@ -1,8 +1,8 @@
 //! The driver's branch has left the GPU's architecture behind.
 
-use super::driver_too_old_for_gpu::installed;
-use super::gpu_without_driver::name;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::driver::installed;
+use crate::gpu::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::{cuda, gpus};
 use facts::Facts;
 use facts::pci::Device;
@@ -34,24 +34,31 @@ fn judge(facts: &Facts) -> Judged {
     }
     let Some((gpu, architecture, last)) = left.first() else {
         return Ok(match known {
-            0 => Verdict::NotApplicable("envdoc's catalog does not know these GPUs".into()),
+            0 => Verdict::NotApplicable("envdoc's catalog does not list these GPUs".into()),
             _ => Verdict::Pass,
         });
     };
-    let says = format!(
-        "driver {version} does not support {} any more: {last} is the last branch for {architecture} GPUs",
+    let message = format!(
+        "driver {version} no longer supports {}; {last} is the last branch for {architecture} GPUs",
         name(gpu)
     );
     let fix = Fix::needs_reboot(
         format!(
-            "Install branch {last} and keep it from being upgraded: \
+            "Install driver branch {last} and lock its version: \
              https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (version locking)."
         ),
         &[],
     );
-    Ok(left.iter().fold(Verdict::error(says, fix), |verdict, (gpu, architecture, last)| {
-        verdict.evidence(format!("{} {}: {architecture}, up to branch {last}", gpu.address, name(gpu)))
-    }))
+    Ok(left.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(gpu.address.clone())),
+        |verdict, (gpu, architecture, last)| {
+            verdict.evidence(format!(
+                "{} {}: {architecture}, supported up to branch {last}",
+                gpu.address,
+                name(gpu)
+            ))
+        },
+    ))
 }
 
 /// `9.0` as two numbers.
@@ -83,7 +90,7 @@ mod tests {
         };
         expect(&CHECK, &with(590), "error", "580 is the last branch");
         expect(&CHECK, &with(580), "pass", "");
-        expect(&CHECK, &server(|f| first(f, |gpu| gpu.device = 0xffff)), "not-applicable", "does not know");
+        expect(&CHECK, &server(|f| first(f, |gpu| gpu.device = 0xffff)), "not-applicable", "does not list");
         expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");
     }
 }

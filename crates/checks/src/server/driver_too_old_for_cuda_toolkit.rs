@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "the driver runs what the CUDA toolkit here compiles",
+    summary: "the driver runs programs compiled with the installed CUDA toolkit",
     explain: include_str!("driver_too_old_for_cuda_toolkit.md"),
     judge,
 };
@@ -25,14 +25,17 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     };
     let minor = cuda::minor(version).unwrap_or(version);
-    let says = format!(
-        "programs compiled with CUDA {version} need driver {needs} or newer; driver {driver} is loaded and refuses them"
+    let message = format!(
+        "driver {driver} is too old for programs compiled with CUDA {version}, which need {needs} or newer; \
+         they do not start"
     );
     let fix = Fix::needs_reboot(
-        format!("Install driver {needs} or newer, or a toolkit older than CUDA {minor}'s major."),
+        format!(
+            "Install driver {needs} or newer, or a toolkit from an older major version than CUDA {minor}."
+        ),
         &[],
     );
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("CUDA {version} ({path})"))
         .evidence(format!("driver {driver}")))
 }

@@ -1,11 +1,11 @@
 //! The driver's branch is older than the GPU.
 
-use super::closed_module_on_open_only_gpu::open;
-use super::gpu_without_driver::{name, replace};
-use crate::{Applies, Check, Group, Judged, Severity, Verdict};
+use crate::driver::is_open;
+use crate::driver::{installed, replace};
+use crate::gpu::name;
+use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
 use catalog::gpus;
-use facts::driver::DriverVersion;
-use facts::{Fact, Facts};
+use facts::Facts;
 
 pub const CHECK: Check = Check {
     id: "driver-too-old-for-gpu",
@@ -34,54 +34,40 @@ fn judge(facts: &Facts) -> Judged {
         let taken = gpu.driver.decided()?.is_some_and(|driver| driver == "nvidia");
         let only_open = row.open_module_only == Some(true);
         if only_open || !taken {
-            certain |= only_open || open(facts)?;
+            certain |= only_open || is_open(facts)?;
             old.push((gpu, minimum));
         }
     }
     let Some(needed) = old.iter().map(|(_, minimum)| *minimum).max() else {
         return Ok(match known {
-            0 => Verdict::NotApplicable("no oldest driver is known for these GPUs".into()),
+            0 => Verdict::NotApplicable("envdoc's catalog has no minimum driver for these GPUs".into()),
             _ => Verdict::Pass,
         });
     };
     let gpu = name(old[0].0);
     let verdict = if certain {
-        let says = format!(
-            "driver {version} is older than {gpu}: it needs branch {needed} or newer, and does not work with this one"
+        let message = format!(
+            "driver {version} is too old for {gpu}, which needs branch {needed} or newer; the GPU does not \
+             work"
         );
-        Verdict::error(says, replace(facts))
+        Verdict::error(message, replace(facts)).about(Subject::name(old[0].0.address.clone()))
     } else {
-        let says = format!(
-            "driver {version} did not take {gpu} and may be older than it: the open kernel module knows it from branch \
-             {needed} on"
+        let message = format!(
+            "driver {version} did not bind {gpu} and may be too old for it; the open kernel module supports \
+             it from branch {needed}"
         );
-        Verdict::warning(says, replace(facts))
+        Verdict::warning(message, replace(facts)).about(Subject::name(old[0].0.address.clone()))
     };
     Ok(old.iter().fold(verdict, |verdict, (gpu, minimum)| {
         verdict.evidence(format!("{} {}: branch {minimum} or newer", gpu.address, name(gpu)))
     }))
 }
 
-/// The driver that is loaded, else the one whose module would be loaded.
-pub(super) fn installed(facts: &Facts) -> Fact<DriverVersion> {
-    facts.driver.module.clone().map(|module| module.version).or_else(|| {
-        facts.modules.nvidia_on_disk.clone().and_then(|text| match text.parse::<DriverVersion>() {
-            Ok(version) => Fact::Known(version),
-            Err(error) => Fact::unknown(error.to_string()),
-        })
-    })
-}
-
-/// The driver that is in use: the loaded module, on WSL2 that of Windows as `nvidia-smi` tells it.
-pub(super) fn loaded(facts: &Facts) -> Fact<DriverVersion> {
-    let module = facts.driver.module.clone().map(|module| module.version);
-    module.or_else(|| facts.system.wsl.clone().and_then(|_| facts.gpu.driver.clone()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use facts::Fact;
     use facts::testing::server::{first, server};
 
     /// A GPU of the catalog that has an oldest branch, and works with the open module only or with both.
@@ -106,22 +92,22 @@ mod tests {
 
     #[test]
     fn a_driver_older_than_the_gpu_is_an_error() {
-        expect(&CHECK, &with(row(true), 5, false, true), "error", "is older than");
+        expect(&CHECK, &with(row(true), 5, false, true), "error", "is too old for");
         expect(&CHECK, &with(row(true), 0, true, true), "pass", "");
-        expect(&CHECK, &with(row(false), 5, true, false), "error", "is older than");
+        expect(&CHECK, &with(row(false), 5, true, false), "error", "is too old for");
         expect(&CHECK, &with(row(false), 0, true, true), "pass", "");
         expect(
             &CHECK,
             &server(|f| first(f, |gpu| gpu.device = 0xffff)),
             "not-applicable",
-            "no oldest driver",
+            "no minimum driver",
         );
         expect(&CHECK, &server(|f| f.driver.module = Fact::Unknown("x".into())), "unknown", "x");
     }
 
     #[test]
     fn what_only_the_open_module_is_known_to_lack_is_no_error_of_the_proprietary_one() {
-        expect(&CHECK, &with(row(false), 5, false, false), "warning", "may be older");
+        expect(&CHECK, &with(row(false), 5, false, false), "warning", "may be too old");
         expect(&CHECK, &with(row(false), 5, false, true), "pass", "");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
@@ -11,13 +11,13 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "no package of the GPU stack is installed twice in one directory",
+    summary: "no GPU package is installed twice in one directory",
     explain: include_str!("duplicate_distribution.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    const NONE: &str = "none of these packages in the Python environments found here";
+    const NONE: &str = "no GPU packages in the Python environments found here";
     let environments = facts.python.environments.require(NONE)?;
     Verdict::together(environments.iter().map(one), NONE)
 }
@@ -30,25 +30,24 @@ fn one(environment: &PythonEnvironment) -> Judged {
     }
     let Some(((site, name), found)) = versions.iter().find(|(_, found)| found.len() > 1) else {
         return if packages.is_empty() {
-            Err(Verdict::NotApplicable("none".into()))
+            Err(Verdict::NotApplicable("no packages".into()))
         } else {
             Ok(Verdict::Pass)
         };
     };
     let install = environment.pip("install");
     let uninstall = environment.pip("uninstall");
-    let says = format!(
-        "{name} is installed {} times in {site} ({}); its files are a mixture",
+    let message = format!(
+        "{name} is installed {} times in {site} ({}), so its files are a mix of versions",
         found.len(),
         found.join(" and ")
     );
     let remove = format!("{uninstall} -y {name}");
     let again = format!("{install} {name}");
     let commands: Vec<&str> = found.iter().map(|_| remove.as_str()).chain([again.as_str()]).collect();
-    let verdict = Verdict::warning(
-        says,
-        Fix::safe("Uninstall it as often as it is there, then install it again.", &commands),
-    );
+    let verdict =
+        Verdict::warning(message, Fix::safe("Uninstall every copy, then install it again:", &commands))
+            .about(Subject::name(*name));
     Ok(versions
         .iter()
         .filter(|(_, found)| found.len() > 1)

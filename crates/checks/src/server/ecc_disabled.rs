@@ -1,6 +1,6 @@
-//! A data-centre GPU runs without ECC.
+//! A data-center GPU runs without ECC.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, model, names};
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "data-centre GPUs run with ECC",
+    summary: "data-center GPUs run with ECC",
     explain: include_str!("ecc_disabled.md"),
     judge,
 };
@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
         Some(model) if model.data_centre => gpu.ecc.as_ref().map(|&(now, next)| !now || !next),
         _ => Fact::Absent,
     };
-    let found = facts.gpu.found("no data-centre GPU that can use ECC", without)?;
+    let found = facts.gpu.found("no data-center GPU with ECC", without)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
@@ -30,8 +30,9 @@ fn judge(facts: &Facts) -> Judged {
     commands.push("sudo reboot");
     let off = found.iter().any(|gpu| gpu.ecc.known().is_some_and(|(now, _)| !now));
     let is = if off { "is off on" } else { "will be off after the next boot on" };
-    let says = format!("ECC {is} {}: memory errors corrupt results silently", names(&found));
-    let verdict = Verdict::warning(says, Fix::needs_reboot("ECC changes at the next boot.", &commands));
+    let message = format!("ECC {is} {}; memory errors corrupt results silently", names(&found));
+    let verdict = Verdict::warning(message, Fix::needs_reboot("Turn ECC on, then reboot:", &commands))
+        .about(Subject::name(names(&found)));
     let state = |on: bool| if on { "on" } else { "off" };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {
         let (now, next) = gpu.ecc.known().copied().unwrap_or_default();

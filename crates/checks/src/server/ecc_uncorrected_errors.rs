@@ -1,6 +1,6 @@
 //! Memory of a GPU returned data that ECC could not correct.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, names};
@@ -31,23 +31,26 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi --gpu-reset -i {}", gpu.index)).collect();
     let resets: Vec<&str> = resets.iter().map(String::as_str).collect();
     let fix = Fix::restarts_service(
-        "End every program on the GPU and reset it; if errors come back, have the board replaced.",
+        "Stop every program on the GPU and reset it (if errors return, replace the board):",
         &resets,
     );
     let worn = found.iter().any(|gpu| gpu.sram_threshold_exceeded == Fact::Known(true));
     let more =
-        if worn { "; a board exceeded NVIDIA's threshold of SRAM errors and is to be replaced" } else { "" };
-    let says = format!(
-        "uncorrectable memory errors on {}: programs that read there were ended{more}",
+        if worn { "; a board exceeded NVIDIA's threshold for SRAM errors and must be replaced" } else { "" };
+    let message = format!(
+        "uncorrectable memory errors on {}; programs that read the memory were terminated{more}",
         names(&found)
     );
-    let verdict = found.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
-        let (volatile, aggregate) = gpu.ecc_uncorrected.known().copied().unwrap_or_default();
-        verdict.evidence(format!(
-            "{}: {volatile} since the driver was loaded, {aggregate} in its life",
-            gpu.label()
-        ))
-    });
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
+            let (volatile, aggregate) = gpu.ecc_uncorrected.known().copied().unwrap_or_default();
+            verdict.evidence(format!(
+                "{}: {volatile} since the driver was loaded, {aggregate} lifetime",
+                gpu.label()
+            ))
+        },
+    );
     Ok(verdict)
 }
 
@@ -59,8 +62,9 @@ mod tests {
 
     fn counted(volatile: &str, exceeded: &str) -> Facts {
         machine(&[&format!(
-            "<ecc_errors><volatile><sram_uncorrectable_parity>0</sram_uncorrectable_parity><dram_uncorrectable>{volatile}\
-             </dram_uncorrectable></volatile><aggregate><dram_uncorrectable>7</dram_uncorrectable>\
+            "<ecc_errors><volatile><sram_uncorrectable_parity>0</sram_uncorrectable_parity>\
+             <dram_uncorrectable>{volatile}</dram_uncorrectable></volatile><aggregate>\
+             <dram_uncorrectable>7</dram_uncorrectable>\
              <sram_threshold_exceeded>{exceeded}</sram_threshold_exceeded></aggregate></ecc_errors>"
         )])
     }

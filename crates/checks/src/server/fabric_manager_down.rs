@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Fabric,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the fabric manager runs where it is needed",
+    summary: "the fabric manager is running where it is needed",
     explain: include_str!("fabric_manager_down.md"),
     judge,
 };
@@ -18,7 +18,7 @@ fn judge(facts: &Facts) -> Judged {
     fabric::runs_here(facts)?;
     let state = facts.fabric.manager.require("the service is not installed")?;
     let fix = Fix::safe(
-        "The journal says why it stopped; its version must be the driver's.",
+        "Read why it stopped (its version must match the driver), then start it:",
         &[
             "sudo journalctl -u nvidia-fabricmanager -b --no-pager | tail -n 30",
             "sudo systemctl enable --now nvidia-fabricmanager",
@@ -29,34 +29,36 @@ fn judge(facts: &Facts) -> Judged {
     }
     let is = match state.as_str() {
         "failed" => "has failed".to_owned(),
-        "inactive" => "does not run".to_owned(),
+        "inactive" => "is not running".to_owned(),
         other => format!("is {other}"),
     };
-    let says = match (state.as_str(), fabric::completed(facts)) {
+    let message = match (state.as_str(), fabric::completed(facts)) {
         ("active" | "reloading", _) => return Ok(Verdict::Pass),
         ("activating", _) => {
-            let says = "the fabric manager is still starting (or is started again and again)";
-            return Ok(Verdict::warning(says, fix).evidence("nvidia-fabricmanager.service is activating"));
+            let message = "the fabric manager is still starting or keeps restarting";
+            return Ok(Verdict::warning(message, fix).evidence("nvidia-fabricmanager.service is activating"));
         }
         (_, Fact::Known(true)) => {
-            let says = format!(
-                "the fabric manager {is}: the paths set up earlier still stand, link errors are not dealt with"
+            let message = format!(
+                "the fabric manager {is}; existing NVLink paths remain, but link errors are not handled"
             );
             // A start sets the paths up anew, below what runs.
             let fix = Fix {
                 class: FixClass::RestartsService,
-                title: format!("{} Start it when no job runs.", fix.title),
+                title: "Read why it stopped (its version must match the driver), then start it while no job \
+                        runs:"
+                    .into(),
                 ..fix
             };
             return Ok(
-                Verdict::warning(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}"))
+                Verdict::warning(message, fix).evidence(format!("nvidia-fabricmanager.service is {state}"))
             );
         }
         _ => {
-            format!("the fabric manager {is}: CUDA programs fail with error 802 (system not yet initialized)")
+            format!("the fabric manager {is}; CUDA programs fail with error 802 (system not yet initialized)")
         }
     };
-    Ok(Verdict::error(says, fix).evidence(format!("nvidia-fabricmanager.service is {state}")))
+    Ok(Verdict::error(message, fix).evidence(format!("nvidia-fabricmanager.service is {state}")))
 }
 
 #[cfg(test)]

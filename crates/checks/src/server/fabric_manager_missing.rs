@@ -25,13 +25,15 @@ fn judge(facts: &Facts) -> Judged {
         _ => {}
     }
     let version = facts.driver.module.known().map_or(String::new(), |module| format!(" {}", module.version));
-    let says = "the GPUs are connected by NVSwitches and no fabric manager is installed: CUDA programs fail with error 802 \
-                (system not yet initialized)";
+    let message = "the GPUs are connected by NVSwitches but no fabric manager is installed; CUDA programs \
+                   fail with error 802 (system not yet initialized)";
     let commands = install(facts);
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let text = format!("Install the fabric manager of exactly the driver's version{version}, then start it.");
-    let verdict = Verdict::error(says, Fix::safe(text, &commands))
-        .evidence("no unit nvidia-fabricmanager.service and no process nv-fabricmanager");
+    let text = format!(
+        "Find and install the fabric manager with exactly the driver's version{version}, then start it:"
+    );
+    let verdict = Verdict::error(message, Fix::safe(text, &commands))
+        .evidence("no nvidia-fabricmanager.service and no nv-fabricmanager process");
     let switches =
         facts.pci.devices.known().into_iter().flatten().filter(|device| device.is_nvswitch()).count();
     Ok(if switches > 0 { verdict.evidence(format!("{switches} NVSwitches on the PCI bus")) } else { verdict })

@@ -10,24 +10,25 @@ pub const CHECK: Check = Check {
     group: Group::Fabric,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "driver and fabric manager are one version",
+    summary: "the driver and the fabric manager have the same version",
     explain: include_str!("fabric_manager_version_mismatch.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     fabric::runs_here(facts)?;
-    let manager = facts.fabric.version.require("nv-fabricmanager is not installed here")?;
+    let manager = facts.fabric.version.require("nv-fabricmanager is not installed")?;
     let module = &facts.driver.module.require("the driver is not loaded")?.version;
     let Ok(version) = manager.parse::<DriverVersion>() else {
-        return Ok(Verdict::Unknown(format!("{manager:?} is not a version that envdoc can compare").into()));
+        return Ok(Verdict::Unknown(format!("could not compare version {manager:?}").into()));
     };
     if version == *module {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_library_mismatch::CHECK], facts)?;
-    let says = format!(
-        "the fabric manager is {version}, the loaded driver {module}: it refuses to start with any version but its own, and without it CUDA programs fail (error 802)"
+    let message = format!(
+        "the fabric manager is {version} but the loaded driver is {module}; it refuses to start with another \
+         version, and CUDA programs fail without it (error 802)"
     );
     let debian = facts.system.os.known().is_some_and(|os| {
         ["ubuntu", "debian"].iter().any(|id| os.id == *id || os.id_like.iter().any(|like| like == id))
@@ -37,10 +38,11 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         "sudo dnf list --showduplicates 'nvidia-fabric*'".to_owned()
     };
-    let text =
-        format!("Install the fabric manager {module} and restart it; running jobs may lose their fabric.");
+    let text = format!(
+        "Find and install fabric manager {module}, then restart it (running jobs may lose their fabric):"
+    );
     let fix = Fix::restarts_service(text, &[&find, "sudo systemctl restart nvidia-fabricmanager"]);
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("nv-fabricmanager --version: {version}"))
         .evidence(format!("loaded module {module} (/proc/driver/nvidia/version)")))
 }

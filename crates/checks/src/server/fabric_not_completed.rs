@@ -1,6 +1,6 @@
 //! A GPU is not registered with the NVLink fabric.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::fabric;
 use facts::gpu::{Gpu, names};
@@ -18,7 +18,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let wrong =
         |gpu: &Gpu| gpu.fabric.as_ref().map(|(state, status)| state != "Completed" || status != "Success");
-    let found = facts.gpu.found("no GPU here is part of an NVLink fabric", wrong)?;
+    let found = facts.gpu.found("no GPU is part of an NVLink fabric", wrong)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
@@ -32,25 +32,28 @@ fn judge(facts: &Facts) -> Judged {
     )?;
     let guest = facts.system.virtualisation.known().is_some() && fabric::runs_here(facts).is_err();
     let fix = if guest {
-        Fix::safe(
-            "In this virtual machine the fabric is set up by the host: its fabric manager must activate a partition with these GPUs.",
-            &[],
+        Fix::manual(
+            "Ask the operator of the host: its fabric manager must activate a partition with these GPUs.",
         )
     } else {
         Fix::safe(
-            "The fabric manager registers the GPUs: it must run and be of the driver's version.",
+            "Check that the fabric manager is running and has the driver's version:",
             &["systemctl status nvidia-fabricmanager --no-pager", "nvidia-smi -q | grep -A 3 Fabric"],
         )
     };
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!(
-        "{} {verb} not registered with the NVLink fabric: CUDA fails there (error 802) or works without NVLink",
+    let message = format!(
+        "{} {verb} not registered with the NVLink fabric; CUDA fails there (error 802) or runs without \
+         NVLink",
         names(&found)
     );
-    let verdict = found.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
-        let (state, status) = gpu.fabric.known().cloned().unwrap_or_default();
-        verdict.evidence(format!("{}: fabric state {state}, status {status}", gpu.label()))
-    });
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
+            let (state, status) = gpu.fabric.known().cloned().unwrap_or_default();
+            verdict.evidence(format!("{}: fabric state {state}, status {status}", gpu.label()))
+        },
+    );
     Ok(verdict)
 }
 

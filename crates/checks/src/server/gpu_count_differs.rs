@@ -11,21 +11,21 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "the driver has every GPU of the PCI bus, and as many as expected",
+    summary: "the driver lists every GPU on the PCI bus, and as many as expected",
     explain: include_str!("gpu_count_differs.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let listed = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let listed = facts.gpu.list.require("nvidia-smi not found")?;
     let fix = || {
         Fix::safe(
-            "The kernel's log says why a GPU was left out.",
+            "Find out in the kernel log why a GPU is missing:",
             &["sudo dmesg | grep NVRM | tail -n 50", "lspci -d 10de:"],
         )
     };
     // A container sees all devices of its machine on the bus, whatever it was given.
-    let inside = *facts.inside_container().require("whether this is a container is not known")?;
+    let inside = *facts.inside_container().require("could not determine whether this is a container")?;
     let nodes = || facts.driver.device_nodes.known().map(|nodes| nodes.gpus.len());
     let there = if inside { nodes() } else { facts.pci.devices.known().map(|_| facts.pci.gpus().count()) };
     if let Some(expected) = facts.expected.gpus
@@ -33,25 +33,24 @@ fn judge(facts: &Facts) -> Judged {
         // Else the machine itself has another number: gpu-missing-from-bus says so.
         && there.is_none_or(|there| there == expected as usize)
     {
-        let says = format!("the driver has {}, expected were {expected}", count(listed.len()));
+        let message = format!("the driver lists {}, but {expected} were expected", count(listed.len()));
         return Ok(listed
             .iter()
-            .fold(Verdict::error(says, fix()), |verdict, gpu| verdict.evidence(gpu.label())));
+            .fold(Verdict::error(message, fix()), |verdict, gpu| verdict.evidence(gpu.label())));
     }
     if inside {
         return match facts.expected.gpus {
             Some(_) => Ok(Verdict::Pass),
             None => Ok(Verdict::NotApplicable(
-                "a container gets the GPUs that it was given; see --expect gpus=N".into(),
+                "a container has only the GPUs assigned to it; see --expect gpus=N".into(),
             )),
         };
     }
     if let Fact::Known(attached) = facts.gpu.attached
         && attached as usize > listed.len()
     {
-        let says =
-            format!("nvidia-smi says that {attached} GPUs are attached and describes {}", listed.len());
-        return Ok(Verdict::error(says, fix()));
+        let message = format!("nvidia-smi reports {attached} attached GPUs but lists {}", listed.len());
+        return Ok(Verdict::error(message, fix()));
     }
     // On WSL2 and other systems without a PCI bus of their own there is nothing to compare with.
     let devices = facts.pci.devices.require("no PCI bus to compare with")?;
@@ -62,8 +61,9 @@ fn judge(facts: &Facts) -> Judged {
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!("the driver has {}, the PCI bus shows {} more", count(listed.len()), missing.len());
-    let verdict = missing.iter().fold(Verdict::error(says, fix()), |verdict, device| {
+    let message =
+        format!("the driver lists {}, but the PCI bus has {} more", count(listed.len()), missing.len());
+    let verdict = missing.iter().fold(Verdict::error(message, fix()), |verdict, device| {
         verdict.evidence(format!(
             "{} (10de:{:04x}) on the bus, bound to nvidia, not in nvidia-smi",
             device.address, device.device

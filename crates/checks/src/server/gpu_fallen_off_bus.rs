@@ -1,5 +1,6 @@
 //! A GPU does not answer on PCIe any more.
 
+use crate::nvidia_smi::SmiError;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::gpu::Failure;
@@ -19,9 +20,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let mut evidence = Vec::new();
     let lost = match &facts.gpu.failure {
-        Some(Failure::Ended { said, .. }) => {
-            said.contains("GPU is lost") || said.contains("Unable to determine the device handle")
-        }
+        Some(Failure::Ended { said, .. }) => SmiError::of(said) == SmiError::GpuLost,
         _ => false,
     };
     if let (true, Some(Failure::Ended { said, .. })) = (lost, &facts.gpu.failure) {
@@ -45,8 +44,8 @@ fn judge(facts: &Facts) -> Judged {
         (_, Fact::Known(_)) => Ok(Verdict::Pass),
         // A container does not see the kernel's log; that all its GPUs answer is what it can know.
         (Fact::Known(_), _) if matches!(facts.role(), Fact::Known(Role::Container)) => Ok(Verdict::Pass),
-        (_, Fact::Unknown(why)) => Ok(Verdict::Unknown(format!("the kernel's log: {why}").into())),
-        (_, Fact::Absent) => Ok(Verdict::Unknown("there is no kernel log".into())),
+        (_, Fact::Unknown(why)) => Ok(Verdict::Unknown(format!("kernel log: {why}").into())),
+        (_, Fact::Absent) => Ok(Verdict::Unknown("no kernel log".into())),
     }
 }
 
@@ -60,17 +59,19 @@ fn finding(facts: &Facts, lost: bool, in_log: &[&Xid], mut evidence: Vec<String>
     };
     let returned = !lost && !in_log.is_empty() && in_log.iter().all(|xid| back(&xid));
     let fix = Fix::needs_reboot(
-        "Reboot; if it does not come back, power the machine off and on. If it happens again: power, heat, seating, board.",
+        "Reboot; if the GPU stays missing, power-cycle the machine, and if it happens again, check power, \
+         cooling, seating and the board:",
         &["sudo reboot"],
     );
     let verdict = if returned {
         Verdict::warning(
-            "a GPU fell off the PCIe bus since boot; it answers again, and what made it fall may return",
+            "a GPU fell off the PCIe bus since boot; it responds again, but the fault may return",
             fix,
         )
     } else {
         Verdict::error(
-            "a GPU has fallen off the PCIe bus: it does not answer until the machine is booted, or powered off and on",
+            "a GPU has fallen off the PCIe bus; it does not respond until the machine is rebooted or \
+             power-cycled",
             fix,
         )
     };
@@ -94,7 +95,9 @@ mod tests {
     fn a_lost_gpu_is_found_in_the_log_and_in_nvidia_smi() {
         let lost = said(Reading::Ran {
             status: Some(15),
-            stdout: "Unable to determine the device handle for GPU0: 0000:24:00.0: GPU is lost.  Reboot the system to recover this GPU".into(),
+            stdout: "Unable to determine the device handle for GPU0: 0000:24:00.0: GPU is lost.  Reboot the \
+                     system to recover this GPU"
+                .into(),
             stderr: String::new(),
         });
         assert_eq!(kind(&CHECK, &lost), "error");

@@ -23,7 +23,7 @@ fn judge(facts: &Facts) -> Judged {
         Fact::Absent => false,
     };
     if inside && matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_))) {
-        return Err(Verdict::NotApplicable("nvidia-visible-devices-void says why there are none".into()));
+        return Err(Verdict::NotApplicable("see nvidia-visible-devices-void".into()));
     }
     let (found, place) = if facts.system.wsl.decided()?.is_some() {
         (facts.gpu.list.decided()?.map_or(0, Vec::len), "WSL2")
@@ -36,28 +36,29 @@ fn judge(facts: &Facts) -> Judged {
     if found == expected as usize {
         return Ok(Verdict::Pass);
     }
-    let says = format!("{place} has {}, {expected} were expected", count(found));
+    let message = format!("{place} has {}, but {expected} were expected", count(found));
     if found > expected as usize {
         return Ok(Verdict::warning(
-            says,
-            Fix::safe("Correct the expectation, or look why there are more.", &[]),
+            message,
+            Fix::manual("Correct --expect gpus, or find out why there are more."),
         ));
     }
     let fix = if inside {
-        Fix::restarts_service("Start the container anew.", &["docker run --gpus all …"])
+        Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"])
     } else if place == "WSL2" {
-        Fix::safe("Look at the driver on Windows.", &["nvidia-smi"])
+        Fix::safe("Check the driver on Windows:", &["nvidia-smi"])
     } else {
         Fix::needs_reboot(
-            "Look into the management controller's log, take the machine off power and on again, then have the board \
-             seated anew. In a VM: ask for the right type of instance.",
+            "Check the management controller's log, power-cycle the machine, then reseat the board (in a VM: \
+             request the right instance type):",
             &["lspci -nn -d 10de:", "sudo dmesg | grep -i -E 'pcie|nvrm'"],
         )
     };
-    let verdict = Verdict::error(says, fix);
-    Ok(facts.pci.gpus().fold(verdict, |verdict, gpu| {
-        verdict.evidence(format!("{} {}", gpu.address, super::gpu_without_driver::name(gpu)))
-    }))
+    let verdict = Verdict::error(message, fix);
+    Ok(facts
+        .pci
+        .gpus()
+        .fold(verdict, |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, crate::gpu::name(gpu)))))
 }
 
 fn count(found: usize) -> String {
@@ -85,7 +86,7 @@ mod tests {
     fn gpus_are_counted_where_they_can_be_seen() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "--expect");
         expect(&CHECK, &expecting(1, |_| {}), "pass", "");
-        expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 NVIDIA GPU, 8 were expected");
+        expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 NVIDIA GPU, but 8 were expected");
         expect(&CHECK, &expecting(0, |_| {}), "warning", "has 1");
         expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Known(vec![])), "error", "no NVIDIA GPU");
         expect(&CHECK, &expecting(1, |f| f.pci.devices = Fact::Unknown("x".into())), "unknown", "x");

@@ -1,6 +1,6 @@
 //! The driver asks for a reset of a GPU or for a boot.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::{Gpu, names};
 
@@ -9,14 +9,14 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "no GPU waits for a reset or a boot",
+    summary: "no GPU needs a reset or a reboot",
     explain: include_str!("gpu_needs_reset.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     let asks = |gpu: &Gpu| gpu.recovery_action.as_ref().map(|action| action != "None");
-    let found = facts.gpu.found("this driver does not say whether a GPU needs a reset", asks)?;
+    let found = facts.gpu.found("this driver does not report whether a GPU needs a reset", asks)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
@@ -26,15 +26,17 @@ fn judge(facts: &Facts) -> Judged {
         found.iter().map(|gpu| format!("sudo nvidia-smi --gpu-reset -i {}", gpu.index)).collect();
     let resets: Vec<&str> = resets.iter().map(String::as_str).collect();
     let fix = if reboot {
-        Fix::needs_reboot("The driver asks for a boot.", &["sudo reboot"])
+        Fix::needs_reboot("Reboot, as the driver requests:", &["sudo reboot"])
     } else {
-        Fix::restarts_service("End every program on the GPU first; a GPU in use cannot be reset.", &resets)
+        Fix::restarts_service("Stop every program on the GPU, then reset it:", &resets)
     };
-    let verb = if found.len() == 1 { "waits" } else { "wait" };
-    let says = format!("{} {verb} for recovery and may refuse work until then", names(&found));
-    let verdict = found.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
-        verdict.evidence(format!("{}: the driver asks for {:?}", gpu.label(), action(gpu)))
-    });
+    let verb = if found.len() == 1 { "needs" } else { "need" };
+    let message = format!("{} {verb} recovery and may refuse work until then", names(&found));
+    let verdict = found
+        .iter()
+        .fold(Verdict::error(message, fix).about(Subject::name(names(&found))), |verdict, gpu| {
+            verdict.evidence(format!("{}: recovery action {:?}", gpu.label(), action(gpu)))
+        });
     Ok(verdict)
 }
 
@@ -58,7 +60,7 @@ mod tests {
         }
         let Ok(Verdict::Found(found)) = judge(&asks("Reboot")) else { panic!() };
         let (fix, says) = (&found.fixes[0], &found.message);
-        assert_eq!((fix.class, says.starts_with("GPU 1 waits")), (crate::FixClass::NeedsReboot, true));
+        assert_eq!((fix.class, says.starts_with("GPU 1 needs")), (crate::FixClass::NeedsReboot, true));
         assert_eq!(kind(&CHECK, &asks("Unknown Error")), "unknown");
         assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");

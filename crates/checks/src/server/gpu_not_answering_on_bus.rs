@@ -1,6 +1,6 @@
 //! A GPU is listed on the bus and does not answer any more.
 
-use super::gpu_without_driver::name;
+use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Pci,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "every GPU on the PCI bus answers",
+    summary: "every GPU on the PCI bus responds",
     explain: include_str!("gpu_not_answering_on_bus.md"),
     judge,
 };
@@ -28,20 +28,21 @@ fn judge(facts: &Facts) -> Judged {
     }
     if gone.is_empty() {
         return Ok(match looked {
-            0 => Verdict::NotApplicable("no GPU's configuration space is shown here".into()),
+            0 => Verdict::NotApplicable("the configuration space of the GPUs is not readable here".into()),
             _ => Verdict::Pass,
         });
     }
     crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
-    let says = format!(
-        "{} of {looked} GPUs on the PCI bus do not answer any more: fallen off the bus, and of no use until the machine is booted or power is cut",
+    let message = format!(
+        "{} of {looked} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until the \
+         machine is rebooted or power-cycled",
         gone.len()
     );
     let fix = Fix::needs_reboot(
-        "Drain the machine and take it off power and on again; if the fault returns, have the board seated anew or replaced.",
+        "Drain the machine and power-cycle it; if the fault returns, reseat or replace the board:",
         &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
     );
-    Ok(gone.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
+    Ok(gone.iter().fold(Verdict::error(message, fix), |verdict, gpu| {
         verdict.evidence(format!("{} {}: configuration space reads ff", gpu.address, name(gpu)))
     }))
 }

@@ -1,6 +1,6 @@
 //! A GPU slows itself down because of heat or power supply.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, names};
@@ -10,15 +10,16 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "no GPU is slowed down by heat or its power supply",
+    summary: "no GPU is throttled because of heat or power supply",
     explain: include_str!("gpu_throttled.md"),
     judge,
 };
 
-/// Reasons that a healthy GPU does not show, and what they mean. `hw_slowdown` goes with each of the others of the hardware.
+/// Reasons that a healthy GPU does not show, and what they mean. `hw_slowdown` goes with each of the others
+/// of the hardware.
 const REASONS: &[(&str, &str)] = &[
     ("hw_thermal_slowdown", "too hot: clocks are cut by half or more"),
-    ("hw_power_brake_slowdown", "the power supply asked for less: clocks are cut by half or more"),
+    ("hw_power_brake_slowdown", "power brake asserted: clocks are cut by half or more"),
     ("sw_thermal_slowdown", "too hot: the driver lowers the clocks"),
     ("hw_slowdown", "the hardware cut the clocks by half or more"),
 ];
@@ -30,9 +31,9 @@ fn reasons(gpu: &Gpu) -> Fact<Vec<&'static (&'static str, &'static str)>> {
 }
 
 fn judge(facts: &Facts) -> Judged {
-    let found = facts.gpu.found("no GPU here reports why its clocks are low", |gpu| {
-        reasons(gpu).map(|active| !active.is_empty())
-    })?;
+    let found = facts
+        .gpu
+        .found("no GPU reports throttling reasons", |gpu| reasons(gpu).map(|active| !active.is_empty()))?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
@@ -40,22 +41,28 @@ fn judge(facts: &Facts) -> Judged {
         .iter()
         .any(|gpu| gpu.throttling.known().is_some_and(|active| active.iter().any(|a| a.contains("thermal"))));
     let text = if heat {
-        "Check fans, airflow and inlet temperature."
+        "Check fans, airflow and inlet temperature:"
     } else {
-        "Check the power supplies and their cables."
+        "Check the power supplies and their cables:"
     };
-    let fix = Fix::safe(text, &["nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"]);
+    let fix = Fix {
+        class: FixClass::Manual,
+        ..Fix::safe(text, &["nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"])
+    };
     let verb = if found.len() == 1 { "is" } else { "are" };
-    let says = format!(
-        "{} {verb} slowed down now; a job over several GPUs runs at the speed of the slowest",
+    let message = format!(
+        "{} {verb} throttled now; a multi-GPU job runs at the speed of the slowest GPU",
         names(&found)
     );
-    let verdict = found.iter().fold(Verdict::warning(says, fix), |verdict, gpu| {
-        let active = reasons(gpu).known().cloned().unwrap_or_default();
-        let first = active.first().map_or(String::new(), |(name, meaning)| format!("{name} ({meaning})"));
-        let degrees = gpu.temperature.known().map_or(String::new(), |degrees| format!(", {degrees} C"));
-        verdict.evidence(format!("{}: {first}{degrees}", gpu.label()))
-    });
+    let verdict = found.iter().fold(
+        Verdict::warning(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
+            let active = reasons(gpu).known().cloned().unwrap_or_default();
+            let first = active.first().map_or(String::new(), |(name, meaning)| format!("{name} ({meaning})"));
+            let degrees = gpu.temperature.known().map_or(String::new(), |degrees| format!(", {degrees} C"));
+            verdict.evidence(format!("{}: {first}{degrees}", gpu.label()))
+        },
+    );
     Ok(verdict)
 }
 

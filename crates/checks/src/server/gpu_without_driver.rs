@@ -1,7 +1,8 @@
 //! A GPU is on the bus and no driver has it.
 
+use crate::driver::install;
+use crate::gpu::{is_pass_through, name};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::gpus;
 use facts::pci::Device;
 use facts::{Fact, Facts};
 
@@ -10,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the NVIDIA driver has every GPU that is on the PCI bus",
+    summary: "every GPU on the PCI bus is bound to the NVIDIA driver",
     explain: include_str!("gpu_without_driver.md"),
     judge,
 };
@@ -27,7 +28,7 @@ fn judge(facts: &Facts) -> Judged {
         match gpu.driver.decided()?.map(String::as_str) {
             Some("nvidia") => {}
             Some(name) if is_pass_through(name) => passed += 1,
-            Some(name) if super::nouveau_bound::NAMES.contains(&name) => nouveau += 1,
+            Some(name) if crate::gpu::IN_KERNEL_DRIVERS.contains(&name) => nouveau += 1,
             other => without.push((*gpu, other)),
         }
     }
@@ -36,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
             all if all == passed => {
                 Verdict::NotApplicable("every GPU is passed through to virtual machines (vfio-pci)".into())
             }
-            _ if nouveau > 0 => Verdict::NotApplicable("nouveau has the GPU: see nouveau-bound".into()),
+            _ if nouveau > 0 => Verdict::NotApplicable("see nouveau-bound".into()),
             _ => Verdict::Pass,
         });
     }
@@ -75,129 +76,54 @@ fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Ve
         (some, all) => format!("{some} of {all} NVIDIA GPUs on the PCI bus have"),
     };
     if let Some(other) = without.iter().find_map(|(_, driver)| *driver) {
-        let says = format!("{which} not the NVIDIA driver but `{other}`, and cannot be used for CUDA");
+        let message = format!("{which} driver `{other}` instead of the NVIDIA driver; CUDA cannot use it");
         let fix = Fix::restarts_service(
-            "Find out who bound it (/etc/modprobe.d, driverctl, the kernel command line) and load the NVIDIA driver.",
+            "Find what bound the GPU (/etc/modprobe.d, driverctl, kernel command line), then load the NVIDIA \
+             driver:",
             &[&format!("grep -rs {other} /etc/modprobe.d /proc/cmdline"), "sudo modprobe nvidia"],
         );
-        return Verdict::error(says, fix);
+        return Verdict::error(message, fix);
     }
     if let Fact::Known(module) = &facts.driver.module {
-        let says = format!(
-            "{which} no driver although the NVIDIA module {} is loaded: it did not accept the GPU; the kernel's log says why",
+        let message = format!(
+            "{which} no driver although the NVIDIA module {} is loaded: the module rejected the GPU (see the \
+             kernel log)",
             module.version
         );
-        return Verdict::error(says, Fix::safe("", &["sudo dmesg | grep -i nvrm"]));
+        return Verdict::error(
+            message,
+            Fix::safe("Find the reason in the kernel log:", &["sudo dmesg | grep -i nvrm"]),
+        );
     }
     let installed = matches!(facts.driver.packages, Fact::Known(_))
         || matches!(&facts.modules.dkms, Fact::Known(dkms) if !dkms.is_empty());
     match (&facts.modules.nvidia_file, installed) {
         (Fact::Known(file), _) => {
-            let says = format!(
-                "{which} no driver: the module {} is installed for this kernel but not loaded, so nothing can use the GPU",
+            let message = format!(
+                "{which} no driver: module {} is installed for this kernel but not loaded; nothing can use \
+                 the GPU",
                 file.version
             );
-            Verdict::error(says, Fix::safe("", &["sudo modprobe nvidia", "nvidia-smi"]))
+            Verdict::error(message, Fix::safe("Load the driver:", &["sudo modprobe nvidia", "nvidia-smi"]))
                 .evidence(file.path.clone())
         }
         (_, true) => {
-            let says = format!(
-                "{which} no driver: the driver is installed, but has no module for the running kernel (see \
+            let message = format!(
+                "{which} no driver: the installed driver has no module for the running kernel (see \
                  driver-module-not-built)"
             );
-            Verdict::error(says, super::driver_module_not_built::build(facts))
+            Verdict::error(message, crate::driver::build(facts))
         }
         (Fact::Absent, false) if matches!(facts.driver.packages, Fact::Absent) => {
-            let says = format!("{which} no driver: none is loaded or installed, so nothing can use the GPU");
-            Verdict::error(says, install(facts))
+            let message = format!("{which} no driver: none is installed or loaded; nothing can use the GPU");
+            Verdict::error(message, install(facts))
         }
         _ => {
-            let says = format!(
-                "{which} no driver, so nothing can use the GPU; whether one is installed could not be seen"
+            let message = format!(
+                "{which} no driver; nothing can use the GPU (could not check whether a driver is installed)"
             );
-            Verdict::error(says, Fix::safe("", &["sudo modprobe nvidia"]))
+            Verdict::error(message, Fix::safe("Load the driver:", &["sudo modprobe nvidia"]))
         }
-    }
-}
-
-/// Drivers that keep a device for a virtual machine.
-pub(super) fn is_pass_through(driver: &str) -> bool {
-    driver.contains("vfio") || ["pci-stub", "xen-pciback", "pciback"].contains(&driver)
-}
-
-/// The catalog's name of a GPU, else its PCI id.
-pub(super) fn name(gpu: &Device) -> String {
-    gpus::by_pci(gpu.device).map_or_else(|| format!("[10de:{:04x}]", gpu.device), |gpu| gpu.name.clone())
-}
-
-/// The family of a distribution, as far as its package manager goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
-    Ubuntu,
-    Debian,
-    Rhel,
-    Fedora,
-    Other,
-}
-
-pub(super) fn family(facts: &Facts) -> Family {
-    let Fact::Known(os) = &facts.system.os else { return Family::Other };
-    let is = |name: &str| os.id == name || os.id_like.iter().any(|like| like == name);
-    match () {
-        () if is("ubuntu") => Family::Ubuntu,
-        () if is("debian") => Family::Debian,
-        () if os.id == "fedora" => Family::Fedora,
-        () if is("rhel") || is("centos") || os.id == "amzn" => Family::Rhel,
-        () => Family::Other,
-    }
-}
-
-/// How a driver that does not fit the GPU is replaced by one that does.
-pub(super) fn replace(facts: &Facts) -> Fix {
-    match family(facts) {
-        // Debian's own nvidia-driver is one branch for the life of a release, with the proprietary module.
-        Family::Debian => Fix::needs_reboot(
-            "From NVIDIA's repository, which must be set up first: \
-             https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
-            &["sudo apt-get install -y nvidia-open", "sudo reboot"],
-        ),
-        _ => install(facts),
-    }
-}
-
-/// How the driver is installed here.
-pub(super) fn install(facts: &Facts) -> Fix {
-    const GUIDE: &str = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/";
-    // The open modules do not drive what came before Turing.
-    let older =
-        facts.pci.gpus().any(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module) == Some(false));
-    let major =
-        facts.system.os.known().and_then(|os| os.version_id.as_deref()).and_then(|v| v.split('.').next());
-    let repository = format!("From NVIDIA's repository, which must be set up first: {GUIDE}");
-    match (family(facts), older) {
-        (Family::Ubuntu, _) => Fix::needs_reboot(
-            "Ubuntu's tool chooses the recommended driver for the GPU.",
-            &["sudo apt-get install -y ubuntu-drivers-common", "sudo ubuntu-drivers install", "sudo reboot"],
-        ),
-        (Family::Debian, _) => Fix::needs_reboot(
-            "Debian's own packages; the components contrib, non-free and non-free-firmware must be enabled.",
-            &["sudo apt-get install -y linux-headers-$(uname -r) nvidia-driver nvidia-smi", "sudo reboot"],
-        ),
-        (Family::Rhel, false) if matches!(major, Some("8" | "9" | "2023")) => Fix::needs_reboot(
-            repository,
-            &[
-                "sudo dnf module enable -y nvidia-driver:open-dkms",
-                "sudo dnf install -y nvidia-open",
-                "sudo reboot",
-            ],
-        ),
-        (Family::Rhel | Family::Fedora, false) => {
-            Fix::needs_reboot(repository, &["sudo dnf install -y nvidia-open", "sudo reboot"])
-        }
-        _ => Fix::needs_reboot(
-            format!("Install the driver as NVIDIA's guide says for this system: {GUIDE}"),
-            &[],
-        ),
     }
 }
 
@@ -227,7 +153,7 @@ mod tests {
                 change(f);
             })
         };
-        expect(&CHECK, &bare(|_| {}), "error", "it did not accept the GPU");
+        expect(&CHECK, &bare(|_| {}), "error", "the module rejected the GPU");
         let unloaded: fn(&mut Facts) = |f| f.driver.module = Fact::Absent;
         expect(&CHECK, &bare(unloaded), "error", "installed for this kernel but not loaded");
         let unbuilt = bare(|f| {
@@ -241,31 +167,15 @@ mod tests {
             f.modules.nvidia_file = Fact::Absent;
             f.driver.packages = Fact::Absent;
         });
-        expect(&CHECK, &none, "error", "none is loaded or installed");
+        expect(&CHECK, &none, "error", "none is installed or loaded");
         let unseen = bare(|f| {
             f.driver.libraries = Fact::Known(Vec::new());
             f.driver.module = Fact::Absent;
             f.modules.nvidia_file = Fact::Unknown("no modinfo".into());
             f.driver.packages = Fact::Absent;
         });
-        expect(&CHECK, &unseen, "error", "could not be seen");
+        expect(&CHECK, &unseen, "error", "could not check whether a driver is installed");
         let other = server(|f| first(f, |gpu| gpu.driver = Fact::Known("nvidiafb".into())));
         expect(&CHECK, &other, "error", "nvidiafb");
-    }
-
-    #[test]
-    fn the_driver_is_installed_with_the_tools_of_the_distribution() {
-        let on = |id: &str, version: &str| {
-            let mut facts = server(|_| {});
-            if let Fact::Known(os) = &mut facts.system.os {
-                (os.id, os.id_like, os.version_id) = (id.into(), vec![], Some(version.into()));
-            }
-            install(&facts).commands.join("; ")
-        };
-        assert!(on("ubuntu", "22.04").contains("ubuntu-drivers install"));
-        assert!(on("debian", "12").contains("nvidia-driver"));
-        assert!(on("rhel", "9.4").contains("dnf module enable -y nvidia-driver:open-dkms"));
-        assert!(!on("rhel", "10.0").contains("module"));
-        assert!(on("arch", "").is_empty());
     }
 }

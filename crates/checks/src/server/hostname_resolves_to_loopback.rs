@@ -1,6 +1,6 @@
 //! The own host name leads to the loopback address, on a machine that works with others.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,35 +8,37 @@ pub const CHECK: Check = Check {
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "the machine's own name leads to an address that other machines can reach",
+    summary: "the machine's host name resolves to an address that other machines can reach",
     explain: include_str!("hostname_resolves_to_loopback.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     let Some(peers) = facts.peers() else {
-        return Err(Verdict::NotApplicable("nothing shows that this machine works with others".into()));
+        return Err(Verdict::NotApplicable("no sign that this machine is part of a cluster".into()));
     };
     if facts.environment.setting("GLOO_SOCKET_IFNAME").decided()?.is_some() {
-        return Err(Verdict::NotApplicable("GLOO_SOCKET_IFNAME names the interface".into()));
+        return Err(Verdict::NotApplicable("GLOO_SOCKET_IFNAME sets the interface".into()));
     }
-    let name = facts.network.hostname.require("the machine has no name")?;
+    let name = facts.network.hostname.require("the machine has no host name")?;
     let addresses =
-        facts.network.hostname_in_hosts.require("/etc/hosts does not name it: name servers decide")?;
+        facts.network.hostname_in_hosts.require("/etc/hosts does not list the host name; DNS decides")?;
     let loopback = |address: &String| address.starts_with("127.") || address == "::1";
     if !addresses.iter().all(loopback) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "/etc/hosts leads {name} to {}: Gloo then offers the loopback address to other nodes, and they connect to themselves",
+    let message = format!(
+        "/etc/hosts maps {name} to {}; Gloo then advertises the loopback address, and other nodes connect to \
+         themselves",
         addresses.join(" and ")
     );
     let text =
-        "In that line of /etc/hosts put the machine's real address, or name the interface in every job.";
+        "Put the machine's real address into that line of /etc/hosts, or set the interface in every job:";
     let interface = facts.network.default_route.known().map_or("eth0", String::as_str);
     let export = format!("export GLOO_SOCKET_IFNAME={interface}");
     let fix = Fix::safe(text, &["sudoedit /etc/hosts", &export]);
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
+        .about(Subject::file("/etc/hosts"))
         .evidence(format!("{} {name} (/etc/hosts)", addresses.join(", ")))
         .evidence(peers))
 }

@@ -8,13 +8,13 @@ pub const CHECK: Check = Check {
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "the machine's own name leads to an address",
+    summary: "the machine's host name resolves to an address",
     explain: include_str!("hostname_unresolvable.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let name = facts.network.hostname.require("the machine has no name")?;
+    let name = facts.network.hostname.require("the machine has no host name")?;
     if facts.network.hostname_in_hosts.decided()?.is_some() || name == "localhost" {
         return Ok(Verdict::Pass);
     }
@@ -30,17 +30,17 @@ fn judge(facts: &Facts) -> Judged {
         .find(|name| !matches!(name.as_str(), "files" | "dns" | "mdns4_minimal" | "mdns4" | "mdns"));
     if let Some(other) = other {
         return Err(Verdict::NotApplicable(format!(
-            "/etc/hosts does not name it: the service {other} decides"
+            "/etc/hosts does not list the host name; the name service {other} decides"
         )));
     }
     if has("dns") && facts.network.name_servers.decided()?.is_some_and(|servers| !servers.is_empty()) {
-        return Err(Verdict::NotApplicable("/etc/hosts does not name it: name servers decide".into()));
+        return Err(Verdict::NotApplicable("/etc/hosts does not list the host name; DNS decides".into()));
     }
-    let says =
-        format!("nothing leads from this machine's name {name} to an address: Gloo takes the loopback");
+    let message = format!("host name {name} does not resolve to an address; Gloo falls back to loopback");
     let command = format!("echo '127.0.1.1 {name}' | sudo tee -a /etc/hosts");
-    let fix = Fix::safe("Where the machine works together with others, put its real address.", &[&command]);
-    Ok(Verdict::warning(says, fix)
+    let fix =
+        Fix::safe("Add the host name to /etc/hosts (on a cluster node, use its real address):", &[&command]);
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{name} is not in /etc/hosts; no name server is configured")))
 }
 

@@ -14,7 +14,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    facts.gpu.list.require("nvidia-smi not found")?;
     let warnings: Vec<&String> = facts
         .gpu
         .warnings
@@ -24,11 +24,10 @@ fn judge(facts: &Facts) -> Judged {
     if warnings.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = "a GPU's infoROM is corrupted: its error counters cannot be trusted, and nvidia-smi ends with status 14, which \
-                other programs take for a failure";
-    let fix =
-        Fix::needs_reboot("Boot once; if the warning stays, have the board replaced.", &["sudo reboot"]);
-    Ok(warnings.into_iter().fold(Verdict::warning(says, fix), Verdict::evidence))
+    let message = "the infoROM of a GPU is corrupted: its error counters are unreliable, and nvidia-smi \
+                   exits with status 14, which other programs treat as a failure";
+    let fix = Fix::needs_reboot("Reboot; if the warning remains, replace the board:", &["sudo reboot"]);
+    Ok(warnings.into_iter().fold(Verdict::warning(message, fix), Verdict::evidence))
 }
 
 #[cfg(test)]

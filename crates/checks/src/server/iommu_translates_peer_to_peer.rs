@@ -1,6 +1,7 @@
 //! The IOMMU translates the addresses of GPUs that talk to each other over PCIe.
 
-use super::gpu_without_driver::{Family, family, is_pass_through, name};
+use crate::distribution::{Family, family};
+use crate::gpu::{is_pass_through, name};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::gpus;
 use facts::Facts;
@@ -11,24 +12,24 @@ pub const CHECK: Check = Check {
     group: Group::Pci,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the IOMMU passes the addresses of GPUs that talk over PCIe",
+    summary: "the IOMMU passes through the addresses of GPUs that communicate over PCIe",
     explain: include_str!("iommu_translates_peer_to_peer.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     if facts.system.virtualisation.decided()?.is_some() {
-        return Ok(Verdict::NotApplicable("in a virtual machine the hypervisor decides".into()));
+        return Ok(Verdict::NotApplicable("in a virtual machine the hypervisor controls the IOMMU".into()));
     }
-    if facts.system.architecture.require("no architecture")? != "x86_64" {
-        return Ok(Verdict::NotApplicable("judged on x86-64 only".into()));
+    if facts.system.architecture.require("the architecture is unknown")? != "x86_64" {
+        return Ok(Verdict::NotApplicable("checked on x86-64 only".into()));
     }
     let devices = facts.pci.devices.require("no PCI bus")?;
     let data_centre = |gpu: &&Device| gpus::by_pci(gpu.device).is_some_and(|row| row.data_centre);
     let gpus: Vec<&Device> = facts.pci.gpus().filter(data_centre).collect();
     let over_pcie = !devices.iter().any(Device::is_nvswitch) || devices.iter().any(Device::is_adapter);
     if gpus.len() < 2 || !over_pcie {
-        return Ok(Verdict::NotApplicable("no data-centre GPUs that have to talk over PCIe".into()));
+        return Ok(Verdict::NotApplicable("no data-center GPUs that communicate over PCIe".into()));
     }
     let mut translated = Vec::new();
     for gpu in &gpus {
@@ -42,28 +43,28 @@ fn judge(facts: &Facts) -> Judged {
     if translated.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "the IOMMU translates the addresses of {} of {} GPUs: peer-to-peer over PCIe is slow with it and not supported by \
-         NVIDIA on bare metal",
+    let message = format!(
+        "the IOMMU translates the addresses of {} of {} GPUs; peer-to-peer over PCIe is slow with it and not \
+         supported by NVIDIA on bare metal",
         translated.len(),
         gpus.len()
     );
-    let text = "Boot with iommu=pt.";
+    let text = "Boot with iommu=pt:";
     let fix = match family(facts) {
         Family::Rhel | Family::Fedora => {
             Fix::needs_reboot(text, &["sudo grubby --update-kernel=ALL --args=iommu=pt", "sudo reboot"])
         }
         Family::Ubuntu | Family::Debian => Fix::needs_reboot(
-            "Add iommu=pt to GRUB_CMDLINE_LINUX.",
+            "Add iommu=pt to GRUB_CMDLINE_LINUX and reboot:",
             &[
                 r#"sudo sed -i 's/^GRUB_CMDLINE_LINUX="/&iommu=pt /' /etc/default/grub"#,
                 "sudo update-grub",
                 "sudo reboot",
             ],
         ),
-        Family::Other => Fix::needs_reboot(text, &[]),
+        Family::Other => Fix::needs_reboot("Add iommu=pt to the kernel command line and reboot.", &[]),
     };
-    Ok(translated.iter().fold(Verdict::warning(says, fix), |verdict, gpu| {
+    Ok(translated.iter().fold(Verdict::warning(message, fix), |verdict, gpu| {
         let kind = gpu.iommu_type.known().map_or("", String::as_str);
         verdict.evidence(format!("{} {}: IOMMU group type {kind}", gpu.address, name(gpu)))
     }))
@@ -92,7 +93,7 @@ mod tests {
         expect(&CHECK, &two(Fact::Known("identity".into())), "pass", "");
         expect(&CHECK, &two(Fact::Known("DMA-FQ".into())), "warning", "2 of 2");
         expect(&CHECK, &two(Fact::Unknown("x".into())), "unknown", "x");
-        expect(&CHECK, &server(|_| {}), "not-applicable", "no data-centre");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no data-center");
         let mut guest = two(Fact::Known("DMA".into()));
         guest.system.virtualisation = Fact::Known("kvm".into());
         expect(&CHECK, &guest, "not-applicable", "hypervisor");

@@ -1,6 +1,6 @@
 //! The directory of CUDA's stub libraries is in LD_LIBRARY_PATH.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Cuda,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "LD_LIBRARY_PATH does not lead to CUDA's stub libraries",
+    summary: "LD_LIBRARY_PATH contains no directory of CUDA stub libraries",
     explain: include_str!("ld_library_path_stubs.md"),
     judge,
 };
@@ -20,18 +20,24 @@ fn judge(facts: &Facts) -> Judged {
     let seen =
         facts.driver.stubs.known().is_some_and(|found| found.iter().any(|stub| stub.starts_with(stubs)));
     if seen {
-        return Err(Verdict::NotApplicable("driver-stub-library tells of the stubs there".into()));
+        return Err(Verdict::NotApplicable("see driver-stub-library".into()));
     }
-    let says = format!(
-        "LD_LIBRARY_PATH contains {stubs}: programs may load the stub in place of the driver's library and find no GPU"
+    let message = format!(
+        "LD_LIBRARY_PATH contains {stubs}; programs may load the stub instead of the driver's library and \
+         find no GPU"
     );
     let rest: Vec<&str> = directories.iter().filter(|dir| !is_stub(dir)).map(String::as_str).collect();
     let command = match rest.is_empty() {
         true => "unset LD_LIBRARY_PATH".to_owned(),
         false => format!("export LD_LIBRARY_PATH={}", rest.join(":")),
     };
-    let fix = Fix::safe("Take it out; linking needs it in LIBRARY_PATH only.", &[&command]);
-    Ok(Verdict::warning(says, fix).evidence(format!("LD_LIBRARY_PATH={}", directories.join(":"))))
+    let fix = Fix::safe(
+        "Remove the directory from LD_LIBRARY_PATH (the linker needs it in LIBRARY_PATH only):",
+        &[&command],
+    );
+    Ok(Verdict::warning(message, fix)
+        .about(Subject::name("LD_LIBRARY_PATH"))
+        .evidence(format!("LD_LIBRARY_PATH={}", directories.join(":"))))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A Linux driver is installed inside WSL2.
 
-use super::gpu_without_driver::{Family, family};
+use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "WSL2 uses the driver of Windows and no Linux driver is installed in it",
+    summary: "WSL2 uses the Windows driver and has no Linux driver installed",
     explain: include_str!("linux_driver_in_wsl.md"),
     judge,
 };
@@ -23,8 +23,8 @@ fn judge(facts: &Facts) -> Judged {
     if packages.is_none() && foreign.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = "a Linux driver is installed inside WSL2, where the driver belongs to Windows: programs that load its \
-                libcuda.so find no GPU";
+    let message = "a Linux driver is installed inside WSL2, which uses the Windows driver; programs that \
+                   load its libcuda.so find no GPU";
     let names: Vec<&str> = packages.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let names = names.join(" ");
     let remove = match family(facts) {
@@ -34,17 +34,15 @@ fn judge(facts: &Facts) -> Judged {
         Family::Other => String::new(),
     };
     let text = match packages {
-        None => {
-            "No package owns it: NVIDIA's .run installer brings nvidia-uninstall. The driver's place is on Windows."
-        }
-        Some(_) => "Remove the Linux driver; its place is on Windows.",
+        None => "Uninstall the Linux driver, which NVIDIA's .run installer put there:",
+        Some(_) => "Remove the Linux driver:",
     };
     let commands: Vec<&str> =
         [remove.as_str(), "sudo ldconfig"].into_iter().filter(|c| !c.is_empty()).collect();
     let fix = Fix::safe(text, &commands);
     // Without the libraries, packages of tools alone do no harm yet.
     let mut verdict =
-        if foreign.is_empty() { Verdict::warning(says, fix) } else { Verdict::error(says, fix) };
+        if foreign.is_empty() { Verdict::warning(message, fix) } else { Verdict::error(message, fix) };
     for library in foreign {
         verdict = verdict.evidence(library.path.clone());
     }

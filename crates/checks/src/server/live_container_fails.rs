@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "a real container starts, with the GPUs where there are some (`check --live`)",
+    summary: "a container starts, with GPUs where the machine has them (`check --live`)",
     explain: include_str!("live_container_fails.md"),
     judge,
 };
@@ -21,27 +21,27 @@ fn judge(facts: &Facts) -> Judged {
     };
     if !failure.of_container {
         return Err(Verdict::unknown(format!(
-            "the container of {} started, but envdoc could not look from inside ({}: {})",
+            "a container of {} started, but envdoc could not run inside it ({}: {})",
             live.image, failure.step, failure.says
         )));
     }
     let with = if live.gpus { " with all GPUs" } else { "" };
-    let says = format!(
-        "a container of {}{with} cannot be run; {} failed: {}",
+    let message = format!(
+        "could not run a container of {}{with}; {} failed: {}",
         live.image, failure.step, failure.says
     );
-    Ok(Verdict::error(says, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
+    Ok(Verdict::error(message, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
 }
 
 fn fix(words: &str) -> Fix {
     // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
     if words.contains("could not select device driver") {
-        let text = "Docker found nothing that serves --gpus: install nvidia-container-toolkit, then let Docker know it.";
+        let text = "Install nvidia-container-toolkit, then register it with Docker:";
         let commands =
             ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
         return Fix::restarts_service(text, &commands);
     }
-    let text = "The engine's words name the cause; its log has more.";
+    let text = "Read the engine's log:";
     Fix::safe(text, &["sudo journalctl -u docker --since -10min --no-pager"])
 }
 

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "GPUs, device nodes and the driver's library arrive in a container (`check --live`)",
+    summary: "a container gets the GPUs, device nodes and driver library (`check --live`)",
     explain: include_str!("live_gpu_missing.md"),
     judge,
 };
@@ -18,11 +18,13 @@ fn judge(facts: &Facts) -> Judged {
     let inside = match &live.inside {
         Ok(inside) => inside,
         Err(failure) => {
-            return Err(Verdict::Unknown(format!("no look from inside: {} failed", failure.step).into()));
+            return Err(Verdict::Unknown(
+                format!("could not check inside a container: {} failed", failure.step).into(),
+            ));
         }
     };
     let fix = Fix::restarts_service(
-        "Let Docker know the toolkit, then look again.",
+        "Register the toolkit with Docker, then check again:",
         &[
             "sudo nvidia-ctk runtime configure --runtime=docker",
             "sudo systemctl restart docker",
@@ -32,30 +34,31 @@ fn judge(facts: &Facts) -> Judged {
     let nodes = inside.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     let host = facts.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     if nodes.gpus.len() < host.gpus.len() || !nodes.control {
-        let says = format!(
-            "a container started with all GPUs has {} of the host's {} device nodes /dev/nvidiaN{}",
+        let message = format!(
+            "a container with all GPUs has {} of the host's {} device nodes /dev/nvidiaN{}",
             nodes.gpus.len(),
             host.gpus.len(),
             if nodes.control { "" } else { " and no /dev/nvidiactl" }
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix));
     }
     let Some(library) = inside.driver.library.decided()? else {
-        let says = "a container started with all GPUs has their device nodes but no libcuda.so.1: the driver's \
-                    library was not injected, and CUDA cannot start";
-        return Ok(Verdict::error(says, fix));
+        let message = "a container with all GPUs has their device nodes but no libcuda.so.1: the driver's \
+                       library was not injected, so CUDA cannot start";
+        return Ok(Verdict::error(message, fix));
     };
     let module = facts.driver.module.require("the driver is not loaded")?;
     if module.version != *library {
-        let says = format!(
-            "the driver's library inside a container is {library}, the loaded kernel module {}; they must be one version",
+        let message = format!(
+            "the driver library inside a container is {library} but the loaded kernel module is {}; CUDA \
+             cannot start until the two match",
             module.version
         );
         let fix = Fix::safe(
-            "Write the CDI specification anew.",
+            "Regenerate the CDI specification:",
             &["sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"],
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix));
     }
     Ok(Verdict::Pass)
 }

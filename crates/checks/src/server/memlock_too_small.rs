@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "as much memory may be locked as RDMA needs",
+    summary: "the locked-memory limit is high enough for RDMA",
     explain: include_str!("memlock_too_small.md"),
     judge,
 };
@@ -25,11 +25,11 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("no RDMA device".into()));
     }
     if facts.peers().is_none() {
-        return Err(Verdict::NotApplicable("nothing shows that this machine uses RDMA with others".into()));
+        return Err(Verdict::NotApplicable("no sign that this machine uses RDMA with other nodes".into()));
     }
     let container = facts.system.container.decided()?.is_some();
     if container && facts.rdma.verbs_nodes.decided()?.is_none_or(|nodes| nodes.is_empty()) {
-        return Err(Verdict::NotApplicable("no RDMA device was given to this container".into()));
+        return Err(Verdict::NotApplicable("this container has no RDMA device".into()));
     }
     let (soft, hard) = *facts.limits.memlock.require("no limits are set")?;
     let Limit::At(bytes) = soft else { return Ok(Verdict::Pass) };
@@ -39,26 +39,26 @@ fn judge(facts: &Facts) -> Judged {
     if *facts.limits.ipc_lock.require("no capabilities")? {
         return Err(Verdict::NotApplicable("CAP_IPC_LOCK lifts the limit for this process".into()));
     }
-    let says = format!(
-        "only {} KiB may be locked, but RDMA locks every buffer: NCCL can fail with \"ibv_reg_mr\"",
+    let message = format!(
+        "the locked-memory limit is {} KiB, but RDMA locks every buffer; NCCL can fail with \"ibv_reg_mr\"",
         bytes >> 10
     );
     let verdict = if container && bytes <= USUAL {
-        let text = "Start the container without the limit.";
+        let text = "Start the container without the limit:";
         Verdict::error(
-            says,
+            message,
             Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
         )
     } else if container {
-        let text = "Start the container without the limit.";
+        let text = "Start the container without the limit:";
         Verdict::warning(
-            says,
+            message,
             Fix::restarts_service(text, &["docker run --ulimit memlock=-1 --cap-add IPC_LOCK …"]),
         )
     } else {
         let lines = "* soft memlock unlimited\\n* hard memlock unlimited\\n";
         let command = format!("printf '{lines}' | sudo tee /etc/security/limits.d/90-memlock.conf");
-        Verdict::warning(says, Fix::safe("Holds from the next login on.", &[&command]))
+        Verdict::warning(message, Fix::safe("Raise the limit (takes effect at the next login):", &[&command]))
     };
     let show = |limit| match limit {
         Limit::At(bytes) => format!("{bytes} bytes"),

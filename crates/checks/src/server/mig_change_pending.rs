@@ -1,6 +1,6 @@
 //! MIG mode changes at the next reset.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::names;
@@ -10,23 +10,24 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "MIG mode is what it will be after a reset",
+    summary: "no MIG mode change is pending",
     explain: include_str!("mig_change_pending.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     let found =
-        facts.gpu.found("no GPU here can use MIG", |gpu| gpu.mig.as_ref().map(|(now, next)| now != next))?;
+        facts.gpu.found("no GPU supports MIG", |gpu| gpu.mig.as_ref().map(|(now, next)| now != next))?;
     let Some(first) = found.first() else { return Ok(Verdict::Pass) };
     let on = first.mig == Fact::Known((true, false));
     let commands: Vec<String> =
         found.iter().map(|gpu| format!("sudo nvidia-smi --gpu-reset -i {}", gpu.index)).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let (now, next) = if on { ("on", "off") } else { ("off", "on") };
-    let says = format!("MIG is {now} on {} and will be {next} after the next reset", names(&found));
+    let message = format!("MIG is {now} on {} but will be {next} after the next reset", names(&found));
     let verdict =
-        Verdict::warning(says, Fix::restarts_service("Reset the GPU while nothing uses it.", &commands));
+        Verdict::warning(message, Fix::restarts_service("Reset the GPU while nothing uses it:", &commands))
+            .about(Subject::name(names(&found)));
     Ok(found.iter().fold(verdict, |verdict, gpu| verdict.evidence(gpu.label())))
 }
 

@@ -1,6 +1,6 @@
 //! GPUs are split by MIG, which cuts their NVLinks.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::{Gpu, names};
 
@@ -9,23 +9,23 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "GPUs are all whole, or all split by MIG",
+    summary: "MIG is on for all GPUs or for none",
     explain: include_str!("mig_mode_on.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let found = facts.gpu.found("no GPU here can use MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
+    let found = facts.gpu.found("no GPU supports MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
     if facts.gpu.list.known().is_some_and(|gpus| gpus.len() == 1) {
-        return Err(Verdict::NotApplicable("one GPU has no other to reach over NVLink".into()));
+        return Err(Verdict::NotApplicable("only one GPU: there is no NVLink peer".into()));
     }
     // Where all are split that can be, somebody wanted it so.
     let whole = |gpu: &&Gpu| gpu.mig.known().is_some_and(|&(now, _)| !now);
     if !facts.gpu.list.known().is_some_and(|gpus| gpus.iter().any(|gpu| whole(&gpu))) {
-        return Err(Verdict::NotApplicable("all GPUs are split by MIG, none is left whole".into()));
+        return Err(Verdict::NotApplicable("MIG is on for all GPUs".into()));
     }
     let mut commands = Vec::new();
     for gpu in &found {
@@ -34,13 +34,14 @@ fn judge(facts: &Facts) -> Judged {
         commands.push(format!("sudo nvidia-smi -i {index} -mig 0"));
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let says = format!(
-        "MIG is on for {} and off for the others: its instances have no NVLink, so that a job over all GPUs is slow or fails",
+    let message = format!(
+        "MIG is on for {} but off for the others; MIG instances have no NVLink, so a job over all GPUs is \
+         slow or fails",
         names(&found)
     );
-    let text =
-        "Where this machine is for jobs over several GPUs: end all jobs, remove the instances, turn MIG off.";
-    let verdict = Verdict::warning(says, Fix::restarts_service(text, &commands));
+    let text = "For multi-GPU jobs: stop all jobs, remove the MIG instances and turn MIG off:";
+    let verdict =
+        Verdict::warning(message, Fix::restarts_service(text, &commands)).about(Subject::name(names(&found)));
     Ok(found.iter().fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: MIG enabled", gpu.label()))))
 }
 

@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "an environment has the NCCL wheel of one CUDA major only",
+    summary: "an environment has the NCCL wheel of one CUDA major version only",
     explain: include_str!("mixed_cuda_wheels.md"),
     judge,
 };
@@ -49,14 +49,14 @@ fn one(environment: &PythonEnvironment) -> Judged {
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let text = match needed {
-        Some(_) => "Remove all of them and install the one of this PyTorch again.",
-        None => "Remove all of them and install the one that is needed again.",
+        Some(_) => "Remove all NCCL wheels, then reinstall the one for this PyTorch:",
+        None => "Remove all NCCL wheels, then reinstall the one that is needed:",
     };
-    let says = format!(
-        "{} has {} and {}, which install the same libnccl.so.2: the last one installed is loaded by all",
+    let message = format!(
+        "{} has {} and {}, which install the same libnccl.so.2; every program loads the one installed last",
         environment.prefix, names[0], second.name
     );
-    let verdict = Verdict::error(says, Fix::safe(text, &commands));
+    let verdict = Verdict::error(message, Fix::safe(text, &commands));
     let verdict = names.into_iter().fold(verdict, |verdict, name| verdict.evidence(name));
     Ok(if environment.active() { verdict } else { verdict.softened() })
 }

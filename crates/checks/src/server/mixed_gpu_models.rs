@@ -10,38 +10,37 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "all GPUs are of one model",
+    summary: "all GPUs are the same model",
     explain: include_str!("mixed_gpu_models.md"),
     judge,
 };
 
-/// A board of its own for the screen, beside those for computing.
+/// A separate board for the screen, next to those for computing.
 fn for_a_screen(gpu: &Gpu) -> bool {
     gpu.name.contains("DGX Display") || gpu.display == Fact::Known(true)
 }
 
 fn judge(facts: &Facts) -> Judged {
-    let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let compute: Vec<_> = gpus.iter().filter(|gpu| !for_a_screen(gpu)).collect();
     if compute.len() < 2 {
-        return Ok(Verdict::NotApplicable("there is one GPU for computing".into()));
+        return Ok(Verdict::NotApplicable("only one compute GPU".into()));
     }
     if compute.iter().any(|gpu| gpu.name.is_empty()) {
-        return Ok(Verdict::Unknown("nvidia-smi does not tell the name of every GPU".into()));
+        return Ok(Verdict::Unknown("nvidia-smi does not report the name of every GPU".into()));
     }
     let names: BTreeSet<&str> = compute.iter().map(|gpu| gpu.name.as_str()).collect();
     if names.len() == 1 {
         return Ok(Verdict::Pass);
     }
     let list = names.into_iter().collect::<Vec<_>>().join(", ");
-    let says = format!(
-        "the GPUs are of different models ({list}): a job over all of them is held back by the weakest"
-    );
+    let message =
+        format!("the GPUs are different models ({list}); a job over all of them is limited by the weakest");
     let fix = Fix::safe(
-        "Give a job GPUs of one model, by UUID; PCI_BUS_ID makes CUDA count as nvidia-smi does.",
+        "Select GPUs of one model by UUID, and number GPUs as nvidia-smi does:",
         &["nvidia-smi -L", "export CUDA_DEVICE_ORDER=PCI_BUS_ID"],
     );
-    Ok(compute.iter().fold(Verdict::warning(says, fix), |verdict, gpu| verdict.evidence(gpu.label())))
+    Ok(compute.iter().fold(Verdict::warning(message, fix), |verdict, gpu| verdict.evidence(gpu.label())))
 }
 
 #[cfg(test)]

@@ -1,65 +1,63 @@
 //! Interfaces that do the same work have different MTUs.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use facts::{Facts, network::Interface};
+use std::fmt;
+
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use facts::Facts;
+use facts::network::Interface;
+use facts::rdma::RdmaDevice;
 
 pub const CHECK: Check = Check {
     id: "mtu-differs",
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "interfaces of one network have one MTU",
+    summary: "interfaces on the same network have the same MTU",
     explain: include_str!("mtu_differs.md"),
     judge,
 };
 
+/// What interfaces have in common that should have one MTU.
+#[derive(Debug, PartialEq, Eq)]
+enum Common {
+    /// Gbit/s.
+    RoceSpeed(u32),
+    Network(String),
+}
+
+impl fmt::Display for Common {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Common::RoceSpeed(speed) => write!(f, "RoCE at {speed} Gbit/s"),
+            Common::Network(network) => write!(f, "network {network}"),
+        }
+    }
+}
+
 fn judge(facts: &Facts) -> Judged {
-    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    let interfaces = facts.network.interfaces.require("no network interfaces")?;
     let up: Vec<&Interface> = interfaces.iter().filter(|i| i.physical && i.state == "up").collect();
     if up.len() < 2 {
         return Err(Verdict::NotApplicable("fewer than two physical interfaces are up".into()));
     }
     let devices = facts.rdma.devices.require("no RDMA devices")?;
-    let roce = |interface: &&&Interface| {
-        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
-        of.flat_map(|device| device.ports())
-            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
-    };
-    let rails: Vec<&Interface> =
-        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
-    let mut groups: Vec<(String, Vec<&Interface>)> = Vec::new();
-    // Rails are of one speed; a slower port of the same maker is for something else.
-    for &rail in &rails {
-        let of = format!("RoCE at {} Gbit/s", rail.speed.known().unwrap_or(&0) / 1000);
-        match groups.iter_mut().find(|(name, _)| *name == of) {
-            Some((_, members)) => members.push(rail),
-            None => groups.push((of, vec![rail])),
-        }
-    }
-    for &interface in &up {
-        for network in &interface.networks {
-            let of = format!("network {network}");
-            match groups.iter_mut().find(|(name, _)| *name == of) {
-                Some((_, members)) => members.push(interface),
-                None => groups.push((of, vec![interface])),
-            }
-        }
-    }
-    // Two ports of one speed may be a front and a storage network; one among many is a rail that was forgotten.
+    let groups = groups(&up, devices);
+    // Two ports of one speed may be a front and a storage network; one among many is a rail that was
+    // forgotten.
     let odd = |members: &[&Interface]| {
         let most = members.iter().map(|i| i.mtu).max().unwrap_or(0);
         members.len() > 2 && members.iter().filter(|i| i.mtu < most).count() == 1
     };
-    let differing = groups.iter().find(|(of, members)| match of.starts_with("RoCE") {
-        true => odd(members),
-        false => members.iter().any(|i| i.mtu != members[0].mtu),
+    let differing = groups.iter().find(|(of, members)| match of {
+        Common::RoceSpeed(_) => odd(members),
+        Common::Network(_) => members.iter().any(|i| i.mtu != members[0].mtu),
     });
     let Some((of, members)) = differing else { return Ok(Verdict::Pass) };
     let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
     let small: Vec<&&Interface> = members.iter().filter(|interface| interface.mtu < most).collect();
     let names: Vec<&str> = small.iter().map(|interface| interface.name.as_str()).collect();
-    let says = format!(
-        "{of}: {} {} an MTU of {}, the others of {most}; large messages may vanish or be slow on the way",
+    let message = format!(
+        "{of}: {} {} MTU {} but the others have {most}; large messages may be lost or slow",
         names.join(", "),
         if names.len() == 1 { "has" } else { "have" },
         small[0].mtu
@@ -67,12 +65,43 @@ fn judge(facts: &Facts) -> Judged {
     let commands: Vec<String> =
         names.iter().map(|name| format!("sudo ip link set dev {name} mtu {most}")).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let text = "Only if the switch takes it. Put it into the network configuration too, or it is gone at the next boot.";
-    let mut verdict = Verdict::warning(says, Fix::restarts_service(text, &commands));
+    let text = "If the switch supports it, set the MTU (and make it permanent in the network configuration):";
+    let mut verdict = Verdict::warning(message, Fix::restarts_service(text, &commands))
+        .about(Subject::name(names.join(", ")));
     for member in members {
         verdict = verdict.evidence(format!("{} MTU {}", member.name, member.mtu));
     }
     Ok(verdict)
+}
+
+/// Interfaces that should have one MTU: rails of one speed, and those of one network.
+fn groups<'a>(up: &[&'a Interface], devices: &[RdmaDevice]) -> Vec<(Common, Vec<&'a Interface>)> {
+    let roce = |interface: &&&Interface| {
+        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
+        of.flat_map(|device| device.ports())
+            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
+    };
+    let rails: Vec<&'a Interface> =
+        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
+    let mut groups: Vec<(Common, Vec<&'a Interface>)> = Vec::new();
+    // Rails are of one speed; a slower port of the same maker is for something else.
+    for &rail in &rails {
+        let of = Common::RoceSpeed(rail.speed.known().unwrap_or(&0) / 1000);
+        match groups.iter_mut().find(|(name, _)| *name == of) {
+            Some((_, members)) => members.push(rail),
+            None => groups.push((of, vec![rail])),
+        }
+    }
+    for &interface in up {
+        for network in &interface.networks {
+            let of = Common::Network(network.to_string());
+            match groups.iter_mut().find(|(name, _)| *name == of) {
+                Some((_, members)) => members.push(interface),
+                None => groups.push((of, vec![interface])),
+            }
+        }
+    }
+    groups
 }
 
 #[cfg(test)]
@@ -101,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_rail_with_another_mtu_is_found() {
-        expect(&CHECK, &node(&[9000, 9000, 1500]), "warning", "eth2 has an MTU of 1500");
+        expect(&CHECK, &node(&[9000, 9000, 1500]), "warning", "eth2 has MTU 1500");
         expect(&CHECK, &node(&[9000, 9000]), "pass", "");
         expect(&CHECK, &node(&[9000]), "not-applicable", "");
     }

@@ -1,6 +1,6 @@
 //! The machine has a default route but no name server.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -18,26 +18,31 @@ fn judge(facts: &Facts) -> Judged {
     if servers.is_some_and(|servers| !servers.is_empty()) {
         return Ok(Verdict::Pass);
     }
-    facts.network.default_route.require("there is no default route")?;
+    facts.network.default_route.require("no default route")?;
     if facts
         .network
         .name_services
         .decided()?
         .is_some_and(|all| all.iter().any(|service| service == "resolve"))
     {
-        return Err(Verdict::NotApplicable("systemd-resolved is asked without /etc/resolv.conf".into()));
+        return Err(Verdict::NotApplicable(
+            "systemd-resolved resolves names without /etc/resolv.conf".into(),
+        ));
     }
     // A resolver on this machine answers at 127.0.0.1, which is what programs ask when no server is named.
-    let says = "/etc/resolv.conf names no name server: names of registries and package indexes cannot be looked up, unless a \
-                resolver runs on this very machine";
+    let message = "/etc/resolv.conf has no name server; registries and package indexes cannot be resolved \
+                   unless a resolver runs on this machine";
     let (text, commands): (&str, &[&str]) = match facts.system.container.decided()? {
-        Some(_) => ("Start the container with a server.", &["docker run --dns 10.0.0.53 …"]),
+        Some(_) => (
+            "Start the container with a name server (replace the example):",
+            &["docker run --dns 10.0.0.53 …"],
+        ),
         None => (
-            "Name your network's server in place of the example.",
+            "Add your network's name server (replace the example):",
             &["echo 'nameserver 10.0.0.53' | sudo tee -a /etc/resolv.conf"],
         ),
     };
-    Ok(Verdict::warning(says, Fix::safe(text, commands)))
+    Ok(Verdict::warning(message, Fix::safe(text, commands)).about(Subject::file("/etc/resolv.conf")))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "no configuration file of NCCL turns a transport off or sets what nothing reads",
+    summary: "no nccl.conf turns off a transport or sets a variable that nothing reads",
     explain: include_str!("nccl_conf_overrides.md"),
     judge,
 };
@@ -23,18 +23,18 @@ fn judge(facts: &Facts) -> Judged {
     for (name, value) in lines.iter().filter_map(|line| line.split_once('=')) {
         let (name, value) = (name.trim(), value.trim());
         if TRANSPORTS.contains(&name) && !["0", ""].contains(&value) {
-            told.push(format!("{name}={value} turns a transport off for every job"));
+            told.push(format!("{name}={value} turns off a transport for every job"));
         } else if let Some(row) = catalog::variables::variable(name)
             && row.status == Status::NotRead
         {
-            told.push(format!("{name} is read by nothing"));
+            told.push(format!("nothing reads {name}"));
         }
     }
     let Some(first) = told.first() else { return Ok(Verdict::Pass) };
     let verdict = Verdict::warning(
-        format!("a configuration file of NCCL sets what should not stand there: {first}"),
+        format!("NCCL's configuration file has a wrong setting: {first}"),
         Fix::safe(
-            "Remove the line from /etc/nccl.conf or ~/.nccl.conf.",
+            "Remove the line from /etc/nccl.conf or ~/.nccl.conf:",
             &["grep -n NCCL_ /etc/nccl.conf ~/.nccl.conf"],
         ),
     );

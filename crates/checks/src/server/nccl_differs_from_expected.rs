@@ -9,13 +9,13 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "every NCCL that a program would load is the one expected (--expect nccl)",
+    summary: "every NCCL that programs load has the expected version (--expect nccl)",
     explain: include_str!("nccl_differs_from_expected.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let none = || Verdict::NotApplicable("no version is expected (--expect nccl=...)".into());
+    let none = || Verdict::NotApplicable("no NCCL version was expected (--expect nccl=...)".into());
     let range = facts.expected.nccl.as_ref().ok_or_else(none)?;
     let mut found: Vec<(String, String, String)> = Vec::new();
     for environment in facts.python.environments.decided()?.into_iter().flatten().filter(|e| e.active()) {
@@ -33,8 +33,8 @@ fn judge(facts: &Facts) -> Judged {
         found.push((first.path.clone(), version.clone(), String::new()));
     }
     if found.is_empty() {
-        let says = format!("NCCL {range} is expected, and no NCCL was found");
-        return Ok(Verdict::error(says, Fix::safe("Install it, or PyTorch, which brings it.", &[])));
+        let message = format!("NCCL {range} was expected, but no NCCL was found");
+        return Ok(Verdict::error(message, Fix::manual("Install NCCL, or PyTorch, which includes it.")));
     }
     Verdict::together(
         found.into_iter().map(|(place, version, command)| match contains(range, &version) {
@@ -43,8 +43,9 @@ fn judge(facts: &Facts) -> Judged {
             Some(false) => {
                 let commands: Vec<&str> =
                     Some(command.as_str()).into_iter().filter(|c| !c.is_empty()).collect();
-                let fix = Fix::safe("Install the version that every node has.", &commands);
-                Ok(Verdict::error(format!("NCCL {range} is expected, and {place} is {version}"), fix))
+                let fix = Fix::safe("Install the expected version, the same on every node:", &commands)
+                    .punctuated();
+                Ok(Verdict::error(format!("NCCL {range} was expected, but {place} is {version}"), fix))
             }
         }),
         "",

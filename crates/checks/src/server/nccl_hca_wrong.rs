@@ -1,6 +1,6 @@
 //! NCCL_IB_HCA names no RDMA device, or more of them than meant.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "NCCL_IB_HCA names the RDMA devices that it means",
+    summary: "NCCL_IB_HCA selects the intended RDMA devices",
     explain: include_str!("nccl_hca_wrong.md"),
     judge,
 };
@@ -29,11 +29,15 @@ fn judge(facts: &Facts) -> Judged {
         |name: &str| entries.iter().any(|entry| if whole { name == *entry } else { name.starts_with(entry) });
     let evidence = format!("RDMA devices: {}", names.join(", "));
     if !names.iter().any(|name| matches(name) != excluded) {
-        let says =
-            format!("NCCL_IB_HCA={} leaves no RDMA device: NCCL takes TCP without saying so", setting.value);
-        return Ok(Verdict::error(says, Fix::safe("NCCL chooses well by itself.", &["unset NCCL_IB_HCA"]))
-            .evidence(evidence)
-            .evidence(format!("set in {}", setting.place)));
+        let message =
+            format!("NCCL_IB_HCA={} matches no RDMA device; NCCL silently falls back to TCP", setting.value);
+        return Ok(Verdict::error(
+            message,
+            Fix::safe("Unset NCCL_IB_HCA and let NCCL select the devices:", &["unset NCCL_IB_HCA"]),
+        )
+        .about(Subject::name(setting.name))
+        .evidence(evidence)
+        .evidence(format!("set in {}", setting.place)));
     }
     if whole {
         return Ok(Verdict::Pass);
@@ -45,11 +49,12 @@ fn judge(facts: &Facts) -> Judged {
         if more.is_empty() {
             continue;
         }
-        let verb = if excluded { "leaves out" } else { "also means" };
-        let says =
-            format!("{entry} in NCCL_IB_HCA {verb} {}: entries are beginnings of names", more.join(", "));
+        let verb = if excluded { "also excludes" } else { "also matches" };
+        let message =
+            format!("{entry} in NCCL_IB_HCA {verb} {}, because entries are name prefixes", more.join(", "));
         let export = format!("export NCCL_IB_HCA={}={list}", if excluded { "^" } else { "" });
-        return Ok(Verdict::warning(says, Fix::safe("With = entries are whole names.", &[&export]))
+        return Ok(Verdict::warning(message, Fix::safe("Match full names with `=`:", &[&export]))
+            .about(Subject::name(setting.name))
             .evidence(evidence)
             .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.place)));
     }
@@ -74,7 +79,7 @@ mod tests {
     #[test]
     fn beginnings_and_wrong_names_are_found() {
         expect(&CHECK, &node("mlx5_0,mlx5_1"), "warning", "mlx5_10, mlx5_11");
-        expect(&CHECK, &node("^mlx5_1"), "warning", "leaves out");
+        expect(&CHECK, &node("^mlx5_1"), "warning", "also excludes");
         expect(&CHECK, &node("mlx4"), "error", "no RDMA device");
         for value in ["=mlx5_0,mlx5_1", "mlx5", "mlx5_0:1", "mlx5_1,mlx5_10,mlx5_11", "^mlx4"] {
             assert_eq!(says(&CHECK, &node(value)), "pass", "{value}");

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "nccl.h and the NCCL library are one version",
+    summary: "nccl.h and the NCCL library have the same version",
     explain: include_str!("nccl_header_mismatch.md"),
     judge,
 };
@@ -24,9 +24,9 @@ fn judge(facts: &Facts) -> Judged {
     if version == header {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "/usr/include/nccl.h is NCCL {header}, and the loader finds NCCL {version}; what is compiled here is made for the one and \
-         runs with the other"
+    let message = format!(
+        "/usr/include/nccl.h is NCCL {header} but the loader finds NCCL {version}; programs are compiled for \
+         one version and run with the other"
     );
     let like = |name: &str| {
         facts.system.os.known().is_some_and(|os| os.id == name || os.id_like.iter().any(|id| id == name))
@@ -41,10 +41,10 @@ fn judge(facts: &Facts) -> Judged {
     let command = packages.and_then(|packages| facts.system.os.known()?.install(packages));
     let commands: Vec<&str> = command.iter().map(String::as_str).collect();
     let fix = match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::safe(format!("Take {} out of LD_LIBRARY_PATH.", library.directory), &[]),
-        _ => Fix::safe("Install both packages in one version.", &commands),
+        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
+        _ => Fix::safe("Install the library and the headers in the same version:", &commands).punctuated(),
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH: {header} (/usr/include/nccl.h)"))
         .evidence(format!("{} ({})", library.path, library.found_in)))
 }

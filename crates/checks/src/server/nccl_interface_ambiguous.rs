@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "NCCL finds the interface to other nodes by itself",
+    summary: "NCCL selects an interface that reaches the other nodes",
     explain: include_str!("nccl_interface_ambiguous.md"),
     judge,
 };
@@ -38,12 +38,12 @@ fn leaves_virbr_out(facts: &Facts) -> bool {
 
 fn judge(facts: &Facts) -> Judged {
     let Some(peers) = facts.peers() else {
-        return Err(Verdict::NotApplicable("nothing shows that this machine works with others".into()));
+        return Err(Verdict::NotApplicable("no sign that this machine is part of a cluster".into()));
     };
     if facts.environment.setting("NCCL_SOCKET_IFNAME").decided()?.is_some() {
-        return Err(Verdict::NotApplicable("NCCL_SOCKET_IFNAME names the interface".into()));
+        return Err(Verdict::NotApplicable("NCCL_SOCKET_IFNAME sets the interface".into()));
     }
-    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    let interfaces = facts.network.interfaces.require("no network interfaces")?;
     let usable = || interfaces.iter().filter(|i| i.state != "down" && i.kind != "loopback" && i.has_ipv4());
     if usable().any(|interface| interface.name.starts_with("ib")) {
         return Ok(Verdict::Pass);
@@ -58,9 +58,9 @@ fn judge(facts: &Facts) -> Judged {
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "NCCL{} takes {} by its own rules, though {} lead{} only to containers or virtual machines of this node: other nodes \
-         cannot connect there",
+    let message = format!(
+        "NCCL{} would use {}, but {} lead{} only to containers or virtual machines on this node; other nodes \
+         cannot connect to it",
         if wrong.iter().all(|name| name.starts_with("virbr")) { " before 2.28.3" } else { "" },
         candidates.join(", "),
         wrong.join(", "),
@@ -71,8 +71,8 @@ fn judge(facts: &Facts) -> Judged {
     let name = route.filter(|name| !wrong.contains(name)).or(right).unwrap_or("eth0");
     let nccl = format!("export NCCL_SOCKET_IFNAME=={name}");
     let gloo = format!("export GLOO_SOCKET_IFNAME={name}");
-    let fix = Fix::safe("Name the interface that leads to the other nodes, in every job.", &[&nccl, &gloo]);
-    Ok(Verdict::warning(says, fix)
+    let fix = Fix::safe("Set the interface that reaches the other nodes, in every job:", &[&nccl, &gloo]);
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("interfaces with an address: {}", candidates.join(", ")))
         .evidence(peers))
 }

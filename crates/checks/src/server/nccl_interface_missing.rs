@@ -1,6 +1,6 @@
 //! NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME names no interface that exists and is up.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, network::Interface};
 
 pub const CHECK: Check = Check {
@@ -23,9 +23,9 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|setting| VARIABLES.contains(&setting.name) && !setting.value.is_empty())
         .collect();
     if set.is_empty() {
-        return Err(Verdict::NotApplicable("no variable names an interface".into()));
+        return Err(Verdict::NotApplicable("no variable sets an interface".into()));
     }
-    let interfaces = facts.network.interfaces.require("there are no interfaces")?;
+    let interfaces = facts.network.interfaces.require("no network interfaces")?;
     for setting in set {
         let wrong = if setting.name.starts_with("NCCL_") {
             nccl(setting.value, interfaces)
@@ -33,15 +33,16 @@ fn judge(facts: &Facts) -> Judged {
             exact(setting.value, interfaces)
         };
         let Some(wrong) = wrong else { continue };
-        let says =
-            format!("{}={}: {wrong}; every job that reads it ends at start", setting.name, setting.value);
+        let message =
+            format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
         let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != "down" && i.has_ipv4());
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);
         let name = route.or(names.first().copied()).unwrap_or("eth0");
         let command = format!("export {}={name}", setting.name);
-        let fix = Fix::safe("Name the interface that leads to the other nodes.", &[&command]);
-        return Ok(Verdict::error(says, fix)
+        let fix = Fix::safe("Set the interface that reaches the other nodes:", &[&command]);
+        return Ok(Verdict::error(message, fix)
+            .about(Subject::name(setting.name))
             .evidence(format!("set in {}", setting.place))
             .evidence(format!("interfaces with an address: {}", names.join(", "))));
     }
@@ -63,15 +64,15 @@ fn nccl(value: &str, interfaces: &[Interface]) -> Option<String> {
         return Some("no interface matches".into());
     }
     let mut down = found.filter(|interface| interface.state != "down");
-    down.next().is_none().then(|| "the interfaces that match are down".into())
+    down.next().is_none().then(|| "all matching interfaces are down".into())
 }
 
 fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
     value.split(',').find_map(|name| match interfaces.iter().find(|interface| interface.name == name) {
         None if name.starts_with(['^', '=']) => {
-            Some(format!("Gloo knows whole names only, neither ^ nor =: {name}"))
+            Some(format!("Gloo accepts full names only, neither ^ nor =: {name}"))
         }
-        None => Some(format!("there is no interface {name}")),
+        None => Some(format!("interface {name} does not exist")),
         Some(interface) => (interface.state == "down").then(|| format!("{name} is down")),
     })
 }
@@ -97,7 +98,7 @@ mod tests {
             ("NCCL_SOCKET_IFNAME", "eth0", "no interface matches"),
             ("NCCL_SOCKET_IFNAME", "=ens", "no interface matches"),
             ("NCCL_SOCKET_IFNAME", "eth1", "are down"),
-            ("GLOO_SOCKET_IFNAME", "ens", "no interface ens"),
+            ("GLOO_SOCKET_IFNAME", "ens", "interface ens does not exist"),
             ("GLOO_SOCKET_IFNAME", "^lo", "neither ^ nor ="),
         ] {
             expect(&CHECK, &node(&[(name, value)]), "error", says);

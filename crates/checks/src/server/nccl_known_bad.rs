@@ -1,6 +1,6 @@
 //! The NCCL that torch uses has a documented fault.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::python::PythonEnvironment;
 use facts::{Fact, Facts};
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "the NCCL that PyTorch uses has no documented fault that matters here",
+    summary: "the NCCL that PyTorch uses has no known bug that affects this machine",
     explain: include_str!("nccl_known_bad.md"),
     judge,
 };
@@ -26,7 +26,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let wheel = wheel.ok_or_else(|| Verdict::NotApplicable("no NCCL wheel".into()))?;
     let release = catalog::nccl::release(&wheel.version);
     let release = release.ok_or_else(|| {
-        Verdict::Unknown(format!("envdoc's catalog does not know NCCL {}", wheel.version).into())
+        Verdict::Unknown(format!("envdoc's catalog does not list NCCL {}", wheel.version).into())
     })?;
     let Some(fault) = &release.known_bad else { return Ok(Verdict::Pass) };
     if release.known_bad_speed_only {
@@ -44,17 +44,19 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         }
     }
     let fixed = release.fixed_in.as_deref();
-    let says = format!(
-        "NCCL {} in {} has a documented fault: {fault}{}",
+    let message = format!(
+        "NCCL {} in {} has a known bug: {fault}{}",
         wheel.version,
         environment.prefix,
-        fixed.map(|version| format!("; {version} mends it")).unwrap_or_default()
+        fixed.map(|version| format!("; fixed in {version}")).unwrap_or_default()
     );
     let command =
         fixed.map(|version| format!("{} --no-deps {}=={version}", environment.pip("install"), wheel.name));
     let commands: Vec<&str> = command.iter().map(String::as_str).collect();
-    let fix = Fix::safe("Install the release that mends it, the same on every node.", &commands);
-    Ok(Verdict::warning(says, fix).evidence(format!("source: {}", release.source)))
+    let fix = Fix::safe("Install the release that fixes it, the same on every node:", &commands).punctuated();
+    Ok(Verdict::warning(message, fix)
+        .about(Subject::name(&wheel.name))
+        .evidence(format!("source: {}", release.source)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "the NCCL wheel is not older than the one that PyTorch was built with",
+    summary: "the NCCL wheel is not older than the one PyTorch was built with",
     explain: include_str!("nccl_older_than_torch.md"),
     judge,
 };
@@ -26,11 +26,15 @@ fn judge(facts: &Facts) -> Judged {
 fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
     let build = torch.cuda_build();
     let build =
-        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is no CUDA wheel of the project".into()))?;
+        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
     let name = format!("nvidia-nccl-{}", build.get(..4).unwrap_or(build));
     let installed = environment.package(&name);
-    let installed = *installed.require("no NCCL wheel beside this PyTorch")?;
-    let unknown = || Verdict::Unknown(format!("which NCCL torch {} was built with", torch.full()).into());
+    let installed = *installed.require("no NCCL wheel for this PyTorch")?;
+    let unknown = || {
+        Verdict::Unknown(
+            format!("could not determine which NCCL torch {} was built with", torch.full()).into(),
+        )
+    };
     let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
     let wanted = release.build(build).and_then(|build| build.nccl.as_deref()).ok_or_else(unknown)?;
     match at_least(installed, wanted) {
@@ -42,18 +46,18 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
             };
             let lacking = MISSED.iter().find(lacks);
             let then = match lacking {
-                Some((_, function)) => format!("it lacks {function}, without which import torch fails"),
-                None => "if it lacks a function that torch uses, import torch fails".to_owned(),
+                Some((_, function)) => format!("it lacks {function}, so `import torch` fails"),
+                None => "`import torch` fails if it lacks a function that torch uses".to_owned(),
             };
-            let says = format!(
-                "torch {} in {} was built with NCCL {wanted}, and {name} {installed} is installed; {then}",
+            let message = format!(
+                "torch {} in {} was built with NCCL {wanted} but {name} {installed} is installed; {then}",
                 torch.full(),
                 environment.prefix
             );
             let command = format!("{} {name}=={wanted}", environment.pip("install"));
-            let fix = Fix::safe("Install the NCCL that this PyTorch requires.", &[&command]);
+            let fix = Fix::safe("Install the NCCL that this PyTorch requires:", &[&command]);
             let verdict =
-                if lacking.is_some() { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+                if lacking.is_some() { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
             Ok(verdict.evidence(format!("{name} {installed} in {}", environment.prefix)))
         }
     }

@@ -9,13 +9,13 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "no other NCCL stands before the one that PyTorch brings",
+    summary: "no other NCCL overrides the one installed with PyTorch",
     explain: include_str!("nccl_shadowed.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    const NONE: &str = "no NCCL wheel in the Python environments that are in use here";
+    const NONE: &str = "no NCCL wheel in the active Python environments";
     let environments = facts.python.environments.require(NONE)?;
     Verdict::together(environments.iter().filter(|e| e.active()).map(|e| one(facts, e)), NONE)
 }
@@ -30,13 +30,13 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     {
         // Preloading the wheel's own file is a known way to make sure of it.
         if !environment.site_packages.iter().any(|site| library.starts_with(site.as_str())) {
-            let says = format!(
-                "LD_PRELOAD names {library}, so PyTorch in {} runs with it instead of its own NCCL {}",
+            let message = format!(
+                "LD_PRELOAD loads {library}, so PyTorch in {} runs with it instead of its own NCCL {}",
                 environment.prefix, wheel.version
             );
             return Ok(Verdict::warning(
-                says,
-                Fix::safe("Take it out of LD_PRELOAD.", &["unset LD_PRELOAD"]),
+                message,
+                Fix::safe("Remove the library from LD_PRELOAD:", &["unset LD_PRELOAD"]),
             ));
         }
     }
@@ -48,19 +48,19 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     if own || version == Some(wheel.version.as_str()) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "LD_LIBRARY_PATH leads to NCCL {} in {}, while PyTorch in {} brings {}; whatever loads NCCL by name before torch \
-         gives the whole process the wrong one",
+    let message = format!(
+        "LD_LIBRARY_PATH contains NCCL {} in {}, but PyTorch in {} comes with {}; a program that loads NCCL \
+         before torch gets the wrong version for the whole process",
         version.unwrap_or("of unknown version"),
         library.directory,
         environment.prefix,
         wheel.version
     );
-    let fix = Fix::safe(
-        format!("Take {} out of LD_LIBRARY_PATH for programs that use PyTorch.", library.directory),
-        &[],
-    );
-    Ok(Verdict::warning(says, fix)
+    let fix = Fix::manual(format!(
+        "Remove {} from LD_LIBRARY_PATH for programs that use PyTorch.",
+        library.directory
+    ));
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("{} (LD_LIBRARY_PATH)", library.path))
         .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
 }

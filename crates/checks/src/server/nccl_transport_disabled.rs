@@ -1,6 +1,6 @@
 //! A fast way between GPUs is switched off by a variable.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts};
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "no variable switches off a fast way between GPUs",
+    summary: "no variable disables a fast transport between GPUs",
     explain: include_str!("nccl_transport_disabled.md"),
     judge,
 };
@@ -29,12 +29,12 @@ fn judge(facts: &Facts) -> Judged {
     };
     let rdma = rdma && !geforce;
     let switches: [(&str, &str, bool, &str); 6] = [
-        ("NCCL_P2P_DISABLE", "1", direct, "GPUs do not reach each other directly (NVLink, PCIe)"),
-        ("NCCL_P2P_LEVEL", "LOC", direct, "GPUs do not reach each other directly (NVLink, PCIe)"),
-        ("NCCL_SHM_DISABLE", "1", true, "processes of one node talk over the network"),
-        ("NCCL_IB_DISABLE", "1", rdma, "the active RDMA ports are not used, nodes talk over TCP"),
-        ("NCCL_NET", "Socket", rdma, "the active RDMA ports are not used, nodes talk over TCP"),
-        ("NCCL_NET_GDR_LEVEL", "LOC", rdma, "data between nodes goes through the memory of the host"),
+        ("NCCL_P2P_DISABLE", "1", direct, "GPUs do not use direct peer-to-peer (NVLink, PCIe)"),
+        ("NCCL_P2P_LEVEL", "LOC", direct, "GPUs do not use direct peer-to-peer (NVLink, PCIe)"),
+        ("NCCL_SHM_DISABLE", "1", true, "processes on one node communicate over the network"),
+        ("NCCL_IB_DISABLE", "1", rdma, "the active RDMA ports are unused and nodes communicate over TCP"),
+        ("NCCL_NET", "Socket", rdma, "the active RDMA ports are unused and nodes communicate over TCP"),
+        ("NCCL_NET_GDR_LEVEL", "LOC", rdma, "data between nodes is copied through host memory"),
     ];
     let mut relevant = false;
     let mut off = Vec::new();
@@ -49,13 +49,14 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("no such variable is set".into()));
     }
     let Some((first, effect)) = off.first() else { return Ok(Verdict::Pass) };
-    let says = format!("{}={} is left on: {effect}, which costs bandwidth", first.name, first.value);
+    let message = format!("{}={} is still set: {effect}, which costs bandwidth", first.name, first.value);
     let unset: Vec<String> = off.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let verdict = Verdict::warning(
-        says,
-        Fix::safe("Take it out where it is set, once the fault it went around is found.", &commands),
-    );
+        message,
+        Fix::safe("Remove it where it is set, once the fault that it worked around is fixed:", &commands),
+    )
+    .about(Subject::name(first.name));
     Ok(off.iter().fold(verdict, |verdict, (setting, effect)| {
         verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
     }))

@@ -1,6 +1,6 @@
 //! A variable is set by an old name, and what is installed knows the new one.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -13,7 +13,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "no variable is set by its old name",
+    summary: "no variable is set under a deprecated name",
     explain: include_str!("nccl_variable_deprecated.md"),
     judge,
 };
@@ -34,7 +34,7 @@ fn judge(facts: &Facts) -> Judged {
         old.push((setting, new, since, row.owner.as_str()));
     }
     if old.is_empty() {
-        return Err(Verdict::NotApplicable("no variable is set by a deprecated name".into()));
+        return Err(Verdict::NotApplicable("no variable is set under a deprecated name".into()));
     }
     let mut compared = false;
     for (setting, new, since, owner) in &old {
@@ -42,20 +42,21 @@ fn judge(facts: &Facts) -> Judged {
         compared |= !installed.is_empty();
         let Some(version) = installed.iter().find(|version| *version >= since) else { continue };
         let maker = if *owner == "nccl" { "NCCL" } else { "PyTorch" };
-        let says = format!(
-            "{} is the old name of {}, which {maker} {version} knows; the old one may stop working",
+        let message = format!(
+            "{} is a deprecated name for {}, which {maker} {version} supports; the old name may stop working",
             setting.name, new.name
         );
         let unset = format!("unset {}", setting.name);
         let export = format!("export {}={}", new.name, setting.value);
-        let fix = Fix::safe("Change the name where it is set.", &[&unset, &export]);
-        return Ok(Verdict::warning(says, fix)
+        let fix = Fix::safe("Rename the variable where it is set:", &[&unset, &export]);
+        return Ok(Verdict::warning(message, fix)
+            .about(Subject::name(setting.name))
             .evidence(format!("{}={} in {}", setting.name, setting.value, setting.place)));
     }
     if compared {
         return Ok(Verdict::Pass);
     }
-    Err(Verdict::NotApplicable("what would read the variable is not installed here".into()))
+    Err(Verdict::NotApplicable("the software that reads the variable is not installed here".into()))
 }
 
 fn torch(facts: &Facts) -> Result<Vec<Version>, Verdict> {

@@ -1,6 +1,6 @@
 //! A variable is set that newer releases do not read any more.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::variables::{self, Status};
 use facts::Facts;
 
@@ -36,10 +36,12 @@ fn judge(facts: &Facts) -> Judged {
     let owner = if row.owner == "nccl" { "NCCL" } else { "PyTorch" };
     let last = row.last_seen.as_deref().unwrap_or("an old release");
     let instead = row.deprecated_by.as_ref().map(|name| format!("; use {name}")).unwrap_or_default();
-    let says = format!("{} has no effect: {owner} {last} was the last that read it{instead}", first.name);
+    let message =
+        format!("{} has no effect: {owner} {last} was the last release that read it{instead}", first.name);
     let unset: Vec<String> = gone.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
-    let verdict = Verdict::warning(says, Fix::safe("Take it out where it is set.", &commands));
+    let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
+        .about(Subject::name(first.name));
     Ok(gone.iter().fold(verdict, |verdict, (setting, _)| {
         verdict.evidence(format!("{}={} in {}", setting.name, setting.value, setting.place))
     }))

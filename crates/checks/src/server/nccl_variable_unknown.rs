@@ -1,6 +1,6 @@
 //! An NCCL variable is set that nothing reads.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::variables::{self, Status};
 use facts::Facts;
 
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "every NCCL variable that is set is read by something",
+    summary: "every NCCL variable that is set is read by some program",
     explain: include_str!("nccl_variable_unknown.md"),
     judge,
 };
@@ -59,16 +59,15 @@ fn judge(facts: &Facts) -> Judged {
         }
     }
     let Some((first, why, near)) = wrong.first() else { return Ok(Verdict::Pass) };
-    let more =
-        if wrong.len() > 1 { format!(" (and {} more, below)", wrong.len() - 1) } else { String::new() };
-    let says = format!("{}={} has no effect: {why}{more}", first.name, first.value);
+    let more = if wrong.len() > 1 { format!(" (and {} more)", wrong.len() - 1) } else { String::new() };
+    let message = format!("{}={} has no effect: {why}{more}", first.name, first.value);
     let unset: Vec<String> = wrong.iter().map(|(setting, _, _)| format!("unset {}", setting.name)).collect();
     let mut commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let export =
         near.filter(|_| wrong.len() == 1).map(|near| format!("export {}={}", near.name, first.value));
     commands.extend(export.as_deref().filter(|_| variables::variable(first.name).is_none()));
-    let fix = Fix::safe("Take the name out where it is set.", &commands);
-    let verdict = Verdict::warning(says, fix);
+    let fix = Fix::safe("Remove the variable where it is set:", &commands);
+    let verdict = Verdict::warning(message, fix).about(Subject::name(first.name));
     Ok(wrong.iter().fold(verdict, |verdict, (setting, why, _)| {
         verdict.evidence(format!("{}={} in {}: {why}", setting.name, setting.value, setting.place))
     }))

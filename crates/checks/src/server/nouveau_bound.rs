@@ -1,19 +1,18 @@
 //! The open-source driver nouveau has a GPU.
 
-use super::gpu_without_driver::{Family, family, name};
+use crate::distribution::{Family, family};
+use crate::gpu::IN_KERNEL_DRIVERS;
+use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::pci::Device;
-
-/// Drivers of the kernel itself for NVIDIA GPUs, which know nothing of CUDA.
-pub(super) const NAMES: &[&str] = &["nouveau", "nova-core", "nova_core"];
 
 pub const CHECK: Check = Check {
     id: "nouveau-bound",
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "no GPU is held by nouveau, the kernel's own driver",
+    summary: "no GPU is bound to nouveau, the in-kernel driver",
     explain: include_str!("nouveau_bound.md"),
     judge,
 };
@@ -25,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut nvidia = false;
     for gpu in &gpus {
         match gpu.driver.decided()? {
-            Some(driver) if NAMES.contains(&driver.as_str()) => bound.push((*gpu, driver)),
+            Some(driver) if IN_KERNEL_DRIVERS.contains(&driver.as_str()) => bound.push((*gpu, driver)),
             Some(driver) => nvidia |= driver == "nvidia",
             None => {}
         }
@@ -36,21 +35,24 @@ fn judge(facts: &Facts) -> Judged {
             false => Verdict::Pass,
         });
     };
-    let says = format!(
-        "{driver}, the kernel's own driver, has {} of {} NVIDIA GPUs; CUDA needs NVIDIA's driver in its place",
+    let message = format!(
+        "{} of {} NVIDIA GPUs are bound to the in-kernel driver {driver}; CUDA needs the NVIDIA driver",
         bound.len(),
         gpus.len()
     );
     // A display card of its own beside GPUs that work is a choice that people make.
-    let verdict = if nvidia { Verdict::warning(says, fix(facts)) } else { Verdict::error(says, fix(facts)) };
+    let verdict =
+        if nvidia { Verdict::warning(message, fix(facts)) } else { Verdict::error(message, fix(facts)) };
     Ok(bound.iter().fold(verdict, |verdict, (gpu, driver)| {
         verdict.evidence(format!("{} {}: driver {driver}", gpu.address, name(gpu)))
     }))
 }
 
 fn fix(facts: &Facts) -> Fix {
-    const FORBID: &str = r"printf 'blacklist nouveau\noptions nouveau modeset=0\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf";
-    const TEXT: &str = "Then install NVIDIA's driver, if it is not installed, and reboot.";
+    const FORBID: &str = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee \
+                          /etc/modprobe.d/blacklist-nouveau.conf";
+    const TEXT: &str = "Block nouveau and reboot (install the NVIDIA driver before the reboot if it is not \
+                        installed):";
     match family(facts) {
         Family::Ubuntu | Family::Debian => {
             Fix::needs_reboot(TEXT, &[FORBID, "sudo update-initramfs -u", "sudo reboot"])
@@ -58,7 +60,10 @@ fn fix(facts: &Facts) -> Fix {
         Family::Rhel | Family::Fedora => {
             Fix::needs_reboot(TEXT, &[FORBID, "sudo dracut --force", "sudo reboot"])
         }
-        Family::Other => Fix::needs_reboot(format!("Rebuild the initial RAM disk. {TEXT}"), &[FORBID]),
+        Family::Other => Fix::needs_reboot(
+            "Block nouveau, rebuild the initial RAM disk, install the NVIDIA driver and reboot:",
+            &[FORBID],
+        ),
     }
 }
 

@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "DeepSpeed accepts the CUDA compiler here together with the installed PyTorch",
+    summary: "DeepSpeed accepts the installed CUDA compiler with the installed PyTorch",
     explain: include_str!("nvcc_torch_cuda_mismatch.md"),
     judge,
 };
@@ -33,21 +33,24 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     }
     let public = deepspeed.split('+').next().unwrap_or(deepspeed);
     let release = catalog::deepspeed::release(public);
-    let unknown =
-        || Verdict::Unknown(format!("which CUDA versions DeepSpeed {deepspeed} lets differ").into());
+    let unknown = || {
+        Verdict::Unknown(
+            format!("could not determine which CUDA versions DeepSpeed {deepspeed} accepts together").into(),
+        )
+    };
     let release = release.ok_or_else(unknown)?;
     let skip = facts.environment.variable("DS_SKIP_CUDA_CHECK");
     if release.skip_cuda_check == Some(true) && skip.decided()?.is_some_and(|value| *value == "1") {
-        return Err(Verdict::NotApplicable("DS_SKIP_CUDA_CHECK=1 skips DeepSpeed's comparison".into()));
+        return Err(Verdict::NotApplicable("DS_SKIP_CUDA_CHECK=1 skips DeepSpeed's version check".into()));
     }
     let major = nvcc.split('.').next().and_then(|text| text.parse::<u32>().ok()).unwrap_or_default();
     let allowed = release.cuda_minor_allowed(major).ok_or_else(unknown)?;
     if [nvcc, of_torch].iter().all(|one| allowed.iter().any(|minor| minor == one)) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "nvcc is CUDA {nvcc} and torch {} in {} was built with CUDA {of_torch}; DeepSpeed {deepspeed} refuses to compile its \
-         operators with the two",
+    let message = format!(
+        "nvcc is CUDA {nvcc} but torch {} in {} was built with CUDA {of_torch}; DeepSpeed {deepspeed} \
+         refuses to compile its operators with this combination",
         torch.full(),
         environment.prefix
     );
@@ -56,17 +59,15 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     });
     let fix = match other {
         Some(toolkit) => Fix::safe(
-            format!("The toolkit for CUDA {of_torch} is here: let CUDA_HOME choose it."),
+            format!("Point CUDA_HOME to the installed CUDA {of_torch} toolkit:"),
             &[&format!("export CUDA_HOME={}", toolkit.path)],
         ),
-        None => Fix::safe(
-            format!(
-                "Install the toolkit of CUDA {of_torch} and point CUDA_HOME to it, or a PyTorch built with CUDA {nvcc}."
-            ),
-            &[],
-        ),
+        None => Fix::manual(format!(
+            "Install the CUDA {of_torch} toolkit and point CUDA_HOME to it, or install a PyTorch built with \
+             CUDA {nvcc}."
+        )),
     };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("nvcc {version} ({path})"))
         .evidence(format!("source: {}", release.source)))
 }

@@ -1,5 +1,6 @@
 //! `nvidia-smi` ends with an error.
 
+use crate::nvidia_smi::SmiError;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::gpu::Failure;
@@ -10,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "nvidia-smi answers for every GPU",
+    summary: "nvidia-smi reports every GPU",
     explain: include_str!("nvidia_smi_fails.md"),
     judge,
 };
@@ -18,94 +19,101 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let Some(Failure::Ended { status, said }) = &facts.gpu.failure else {
         if let Some(Failure::Hung(_)) = &facts.gpu.failure {
-            return Ok(Verdict::NotApplicable("it does not end at all: see nvidia-smi-hangs".into()));
+            return Ok(Verdict::NotApplicable("see nvidia-smi-hangs".into()));
         }
-        facts.gpu.list.require("there is no nvidia-smi to ask")?;
+        facts.gpu.list.require("nvidia-smi not found")?;
         return Ok(Verdict::Pass);
     };
-    if said.contains("GPU is lost") || said.contains("Unable to determine the device handle") {
-        return Ok(Verdict::NotApplicable("a GPU is lost: see gpu-fallen-off-bus".into()));
+    let error = SmiError::of(said);
+    if error == SmiError::GpuLost {
+        return Ok(Verdict::NotApplicable("see gpu-fallen-off-bus".into()));
     }
     let differ = facts.driver.module.known().zip(facts.driver.library.known());
-    if said.contains("version mismatch") && differ.is_some_and(|(module, library)| module.version != *library)
-    {
-        return Ok(Verdict::NotApplicable("module and library differ: see driver-library-mismatch".into()));
+    let differ = differ.is_some_and(|(module, library)| module.version != *library);
+    if error == SmiError::VersionMismatch && differ {
+        return Ok(Verdict::NotApplicable("see driver-library-mismatch".into()));
     }
-    crate::yield_to(causes(said), facts)?;
+    crate::yield_to(causes(error), facts)?;
     let container = matches!(facts.role(), Fact::Known(Role::Container));
-    let (reason, fix) = reason(said, container);
+    let (reason, fix) = reason(error, container);
     let ended = status.map_or("a signal".to_owned(), |status| format!("status {status}"));
     Ok(Verdict::error(format!("nvidia-smi fails: {reason}"), fix)
-        .evidence(format!("nvidia-smi -q -x ended with {ended}: {said}")))
+        .evidence(format!("nvidia-smi -q -x exited with {ended}: {said}")))
 }
 
-/// The checks that name the cause of these words, where they find it.
-fn causes(said: &str) -> &'static [&'static Check] {
+/// The checks that name the cause, where they find it.
+fn causes(error: SmiError) -> &'static [&'static Check] {
     use super::{
         closed_module_on_open_only_gpu, device_nodes_missing, driver_libraries_not_injected,
         driver_library_broken, driver_module_not_built, driver_too_new_for_gpu, driver_too_old_for_gpu,
         gpu_without_driver, nouveau_bound, open_module_on_older_gpu, secure_boot_blocks_driver,
     };
-    if said.contains("couldn't communicate with the NVIDIA driver") {
-        &[
+    match error {
+        SmiError::DriverUnreachable => &[
             &driver_module_not_built::CHECK,
             &secure_boot_blocks_driver::CHECK,
             &gpu_without_driver::CHECK,
             &nouveau_bound::CHECK,
             &device_nodes_missing::CHECK,
-        ]
-    } else if said.contains("No devices were found") {
-        &[
+        ],
+        SmiError::NoDevices => &[
             &driver_too_old_for_gpu::CHECK,
             &driver_too_new_for_gpu::CHECK,
             &closed_module_on_open_only_gpu::CHECK,
             &open_module_on_older_gpu::CHECK,
             &gpu_without_driver::CHECK,
-        ]
-    } else if said.contains("libnvidia-ml") {
-        &[&driver_libraries_not_injected::CHECK, &driver_library_broken::CHECK]
-    } else {
-        &[]
+        ],
+        SmiError::LibraryMissing => &[&driver_libraries_not_injected::CHECK, &driver_library_broken::CHECK],
+        _ => &[],
     }
 }
 
-/// What its words mean, and what to do.
-fn reason(said: &str, container: bool) -> (&'static str, Fix) {
+/// What the error means, and what to do.
+fn reason(error: SmiError, container: bool) -> (&'static str, Fix) {
     let log = "sudo dmesg | grep NVRM | tail -n 30";
-    if said.contains("couldn't communicate with the NVIDIA driver") {
-        let fix = Fix::safe(
-            "Load the module; where that fails, the kernel's log says why.",
-            &["sudo modprobe nvidia", log],
-        );
-        ("it cannot reach the kernel module, so nothing can use a GPU", fix)
-    } else if said.contains("version mismatch") {
-        let text =
-            "The driver was changed and the old kernel module is still loaded (in a container: the host's).";
-        (
-            "the user library and the loaded kernel module are of different versions",
-            Fix::needs_reboot(text, &["sudo reboot"]),
-        )
-    } else if said.contains("libnvidia-ml") && container {
-        let text = "Start the container with GPUs (`docker run --gpus all`): the runtime brings the library of the host's driver.";
-        ("the driver's library is not in this container", Fix::safe(text, &[]))
-    } else if said.contains("libnvidia-ml") {
-        let text = "nvidia-smi is here and the library of the driver is not: install the driver's packages again, all of one version.";
-        (
+    match error {
+        SmiError::DriverUnreachable => (
+            "it cannot reach the kernel module, so nothing can use a GPU",
+            Fix::safe("Load the module; if that fails, read the kernel log:", &["sudo modprobe nvidia", log]),
+        ),
+        SmiError::VersionMismatch => (
+            "the user library and the loaded kernel module have different versions",
+            Fix::needs_reboot(
+                "Reboot (in a container: the host) to load the kernel module that matches the library:",
+                &["sudo reboot"],
+            ),
+        ),
+        SmiError::LibraryMissing if container => (
+            "the driver's library is not in this container",
+            Fix::manual(
+                "Start the container with GPUs (`docker run --gpus all`); the runtime mounts the library of \
+                 the host's driver.",
+            ),
+        ),
+        SmiError::LibraryMissing => (
             "the driver's library libnvidia-ml.so is missing",
-            Fix::safe(text, &["ldconfig -p | grep libnvidia-ml"]),
-        )
-    } else if said.contains("No devices were found") {
-        let text = "The kernel's log says why the module could not start the GPUs.";
-        ("the module is loaded and has no GPU", Fix::safe(text, &[log]))
-    } else if (said.contains("Insufficient Permissions") || said.contains("Unknown Error")) && container {
-        let text = "Restart the container: it lost the rights to the GPU's device nodes (after `systemctl daemon-reload` on \
-                    the host), or never had them.";
-        ("this container may not open the GPUs", Fix::restarts_service(text, &[]))
-    } else if said.contains("Insufficient Permissions") {
-        let text = "This user may not open the device nodes.";
-        ("the device nodes may not be opened", Fix::safe(text, &["ls -l /dev/nvidia*", "id"]))
-    } else {
-        ("what it says is below", Fix::safe("The kernel's log may say more.", &[log]))
+            Fix::safe(
+                "Reinstall the driver packages, all in one version, and check that the library is found:",
+                &["ldconfig -p | grep libnvidia-ml"],
+            ),
+        ),
+        SmiError::NoDevices => (
+            "the module is loaded but has no GPU",
+            Fix::safe("Find out in the kernel log why the module could not start the GPUs:", &[log]),
+        ),
+        SmiError::InsufficientPermissions | SmiError::Unknown if container => (
+            "this container has no access to the GPUs",
+            Fix::restarts_service(
+                "Restart the container; it lost access to the GPU device nodes (after `systemctl \
+                 daemon-reload` on the host) or never had it.",
+                &[],
+            ),
+        ),
+        SmiError::InsufficientPermissions => (
+            "this user has no access to the device nodes",
+            Fix::safe("Check the owner and mode of the device nodes:", &["ls -l /dev/nvidia*", "id"]),
+        ),
+        _ => ("unknown cause", Fix::safe("Look for the cause in the kernel log:", &[log])),
     }
 }
 
@@ -136,8 +144,8 @@ mod tests {
                 "libnvidia-ml.so is missing",
             ),
             ("No devices were found", "has no GPU"),
-            ("Failed to initialize NVML: Insufficient Permissions", "may not be opened"),
-            ("something new", "below"),
+            ("Failed to initialize NVML: Insufficient Permissions", "no access to the device nodes"),
+            ("something new", "unknown cause"),
         ] {
             let Ok(Verdict::Found(found)) = judge(&fails(9, words)) else { panic!("{words}") };
             let (said, evidence) = (&found.message, &found.evidence);

@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "nvidia-smi answers in time",
+    summary: "nvidia-smi responds in time",
     explain: include_str!("nvidia_smi_hangs.md"),
     judge,
 };
@@ -22,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
         }
         (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
         (None, list) => {
-            list.require("there is no nvidia-smi to ask")?;
+            list.require("nvidia-smi not found")?;
             Ok(Verdict::Pass)
         }
     }
@@ -40,21 +40,21 @@ fn hung(facts: &Facts, why: &Missing) -> Verdict {
     };
     if lost.is_none() && waited.is_none_or(|waited| waited < LONG) {
         let waited = waited.map_or_else(String::new, |waited| format!(" within {waited:.1} s"));
-        let says = format!(
-            "nvidia-smi did not answer{waited}: either the driver is still waking its GPUs, as it must without persistence \
-             mode, or one does not answer at all"
+        let message = format!(
+            "nvidia-smi did not respond{waited}; either the driver is still initializing the GPUs (slow \
+             without persistence mode), or a GPU does not respond"
         );
-        let fix =
-            Fix::safe("With more time it shows which of the two it is.", &["envdoc check --timeout 30"]);
-        return Verdict::warning(says, fix).evidence(why.to_string());
+        let fix = Fix::safe("Check again with a longer timeout:", &["envdoc check --timeout 30"]);
+        return Verdict::warning(message, fix).evidence(why.to_string());
     }
-    let says = "nvidia-smi hangs: the driver waits for a GPU that does not answer, and programs that open a GPU now \
-                hang as well";
+    let message = "nvidia-smi hangs because the driver waits for a GPU that does not respond; programs that \
+                   open a GPU now hang too";
     let fix = Fix::needs_reboot(
-        "The kernel's log names the GPU that does not answer (Xid 79, 119, 120). A boot ends the hang.",
+        "Find the GPU that does not respond in the kernel log (Xid 79, 119, 120), then reboot to end the \
+         hang:",
         &["sudo dmesg | grep -e NVRM -e Xid | tail -n 50", "sudo reboot"],
     );
-    let verdict = Verdict::error(says, fix).evidence(why.to_string());
+    let verdict = Verdict::error(message, fix).evidence(why.to_string());
     lost.map_or(verdict.clone(), |xid| verdict.evidence(xid.line.as_str()))
 }
 

@@ -1,6 +1,6 @@
 //! The driver is there and `nvidia-smi` is not.
 
-use super::gpu_without_driver::{Family, family};
+use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Fact, Facts, Role};
 
@@ -14,6 +14,8 @@ pub const CHECK: Check = Check {
     judge,
 };
 
+const INSTALL: &str = "Install the package that contains nvidia-smi:";
+
 fn judge(facts: &Facts) -> Judged {
     if facts.driver.smi.decided()?.is_some() {
         return Ok(Verdict::Pass);
@@ -23,13 +25,13 @@ fn judge(facts: &Facts) -> Judged {
     if !library {
         return Ok(Verdict::NotApplicable("the driver's user libraries are not installed here".into()));
     }
-    let says = "the driver is loaded, but nvidia-smi is not on PATH: the state of the GPUs cannot be seen";
+    let message = "the driver is loaded but nvidia-smi is not on PATH; the state of the GPUs is unknown";
     if matches!(facts.role(), Fact::Known(Role::Container)) {
         let fix = Fix::restarts_service(
-            "Start the container with the driver capability utility.",
+            "Start the container with the utility capability:",
             &["docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility …"],
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix));
     }
     let packages = facts.driver.packages.decided()?;
     let server = packages.is_some_and(|packages| packages.iter().any(|(name, _)| name.contains("-server")));
@@ -37,13 +39,13 @@ fn judge(facts: &Facts) -> Judged {
         Family::Ubuntu => {
             let server = if server { "-server" } else { "" };
             let command = format!("sudo apt-get install -y nvidia-utils-{}{server}", module.version.branch);
-            Fix::safe("", &[&command])
+            Fix::safe(INSTALL, &[&command])
         }
-        Family::Debian => Fix::safe("", &["sudo apt-get install -y nvidia-smi"]),
-        Family::Rhel | Family::Fedora => Fix::safe("", &["sudo dnf install -y nvidia-driver-cuda"]),
-        Family::Other => Fix::safe("Install the driver's utilities of the same version.", &[]),
+        Family::Debian => Fix::safe(INSTALL, &["sudo apt-get install -y nvidia-smi"]),
+        Family::Rhel | Family::Fedora => Fix::safe(INSTALL, &["sudo dnf install -y nvidia-driver-cuda"]),
+        Family::Other => Fix::manual("Install the driver's utilities in the version of the driver."),
     };
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

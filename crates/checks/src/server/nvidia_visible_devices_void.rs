@@ -1,6 +1,6 @@
 //! NVIDIA_VISIBLE_DEVICES keeps GPUs out of this container.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Error,
     applies: Applies::Container,
-    summary: "NVIDIA_VISIBLE_DEVICES does not keep GPUs out of a container that needs them",
+    summary: "NVIDIA_VISIBLE_DEVICES does not hide GPUs from a container that needs them",
     explain: include_str!("nvidia_visible_devices_void.md"),
     judge,
 };
@@ -18,18 +18,18 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let setting = settings.iter().find(|setting| setting.name == "NVIDIA_VISIBLE_DEVICES");
     let Some(setting) = setting.filter(|setting| matches!(setting.value, "void" | "none" | "")) else {
-        return Err(Verdict::NotApplicable("NVIDIA_VISIBLE_DEVICES keeps no GPU out".into()));
+        return Err(Verdict::NotApplicable("NVIDIA_VISIBLE_DEVICES hides no GPU".into()));
     };
     // Kubernetes sets void where GPUs come by another way (CDI, volume mounts).
     if facts.driver.device_nodes.decided()?.is_some_and(|nodes| !nodes.gpus.is_empty()) {
         return Ok(Verdict::Pass);
     }
     if facts.expected.gpus.is_none_or(|count| count == 0) {
-        return Err(Verdict::NotApplicable("no GPU is expected here (--expect gpus=…)".into()));
+        return Err(Verdict::NotApplicable("no GPU is expected here (--expect gpus=N)".into()));
     }
-    let says = format!("NVIDIA_VISIBLE_DEVICES={} keeps every GPU out of this container", setting.value);
-    let fix = Fix::restarts_service("Start the container anew.", &["docker run --gpus all …"]);
-    Ok(Verdict::error(says, fix).evidence("/dev/nvidia0 and the like: none"))
+    let message = format!("NVIDIA_VISIBLE_DEVICES={} hides every GPU from this container", setting.value);
+    let fix = Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"]);
+    Ok(Verdict::error(message, fix).about(Subject::name(setting.name)).evidence("no /dev/nvidiaN"))
 }
 
 #[cfg(test)]

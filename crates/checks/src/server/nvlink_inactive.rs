@@ -1,6 +1,6 @@
 //! NVLinks that should carry traffic are inactive.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, names};
@@ -11,19 +11,19 @@ pub const CHECK: Check = Check {
     group: Group::Fabric,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "NVLinks of GPUs behind NVSwitches are active",
+    summary: "NVLinks of GPUs connected by NVSwitches are active",
     explain: include_str!("nvlink_inactive.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let in_fabric = gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_)));
     let switched = match &facts.pci.devices {
         _ if in_fabric => Fact::Known(true),
         Fact::Known(devices) => Fact::Known(devices.iter().any(Device::is_nvswitch)),
         Fact::Absent => Fact::Known(false),
-        Fact::Unknown(why) => Fact::unknown(format!("whether there are NVSwitches: {why}")),
+        Fact::Unknown(why) => Fact::unknown(format!("could not check for NVSwitches: {why}")),
     };
     let most = |name: &str| gpus.iter().filter(|gpu| gpu.name == name).filter_map(active).max().unwrap_or(0);
     let wrong = |gpu: &Gpu| match &gpu.nvlinks {
@@ -36,27 +36,31 @@ fn judge(facts: &Facts) -> Judged {
         Fact::Absent => Fact::Absent,
         Fact::Unknown(why) => Fact::Unknown(why.clone()),
     };
-    let found = facts.gpu.found("no GPU here has NVLink", wrong)?;
+    let found = facts.gpu.found("no GPU has NVLink", wrong)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
     let fix = Fix::safe(
-        "The kernel's log names the link that failed (Xid 74, SXid). A reset of all GPUs of the board, or a boot, trains the links anew.",
+        "Find the failed link in the kernel log (Xid 74, SXid), then reset all GPUs of the board or reboot \
+         to retrain the links:",
         &["sudo dmesg | grep -e 'Xid' | tail -n 30", "nvidia-smi nvlink -s"],
     );
     let dead = found.iter().any(|gpu| active(gpu) == Some(0));
     let effect = if dead {
-        "traffic goes over PCIe, which is far slower"
+        "traffic goes over PCIe, which is much slower"
     } else {
-        "its bandwidth to the others is lower"
+        "bandwidth to the other GPUs is lower"
     };
-    let says = format!(
-        "{} of {} are inactive: {effect}",
+    let message = format!(
+        "{} of {} are inactive; {effect}",
         if dead { "all NVLinks" } else { "some NVLinks" },
         names(&found)
     );
-    let verdict =
-        if switched == Fact::Known(true) { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let verdict = if switched == Fact::Known(true) {
+        Verdict::error(message, fix).about(Subject::name(names(&found)))
+    } else {
+        Verdict::warning(message, fix).about(Subject::name(names(&found)))
+    };
     let verdict = found.iter().fold(verdict, |verdict, gpu| {
         let links = gpu.nvlinks.known().map_or(0, Vec::len);
         let state = if links == 0 {
@@ -117,6 +121,6 @@ mod tests {
             facts.pci.devices = Fact::Known(vec![]);
             assert_eq!(kind(&CHECK, &facts), verdict);
         }
-        assert_eq!(kind(&CHECK, &linked(&[half, half])), "unknown", "whether there are NVSwitches");
+        assert_eq!(kind(&CHECK, &linked(&[half, half])), "unknown", "could not check for NVSwitches");
     }
 }

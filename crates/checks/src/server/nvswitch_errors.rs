@@ -1,6 +1,6 @@
 //! An NVSwitch logged errors since boot.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Ok(Verdict::NotApplicable("no NVSwitch on this machine".into()));
     }
-    let xids = facts.kernel_log.xids.require("there is no kernel log")?;
+    let xids = facts.kernel_log.xids.require("no kernel log")?;
     let mut counts: BTreeMap<(bool, u32, &str), (usize, &str)> = BTreeMap::new();
     for xid in xids.iter().filter(|xid| xid.switch) {
         // `false` sorts first: fatal ones on top.
@@ -35,25 +35,27 @@ fn judge(facts: &Facts) -> Judged {
     let look = ["sudo dmesg | grep SXid", "nvidia-smi nvlink -s"];
     let verdict = if mild {
         let total: usize = counts.values().map(|(count, _)| count).sum();
-        let says = format!(
-            "NVSwitches logged {total} non-fatal {} since boot (SXid {number} on {address}): repeated on one link, it is failing",
+        let message = format!(
+            "NVSwitches logged {total} non-fatal {} since boot (SXid {number} on {address}); repeated errors \
+             on one link mean that it is failing",
             if total == 1 { "error" } else { "errors" }
         );
-        Verdict::warning(
-            says,
-            Fix::safe("Note number and link, and act when they repeat on one link.", &look),
-        )
+        Verdict::warning(message, Fix::safe("Watch for repeated errors on the same link:", &look))
+            .about(Subject::name(address))
     } else {
-        let says = format!(
-            "the NVSwitch {address} logged a fatal error since boot (SXid {number}): jobs over NVLink end or hang"
+        let message = format!(
+            "NVSwitch {address} logged a fatal error since boot (SXid {number}); jobs over NVLink fail or \
+             hang"
         );
         Verdict::error(
-            says,
+            message,
             Fix::needs_reboot(
-                "End all jobs; reset all GPUs and NVSwitches together, or boot. If it returns, have the board checked.",
+                "Stop all jobs, then reset all GPUs and NVSwitches together or reboot (if the error returns, \
+                 have the board checked):",
                 &look,
             ),
         )
+        .about(Subject::name(address))
     };
     let verdict = counts.iter().take(12).fold(verdict, |verdict, ((_, _, address), (count, line))| {
         let times = if *count == 1 { String::new() } else { format!("{count} times on {address}, first: ") };
@@ -78,8 +80,10 @@ mod tests {
 
     #[test]
     fn fatal_ones_are_errors() {
-        let mild = "nvidia-nvswitch3: SXid (PCI:0000:08:00.0): 22013, Non-fatal, Link 60 Minion Link DLREQ interrupt\n";
-        let fatal = "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 46 sourcetrack timeout error (First)\n";
+        let mild = "nvidia-nvswitch3: SXid (PCI:0000:08:00.0): 22013, Non-fatal, Link 60 Minion Link DLREQ \
+                    interrupt\n";
+        let fatal = "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 46 sourcetrack timeout \
+                     error (First)\n";
         assert_eq!(kind(&CHECK, &logged(mild)), "warning");
         let Ok(Verdict::Found(found)) = judge(&logged(&format!("{mild}{mild}{fatal}"))) else { panic!() };
         let (says, evidence) = (&found.message, &found.evidence);

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "a process may open enough files",
+    summary: "the open-files limit is high enough",
     explain: include_str!("open_files_limit_too_small.md"),
     judge,
 };
@@ -22,21 +22,22 @@ fn judge(facts: &Facts) -> Judged {
     if most >= LEAST {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "a process may open {most} files at most; jobs with many peers or data loaders end with \"Too many open files\""
+    let message = format!(
+        "the open-files limit is {most}; jobs with many peers or data loaders fail with \"Too many open \
+         files\""
     );
     let fix = if facts.system.container.decided()?.is_some() {
         Fix::restarts_service(
-            "Start the container with more.",
+            "Start the container with a higher limit:",
             &["docker run --ulimit nofile=65536:1048576 …"],
         )
     } else {
         let lines = "* soft nofile 65536\\n* hard nofile 1048576\\n";
         let command = format!("printf '{lines}' | sudo tee /etc/security/limits.d/90-nofile.conf");
-        Fix::safe("Holds from the next login on.", &[&command])
+        Fix::safe("Raise the limit (takes effect at the next login):", &[&command])
     };
     let soft = if let Limit::At(soft) = soft { soft.to_string() } else { "unlimited".into() };
-    Ok(Verdict::warning(says, fix).evidence(format!("max open files: soft {soft}, hard {most}")))
+    Ok(Verdict::warning(message, fix).evidence(format!("max open files: soft {soft}, hard {most}")))
 }
 
 #[cfg(test)]

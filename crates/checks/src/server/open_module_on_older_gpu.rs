@@ -1,8 +1,8 @@
 //! The open kernel module meets a GPU that it does not drive.
 
-use super::closed_module_on_open_only_gpu::open;
-use super::gpu_without_driver::name;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::driver::is_open;
+use crate::gpu::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::gpus;
 use facts::Facts;
 
@@ -25,25 +25,25 @@ fn judge(facts: &Facts) -> Judged {
         .collect();
     let Some(first) = older.first() else {
         return Ok(Verdict::NotApplicable(
-            "no GPU is known here that the open kernel module cannot drive".into(),
+            "no GPU here is known to need the proprietary kernel module".into(),
         ));
     };
-    if !open(facts)? {
+    if !is_open(facts)? {
         return Ok(Verdict::Pass);
     }
     crate::yield_to(&[&super::driver_too_new_for_gpu::CHECK], facts)?;
-    let says = format!(
-        "the open kernel module is installed, but it does not drive {}: that needs the proprietary one",
-        name(first)
-    );
+    let message =
+        format!("the open kernel module is installed, but {} needs the proprietary one", name(first));
     let fix = Fix::needs_reboot(
-        "Install the proprietary flavour of branch 580, the last for this GPU: \
+        "Install the proprietary module of branch 580, the last for this GPU: \
          https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
         &[],
     );
-    Ok(older.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
-        verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
-    }))
+    Ok(older
+        .iter()
+        .fold(Verdict::error(message, fix).about(Subject::name(first.address.clone())), |verdict, gpu| {
+            verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
+        }))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The kernel killed processes for want of memory.
+//! The OOM killer ended processes.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::System,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the kernel killed no process for want of memory since boot",
+    summary: "the OOM killer killed no process since boot",
     explain: include_str!("out_of_memory_kills.md"),
     judge,
 };
@@ -23,14 +23,14 @@ fn judge(facts: &Facts) -> Judged {
         // The counter needs no rights and forgets nothing.
         (_, Fact::Known(0)) => Ok(Verdict::Pass),
         (Fact::Known(_), Fact::Known(_)) => Ok(Verdict::NotApplicable(
-            "processes were killed since boot, but so long ago that the kernel's log does not name them any more".into(),
+            "OOM kills since boot, but too long ago to be in the kernel log".into(),
         )),
         (Fact::Known(_), _) => Ok(Verdict::Pass),
         (Fact::Unknown(why), Fact::Known(count)) => Ok(Verdict::unknown(format!(
-            "{count} processes were killed for want of memory since boot; which, the kernel's log says: {why}"
+            "{count} OOM kills since boot, but the kernel log that names the processes is not readable: {why}"
         ))),
         (Fact::Unknown(why), _) => Ok(Verdict::Unknown(why.clone())),
-        (Fact::Absent, _) => Ok(Verdict::Unknown("there is no kernel log".into())),
+        (Fact::Absent, _) => Ok(Verdict::Unknown("no kernel log".into())),
     }
 }
 
@@ -41,14 +41,16 @@ fn finding(killed: &[String]) -> Verdict {
     }
     let names: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ({count})")).collect();
     let processes = if killed.len() == 1 { "process" } else { "processes" };
-    let says = format!(
-        "the kernel killed {} {processes} for want of memory: {}; such a job ends with exit code 137 or -9 and says nothing itself",
+    let message = format!(
+        "the OOM killer killed {} {processes}: {}; a killed job ends with exit code 137 or -9 and no error \
+         message",
         killed.len(),
         names.join(", ")
     );
-    let text = "\"Memory cgroup\" in the log is the limit of a container or job, otherwise the machine itself ran out.";
+    let text = "Check whether a container limit (\"Memory cgroup\" in the log) or the machine itself ran out \
+                of memory:";
     Verdict::warning(
-        says,
+        message,
         Fix::safe(text, &["sudo dmesg | grep -i -e 'out of memory' -e oom-kill", "free -h"]),
     )
 }

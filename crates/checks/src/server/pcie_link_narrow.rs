@@ -1,7 +1,7 @@
 //! A GPU's PCIe link has fewer lanes than the GPU and its slot have.
 
-use super::gpu_without_driver::name;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::gpu::name;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::pci::{Device, Link, Pci};
 
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Pci,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "every GPU's PCIe link has all the lanes that GPU and slot have",
+    summary: "every GPU's PCIe link uses all lanes of GPU and slot",
     explain: include_str!("pcie_link_narrow.md"),
     judge,
 };
@@ -20,8 +20,8 @@ fn judge(facts: &Facts) -> Judged {
     let narrow: Vec<_> =
         links.iter().filter(|(_, link, port)| link.width < link.width_max.min(port.width_max)).collect();
     let Some((gpu, link, port)) = narrow.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
-        "{} of {} GPUs have a PCIe link with lanes missing: {} {} runs x{}, it and its port have x{}; transfers take longer",
+    let message = format!(
+        "{} of {} GPUs have a degraded PCIe link: {} {} runs at x{} instead of x{}; transfers take longer",
         narrow.len(),
         links.len(),
         gpu.address,
@@ -30,25 +30,28 @@ fn judge(facts: &Facts) -> Judged {
         link.width_max.min(port.width_max)
     );
     let fix = Fix::needs_reboot(
-        "Have the board, riser or cable seated anew, and look for PCIe errors.",
+        "Look for PCIe errors, then power off and reseat the board, riser or cable:",
         &["sudo dmesg | grep -i -E 'aer|pcie bus error'", "sudo poweroff"],
     );
-    Ok(narrow.iter().fold(Verdict::warning(says, fix), |verdict, (gpu, link, port)| {
-        verdict.evidence(format!(
-            "{} {}: x{} now, GPU x{}, port x{}",
-            gpu.address,
-            name(gpu),
-            link.width,
-            link.width_max,
-            port.width_max
-        ))
-    }))
+    Ok(narrow.iter().fold(
+        Verdict::warning(message, fix).about(Subject::name(gpu.address.clone())),
+        |verdict, (gpu, link, port)| {
+            verdict.evidence(format!(
+                "{} {}: x{} now, GPU x{}, port x{}",
+                gpu.address,
+                name(gpu),
+                link.width,
+                link.width_max,
+                port.width_max
+            ))
+        },
+    ))
 }
 
 /// Every GPU with its link and that of the port above it.
 pub(super) fn links(facts: &Facts) -> Result<Vec<(&Device, Link, Link)>, Verdict> {
     if facts.system.virtualisation.decided()?.is_some() {
-        return Err(Verdict::NotApplicable("a virtual machine does not show the real port".into()));
+        return Err(Verdict::NotApplicable("a virtual machine does not show the real PCIe port".into()));
     }
     facts.pci.devices.require("no PCI bus")?;
     let mut links = Vec::new();
@@ -58,7 +61,7 @@ pub(super) fn links(facts: &Facts) -> Result<Vec<(&Device, Link, Link)>, Verdict
         }
     }
     if links.is_empty() {
-        return Err(Verdict::NotApplicable("no GPU shows a PCIe link to a port".into()));
+        return Err(Verdict::NotApplicable("no GPU reports a PCIe link to a port".into()));
     }
     Ok(links)
 }
@@ -92,11 +95,11 @@ mod tests {
         expect(&CHECK, &linked(link(16, 16), link(16, 16)), "pass", "");
         expect(&CHECK, &linked(link(8, 16), link(8, 8)), "pass", "");
         let narrow = linked(link(8, 16), link(8, 16));
-        expect(&CHECK, &narrow, "warning", "runs x8, it and its port have x16");
+        expect(&CHECK, &narrow, "warning", "runs at x8 instead of x16");
         let mut guest = narrow.clone();
         guest.system.virtualisation = Fact::Known("kvm".into());
         expect(&CHECK, &guest, "not-applicable", "virtual machine");
-        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU shows");
+        expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU reports");
         expect(&CHECK, &server(|f| first(f, |gpu| gpu.link = Fact::Unknown("x".into()))), "unknown", "x");
     }
 }

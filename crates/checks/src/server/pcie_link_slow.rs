@@ -1,6 +1,6 @@
 //! A GPU that works has a PCIe link of a lower generation than it could have.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,16 +8,16 @@ pub const CHECK: Check = Check {
     group: Group::Pci,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "GPUs that work have their PCIe link at full speed",
+    summary: "busy GPUs have their PCIe link at full speed",
     explain: include_str!("pcie_link_slow.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     if facts.system.virtualisation.decided()?.is_some() {
-        return Ok(Verdict::NotApplicable("a virtual machine does not show the real port".into()));
+        return Ok(Verdict::NotApplicable("a virtual machine does not show the real PCIe port".into()));
     }
-    let gpus = facts.gpu.list.require("there is no nvidia-smi to ask")?;
+    let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let mut busy = 0;
     let mut slow = Vec::new();
     for gpu in gpus {
@@ -33,23 +33,27 @@ fn judge(facts: &Facts) -> Judged {
         }
     }
     if busy == 0 {
-        return Ok(Verdict::NotApplicable("the GPUs are idle, and idle GPUs slow their links down".into()));
+        return Ok(Verdict::NotApplicable("the GPUs are idle; idle GPUs slow down their links".into()));
     }
     let Some((gpu, now, most)) = slow.first() else { return Ok(Verdict::Pass) };
-    let says = format!(
-        "{} {} works with its PCIe link at generation {now}, where {most} is possible ({} of {busy} working GPUs): \
+    let message = format!(
+        "{} {} runs its PCIe link at generation {now} instead of {most} under load ({} of {busy} busy GPUs); \
          transfers take longer",
         gpu.address,
         gpu.name,
         slow.len()
     );
     let fix = Fix::needs_reboot(
-        "Look for PCIe errors; have the board, riser or cable seated anew; see that the firmware does not limit the slot.",
+        "Look for PCIe errors, reseat the board, riser or cable, and check that the firmware does not limit \
+         the slot:",
         &["sudo dmesg | grep -i -E 'aer|pcie bus error'"],
     );
-    Ok(slow.iter().fold(Verdict::warning(says, fix), |verdict, (gpu, now, most)| {
-        verdict.evidence(format!("{} {}: generation {now} of {most}", gpu.address, gpu.name))
-    }))
+    Ok(slow.iter().fold(
+        Verdict::warning(message, fix).about(Subject::name(gpu.address.clone())),
+        |verdict, (gpu, now, most)| {
+            verdict.evidence(format!("{} {}: generation {now} of {most}", gpu.address, gpu.name))
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -71,10 +75,10 @@ mod tests {
     #[test]
     fn only_the_links_of_working_gpus_are_judged() {
         expect(&CHECK, &running(97, "P0", (5, 5)), "pass", "");
-        expect(&CHECK, &running(97, "P0", (3, 5)), "warning", "generation 3, where 5 is possible");
+        expect(&CHECK, &running(97, "P0", (3, 5)), "warning", "generation 3 instead of 5");
         expect(&CHECK, &running(0, "P8", (1, 4)), "not-applicable", "idle");
         expect(&CHECK, &running(0, "P0", (1, 4)), "not-applicable", "idle");
         expect(&CHECK, &server(|f| f.gpu.list = Fact::Unknown("hangs".into())), "unknown", "hangs");
-        expect(&CHECK, &server(|f| f.gpu.list = Fact::Absent), "not-applicable", "no nvidia-smi");
+        expect(&CHECK, &server(|f| f.gpu.list = Fact::Absent), "not-applicable", "nvidia-smi not found");
     }
 }

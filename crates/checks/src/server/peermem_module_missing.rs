@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Rdma,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "RDMA adapters can reach GPU memory",
+    summary: "RDMA adapters can access GPU memory",
     explain: include_str!("peermem_module_missing.md"),
     judge,
 };
@@ -20,16 +20,18 @@ fn judge(facts: &Facts) -> Judged {
     }
     if facts.peers().is_none() {
         return Err(Verdict::NotApplicable(
-            "the RDMA ports are those of an ordinary network card, and nothing shows that this machine works with others".into(),
+            "the RDMA ports belong to an ordinary network card, and there is no sign that this machine is \
+             part of a cluster"
+                .into(),
         ));
     }
     let module = facts.driver.module.require("the driver is not loaded")?;
-    // GPUDirect RDMA is for professional and data centre cards.
+    // GPUDirect RDMA is for professional and data-center cards.
     if let Fact::Known(gpus) = &facts.gpu.list
         && !gpus.is_empty()
         && gpus.iter().all(|gpu| gpu.name.contains("GeForce"))
     {
-        return Err(Verdict::NotApplicable("GeForce cards have no GPUDirect RDMA".into()));
+        return Err(Verdict::NotApplicable("GeForce GPUs do not support GPUDirect RDMA".into()));
     }
     let loaded = facts.modules.loaded.require("the kernel has no modules")?;
     if loaded.iter().any(|name| matches!(name.as_str(), "nvidia_peermem" | "nv_peer_mem")) {
@@ -38,7 +40,8 @@ fn judge(facts: &Facts) -> Judged {
     let kernel = facts.system.kernel.require("no kernel")?;
     let recent = release(kernel).is_some_and(|release| release >= (5, 12));
     let fix = Fix::safe(
-        "If it cannot be loaded, the driver was installed before the RDMA stack; the open kernel module does without it.",
+        "Load nvidia-peermem now and at each boot (if it does not load, reinstall the driver after the RDMA \
+         stack, or use the open kernel module):",
         &[
             "sudo modprobe nvidia-peermem",
             "echo nvidia-peermem | sudo tee /etc/modules-load.d/nvidia-peermem.conf",
@@ -47,22 +50,24 @@ fn judge(facts: &Facts) -> Judged {
     if module.open && recent {
         return match facts.environment.setting("NCCL_DMABUF_ENABLE").decided()? {
             Some(setting) if setting.value == "0" => {
-                let says = "NCCL_DMABUF_ENABLE=0 forbids dma-buf, and nvidia_peermem is not loaded: no GPUDirect RDMA is left";
-                let fix = Fix::safe("Let NCCL use dma-buf.", &["unset NCCL_DMABUF_ENABLE"]);
-                Ok(Verdict::warning(says, fix).evidence(format!("set in {}", setting.place)))
+                let message = "NCCL_DMABUF_ENABLE=0 disables dma-buf and nvidia_peermem is not loaded; \
+                               GPUDirect RDMA is off";
+                let fix =
+                    Fix::safe("Unset the variable so that NCCL uses dma-buf:", &["unset NCCL_DMABUF_ENABLE"]);
+                Ok(Verdict::warning(message, fix).evidence(format!("set in {}", setting.place)))
             }
             _ => Ok(Verdict::Pass),
         };
     }
     if module.open {
         return Err(Verdict::unknown(format!(
-            "nvidia_peermem is not loaded; dma-buf replaces it from Linux 5.12 on, and whether the maker of {kernel} has brought \
-             it back to that kernel is not known"
+            "nvidia_peermem is not loaded; dma-buf replaces it from Linux 5.12 on, but envdoc does not know \
+             whether kernel {kernel} has it backported"
         )));
     }
-    let says = "nvidia_peermem is not loaded, and the proprietary driver has no dma-buf: data between nodes goes through the \
-                memory of the host";
-    Ok(Verdict::warning(says, fix)
+    let message = "nvidia_peermem is not loaded and the proprietary driver has no dma-buf; data between \
+                   nodes is copied through host memory";
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("proprietary kernel module {} (/proc/driver/nvidia/version)", module.version))
         .evidence("nvidia_peermem: not in /proc/modules"))
 }

@@ -1,6 +1,6 @@
 //! The driver lets go of idle GPUs.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, names};
@@ -10,14 +10,14 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the driver keeps idle GPUs initialised",
+    summary: "the driver keeps idle GPUs initialized",
     explain: include_str!("persistence_mode_off.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     if facts.system.wsl.decided()?.is_some() {
-        return Ok(Verdict::NotApplicable("the driver belongs to Windows".into()));
+        return Ok(Verdict::NotApplicable("the Windows driver controls the GPU".into()));
     }
     let off = |gpu: &Gpu| match gpu.virtualization.known().map(String::as_str) {
         Some("VGPU") => Fact::Absent,
@@ -25,20 +25,20 @@ fn judge(facts: &Facts) -> Judged {
         _ if gpu.display == Fact::Known(true) || gpu.name.contains("Laptop GPU") => Fact::Absent,
         _ => gpu.persistence.as_ref().map(|on| !on),
     };
-    let found = facts.gpu.found("no GPU here has persistence mode", off)?;
+    let found = facts.gpu.found("no GPU supports persistence mode", off)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "persistence mode is off on {}: each start of a program waits while the driver wakes the GPU",
+    let message = format!(
+        "persistence mode is off on {}; every program waits at startup while the driver initializes the GPU",
         names(&found)
     );
     let fix = Fix::safe(
-        "The first command lasts until the next boot, the daemon does it at each boot (some packages start it with \
-         --no-persistence-mode: then take that option out of its unit).",
+        "Turn persistence mode on now and at each boot (if the unit of nvidia-persistenced has \
+         --no-persistence-mode, remove that option):",
         &["sudo nvidia-smi -pm 1", "sudo systemctl enable --now nvidia-persistenced"],
     );
-    let verdict = Verdict::warning(says, fix);
+    let verdict = Verdict::warning(message, fix).about(Subject::name(names(&found)));
     Ok(found
         .iter()
         .fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: persistence mode off", gpu.label()))))
@@ -57,8 +57,8 @@ mod tests {
         assert_eq!(kind(&CHECK, &mode("Enabled")), "pass");
         assert_eq!(kind(&CHECK, &mode("N/A")), "not-applicable");
         assert_eq!(kind(&CHECK, &mode("Unknown Error")), "unknown");
-        let vgpu = "<persistence_mode>Disabled</persistence_mode><gpu_virtualization_mode><virtualization_mode>VGPU\
-                    </virtualization_mode></gpu_virtualization_mode>";
+        let vgpu = "<persistence_mode>Disabled</persistence_mode><gpu_virtualization_mode>\
+                    <virtualization_mode>VGPU</virtualization_mode></gpu_virtualization_mode>";
         assert_eq!(kind(&CHECK, &machine(&[vgpu])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");
     }

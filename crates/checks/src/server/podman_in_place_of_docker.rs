@@ -1,4 +1,4 @@
-//! Podman stands in for Docker.
+//! Podman replaces Docker.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the engine is Docker, or Podman's socket is there for programs that speak Docker's API",
+    summary: "the engine is Docker, or Podman's Docker-compatible socket is on",
     explain: include_str!("podman_in_place_of_docker.md"),
     judge,
 };
@@ -30,17 +30,15 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if docker.program.decided()?.is_none() {
-        return Err(Verdict::NotApplicable(
-            "nothing here asks for Docker: Podman is used by its own program".into(),
-        ));
+        return Err(Verdict::NotApplicable("no docker command here: Podman is used directly".into()));
     }
-    let says = "Podman stands in for Docker here, and its socket is off: programs that speak Docker's API, envdoc too, cannot \
-                build or start containers";
+    let message = "Podman replaces Docker here but its socket is off; programs that use the Docker API, \
+                   including envdoc, cannot build or start containers";
     let fix = Fix::safe(
-        "Let Podman listen, and point programs to it:",
+        "Enable Podman's socket and point programs to it:",
         &["sudo systemctl enable --now podman.socket", "export DOCKER_HOST=unix:///run/podman/podman.sock"],
     );
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A proxy is set, and nothing says that this machine itself is reached without it.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, environment::without_credentials};
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "requests to the machine itself go past the proxy",
+    summary: "requests to localhost bypass the proxy",
     explain: include_str!("proxy_without_exceptions.md"),
     judge,
 };
@@ -28,15 +28,20 @@ fn judge(facts: &Facts) -> Judged {
     if entries.iter().any(local) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{proxy} is set, but no_proxy does not leave out localhost: requests to this very machine go to the proxy"
+    let message = format!(
+        "{proxy} is set but no_proxy does not contain localhost; requests to this machine itself go to the \
+         proxy"
     );
     let mut all = vec!["localhost", "127.0.0.1", "::1"];
     all.extend(entries.iter().filter(|entry| !entry.is_empty()));
     let export = format!("export no_proxy={0} NO_PROXY={0}", all.join(","));
-    Ok(Verdict::warning(says, Fix::safe("Add the networks and domains of your cluster.", &[&export]))
-        .evidence(format!("{proxy}={}", without_credentials(set(proxy).map_or("", String::as_str))))
-        .evidence(format!("no_proxy={exceptions}")))
+    Ok(Verdict::warning(
+        message,
+        Fix::safe("Exclude localhost (and the networks and domains of your cluster):", &[&export]),
+    )
+    .about(Subject::name(*proxy))
+    .evidence(format!("{proxy}={}", without_credentials(set(proxy).map_or("", String::as_str))))
+    .evidence(format!("no_proxy={exceptions}")))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! pip is pointed to an index over plain HTTP that it will not trust.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, environment::without_credentials};
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "pip trusts the package indexes it is pointed to",
+    summary: "pip trusts the configured package indexes",
     explain: include_str!("python_index_not_trusted.md"),
     judge,
 };
@@ -50,10 +50,14 @@ fn judge(facts: &Facts) -> Judged {
         {
             continue;
         }
-        let says = format!("{from} is {url}, over plain HTTP and not trusted: pip leaves this index out");
+        let message = format!(
+            "{from} is {url}, which uses plain HTTP and is not a trusted host; pip ignores this index"
+        );
         let command = format!("pip config set global.trusted-host {authority}");
-        let fix = Fix::safe("Better the mirror's HTTPS address.", &[&command]);
-        return Ok(Verdict::warning(says, fix).evidence(format!("{from} = {url}")));
+        let fix = Fix::safe("Use the mirror's HTTPS address, or mark the host as trusted:", &[&command]);
+        return Ok(Verdict::warning(message, fix)
+            .about(Subject::name(from))
+            .evidence(format!("{from} = {url}")));
     }
     Ok(Verdict::Pass)
 }

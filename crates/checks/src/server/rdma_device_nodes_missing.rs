@@ -24,23 +24,25 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     if facts.system.container.decided()?.is_none() {
-        let says = "RDMA ports are active, but /dev/infiniband has no uverbs nodes: no program can use them";
+        let message = "RDMA ports are active but /dev/infiniband has no uverbs nodes; programs cannot use \
+                       them";
         let fix = Fix::safe(
-            "Holds until the next boot; rdma-core loads it at every boot.",
+            "Load ib_uverbs until the next boot (install rdma-core to load it at every boot):",
             &["sudo modprobe ib_uverbs"],
         );
-        return Ok(Verdict::error(says, fix).evidence("/dev/infiniband/uverbs*: none"));
+        return Ok(Verdict::error(message, fix).evidence("no /dev/infiniband/uverbs*"));
     }
     let variable = |name: &str| facts.environment.setting(name).known().is_some();
     if facts.expected.rdma != Some(true) && !variable("MASTER_ADDR") && !variable("NCCL_IB_HCA") {
-        return Err(Verdict::NotApplicable("nothing shows that this container is to use RDMA".into()));
+        return Err(Verdict::NotApplicable("no sign that this container is meant to use RDMA".into()));
     }
-    let says = "the machine has active RDMA ports, but this container was not given them: NCCL takes TCP without saying so";
+    let message = "the machine has active RDMA ports but this container has no access to them; NCCL silently \
+                   falls back to TCP";
     let fix = Fix::restarts_service(
-        "Start the container with them.",
+        "Start the container with the RDMA devices:",
         &["docker run --device /dev/infiniband --ulimit memlock=-1 --cap-add IPC_LOCK …"],
     );
-    Ok(Verdict::warning(says, fix).evidence("/dev/infiniband/uverbs*: none"))
+    Ok(Verdict::warning(message, fix).evidence("no /dev/infiniband/uverbs*"))
 }
 
 #[cfg(test)]
@@ -59,7 +61,7 @@ mod tests {
         facts.system.container = Fact::Known("docker".into());
         expect(&CHECK, &facts, "not-applicable", "");
         facts.expected.rdma = Some(true);
-        expect(&CHECK, &facts, "warning", "not given");
+        expect(&CHECK, &facts, "warning", "no access to them");
         facts.rdma.verbs_nodes = Fact::Known(vec!["uverbs0".into()]);
         expect(&CHECK, &facts, "pass", "");
         facts.rdma.verbs_nodes = Fact::Unknown("permission denied".into());

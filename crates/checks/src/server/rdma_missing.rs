@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Rdma,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "adapters for RDMA are there as RDMA devices",
+    summary: "RDMA adapters are visible as RDMA devices",
     explain: include_str!("rdma_missing.md"),
     judge,
 };
@@ -26,27 +26,32 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|device| device.driver.known().is_some_and(|driver| driver == "mlx5_core"))
         .map(|device| device.address.as_str())
         .collect();
-    // A card for Ethernet alone needs no RDMA where nobody computes, and a container may have a network of its own.
+    // A card for Ethernet alone needs no RDMA where nobody computes, and a container may have a network of
+    // its own.
     let meant = facts.has_gpu() == Fact::Known(true) && facts.system.container.decided()?.is_none();
     if !expected && (adapters.is_empty() || !meant) {
         return Err(Verdict::NotApplicable(
-            "no RDMA is expected, and no adapter for it is on the bus".into(),
+            "RDMA is not expected, and no RDMA adapter is on the PCI bus".into(),
         ));
     }
     if devices > 0 {
         return Ok(Verdict::Pass);
     }
     if adapters.is_empty() {
-        let says = "RDMA is expected, but there is no RDMA device: NCCL would take TCP without saying so";
+        let message = "RDMA was expected but there is no RDMA device; NCCL silently falls back to TCP";
         let fix = Fix::safe(
-            "See whether the adapter is on the bus and which driver holds it.",
+            "Check whether the adapter is on the PCI bus and which driver it uses:",
             &["lspci -nnk -d 15b3:"],
         );
-        return Ok(Verdict::error(says, fix).evidence("/sys/class/infiniband has no device"));
+        return Ok(Verdict::error(message, fix).evidence("/sys/class/infiniband has no device"));
     }
-    let says = "a ConnectX adapter is there and has its driver, but is no RDMA device: NCCL would take TCP without saying so";
-    let fix = Fix::safe("", &["sudo modprobe mlx5_ib", "ls /sys/class/infiniband"]);
-    let verdict = if expected { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let message = "a ConnectX adapter is bound to mlx5_core but is not an RDMA device; NCCL silently falls \
+                   back to TCP";
+    let fix = Fix::safe(
+        "Load the RDMA driver and check for the device:",
+        &["sudo modprobe mlx5_ib", "ls /sys/class/infiniband"],
+    );
+    let verdict = if expected { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };
     Ok(verdict.evidence(format!("mlx5_core on {}; /sys/class/infiniband has no device", adapters.join(", "))))
 }
 
@@ -82,9 +87,9 @@ mod tests {
         facts.rdma.devices = Fact::Known(vec![]);
         expect(&CHECK, &facts, "not-applicable", "");
         facts.pci.devices = Fact::Known(vec![adapter()]);
-        expect(&CHECK, &facts, "warning", "no RDMA device");
+        expect(&CHECK, &facts, "warning", "not an RDMA device");
         facts.expected.rdma = Some(true);
-        expect(&CHECK, &facts, "error", "no RDMA device");
+        expect(&CHECK, &facts, "error", "not an RDMA device");
         facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400)]);
         expect(&CHECK, &facts, "pass", "");
         facts.rdma.devices = Fact::Unknown("no /sys".into());

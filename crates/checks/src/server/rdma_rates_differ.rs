@@ -1,6 +1,6 @@
 //! RDMA ports of one kind run at different rates.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use std::collections::BTreeMap;
 
 use facts::Facts;
@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Rdma,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "RDMA ports of one kind run at one rate",
+    summary: "RDMA ports of one kind run at the same rate",
     explain: include_str!("rdma_rates_differ.md"),
     judge,
 };
@@ -41,12 +41,16 @@ fn judge(facts: &Facts) -> Judged {
         if ports.len() < 3 {
             continue;
         }
-        let says = format!(
-            "{slow} is slower than the other {kind} adapters ({layer}), which reach {} Gbit/s: jobs that use it run at its speed",
+        let message = format!(
+            "{slow} is slower than the other {kind} adapters ({layer}), which run at {} Gbit/s; jobs that \
+             use it run at its speed",
             most / 1000
         );
-        let fix = Fix::safe("Check cable, transceiver and switch port.", &["ibstat"]);
-        let verdict = Verdict::warning(says, fix);
+        let fix = Fix {
+            class: FixClass::Manual,
+            ..Fix::safe("Check cable, transceiver and switch port:", &["ibstat"])
+        };
+        let verdict = Verdict::warning(message, fix).about(Subject::name(slow));
         return Ok(ports.iter().fold(verdict, |verdict, (name, rate)| {
             verdict.evidence(format!("{name}: {} Gbit/s", f64::from(*rate) / 1000.0))
         }));

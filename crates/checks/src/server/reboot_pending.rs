@@ -1,6 +1,6 @@
 //! The system asks for a reboot that changes the kernel or the driver.
 
-use super::gpu_without_driver::{Family, family};
+use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "no upgrade of the kernel or the driver waits for a reboot",
+    summary: "no kernel or driver upgrade is waiting for a reboot",
     explain: include_str!("reboot_pending.md"),
     judge,
 };
@@ -17,7 +17,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     facts.system.os.decided()?;
     if !matches!(family(facts), Family::Ubuntu | Family::Debian) {
-        return Ok(Verdict::NotApplicable("only Debian and Ubuntu keep a note of pending reboots".into()));
+        return Ok(Verdict::NotApplicable("only Debian and Ubuntu record pending reboots".into()));
     }
     let Some(packages) = facts.modules.reboot_required.decided()? else { return Ok(Verdict::Pass) };
     let matters = |name: &&String| {
@@ -26,17 +26,18 @@ fn judge(facts: &Facts) -> Judged {
     let wanted: Vec<&String> = packages.iter().filter(matters).collect();
     if wanted.is_empty() {
         return Ok(Verdict::NotApplicable(
-            "a reboot is asked for, but not for the kernel or the driver".into(),
+            "a reboot is pending, but not for the kernel or the driver".into(),
         ));
     }
     let names = wanted.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    let says =
-        format!("an upgrade waits for a reboot ({names}): the next boot brings another kernel or driver");
+    let message = format!(
+        "an upgrade is waiting for a reboot ({names}); the next boot changes the kernel or the driver"
+    );
     let fix = Fix::needs_reboot(
-        "See that the driver's module is built for the new kernel, then reboot at a time that suits.",
+        "Check that the driver's module is built for the new kernel, then reboot:",
         &["dkms status", "sudo reboot"],
     );
-    Ok(Verdict::warning(says, fix).evidence("/run/reboot-required"))
+    Ok(Verdict::warning(message, fix).evidence("/run/reboot-required"))
 }
 
 #[cfg(test)]

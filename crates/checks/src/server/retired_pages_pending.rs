@@ -1,6 +1,6 @@
 //! A page of a GPU's memory waits to be retired.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::names;
 
@@ -9,23 +9,21 @@ pub const CHECK: Check = Check {
     group: Group::Gpu,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "no memory page waits to be retired",
+    summary: "no memory page is pending retirement",
     explain: include_str!("retired_pages_pending.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let found = facts.gpu.found("no GPU here retires pages", |gpu| gpu.retired_pages_pending.clone())?;
+    let found = facts.gpu.found("no GPU reports page retirement", |gpu| gpu.retired_pages_pending.clone())?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{}: a bad memory page is taken out of use only when the driver is loaded anew",
-        names(&found)
-    );
-    let fix =
-        Fix::needs_reboot("Boot, or unload and load the driver while nothing uses a GPU.", &["sudo reboot"]);
-    let verdict = Verdict::warning(says, fix);
+    let verb = if found.len() == 1 { "has" } else { "have" };
+    let message =
+        format!("{} {verb} a bad memory page that stays in use until the driver is reloaded", names(&found));
+    let fix = Fix::needs_reboot("Reboot, or reload the driver while nothing uses a GPU:", &["sudo reboot"]);
+    let verdict = Verdict::warning(message, fix).about(Subject::name(names(&found)));
     Ok(found
         .iter()
         .fold(verdict, |verdict, gpu| verdict.evidence(format!("{}: page retirement pending", gpu.label()))))

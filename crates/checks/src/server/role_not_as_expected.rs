@@ -15,14 +15,14 @@ pub const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let Some(expected) = facts.expected.role else {
-        return Err(Verdict::NotApplicable("no role is expected (--expect role=…)".into()));
+        return Err(Verdict::NotApplicable("no role was expected (--expect role=…)".into()));
     };
     let container = facts.system.container.decided()?;
     let actual = match container {
         Some(name) => (Role::Container, format!("a container ({name})")),
         // WSL shows no PCI devices of its own.
         None if matches!(facts.system.wsl.decided()?, Some(wsl) if wsl.dxg) => {
-            (Role::GpuNode, "WSL with Windows' GPU".to_owned())
+            (Role::GpuNode, "WSL with a Windows GPU".to_owned())
         }
         None => {
             facts.pci.devices.decided()?;
@@ -35,9 +35,9 @@ fn judge(facts: &Facts) -> Judged {
     if actual.0 == expected {
         return Ok(Verdict::Pass);
     }
-    let says = format!("expected is the role {}, but this is {}", expected.name(), actual.1);
-    let fix = Fix::safe(format!("If that is right, expect role={}.", actual.0.name()), &[]);
-    Ok(Verdict::error(says, fix))
+    let message = format!("role {} was expected, but this is {}", expected.name(), actual.1);
+    let fix = Fix::manual(format!("If this is correct, pass --expect role={}.", actual.0.name()));
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

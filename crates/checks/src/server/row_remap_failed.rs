@@ -1,6 +1,6 @@
 //! A GPU could not replace a bad row of its memory.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::{Gpu, names};
 
@@ -16,26 +16,34 @@ pub const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let failed = |gpu: &Gpu| gpu.remapped_rows.as_ref().map(|rows| rows.failure);
-    let found = facts.gpu.found("no GPU here reports row remapping", failed)?;
+    let found = facts.gpu.found("no GPU reports row remapping", failed)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "a row remap failed on {}: bad memory stays in use and the board is to be replaced",
+    let message = format!(
+        "row remapping failed on {}; bad memory stays in use until the board is replaced",
         names(&found)
     );
-    let fix = Fix::safe(
-        "Take the GPU out of service and have the board replaced.",
-        &["nvidia-smi -q -d ROW_REMAPPER"],
-    );
-    let verdict = found.iter().fold(Verdict::error(says, fix), |verdict, gpu| {
-        let rows = gpu.remapped_rows.known();
-        let (correctable, uncorrectable) = rows.map_or((0, 0), |rows| (rows.correctable, rows.uncorrectable));
-        verdict.evidence(format!(
-            "{}: remapping failure; remapped rows: {correctable} after correctable, {uncorrectable} after uncorrectable errors",
+    let fix = Fix {
+        class: FixClass::Manual,
+        ..Fix::safe(
+            "Take the GPU out of service and replace the board; check its state with:",
+            &["nvidia-smi -q -d ROW_REMAPPER"],
+        )
+    };
+    let verdict = found.iter().fold(
+        Verdict::error(message, fix).about(Subject::name(names(&found))),
+        |verdict, gpu| {
+            let rows = gpu.remapped_rows.known();
+            let (correctable, uncorrectable) =
+                rows.map_or((0, 0), |rows| (rows.correctable, rows.uncorrectable));
+            verdict.evidence(format!(
+            "{}: remapping failure; remapped rows: {correctable} after correctable, {uncorrectable} after \
+             uncorrectable errors",
             gpu.label()
         ))
-    });
+        },
+    );
     Ok(verdict)
 }
 
@@ -47,8 +55,9 @@ mod tests {
 
     fn rows(failure: &str) -> Facts {
         machine(&[&format!(
-            "<remapped_rows><remapped_row_corr>0</remapped_row_corr><remapped_row_unc>1</remapped_row_unc>\
-             <remapped_row_pending>No</remapped_row_pending><remapped_row_failure>{failure}</remapped_row_failure></remapped_rows>"
+            "<remapped_rows><remapped_row_corr>0</remapped_row_corr>\
+             <remapped_row_unc>1</remapped_row_unc><remapped_row_pending>No</remapped_row_pending>\
+             <remapped_row_failure>{failure}</remapped_row_failure></remapped_rows>"
         )])
     }
 

@@ -8,35 +8,36 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "Secure Boot lets the driver's kernel module load",
+    summary: "Secure Boot allows the driver's kernel module to load",
     explain: include_str!("secure_boot_blocks_driver.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    if !*facts.modules.secure_boot.require("this machine has no EFI firmware, or does not show it")? {
+    if !*facts.modules.secure_boot.require("no EFI firmware, or it is not readable")? {
         return Ok(Verdict::NotApplicable("Secure Boot is off".into()));
     }
     if facts.driver.module.decided()?.is_some() {
         return Ok(Verdict::Pass);
     }
-    let file = facts.modules.nvidia_file.require("there is no NVIDIA module for the running kernel")?;
+    let file = facts.modules.nvidia_file.require("no NVIDIA module for the running kernel")?;
     if let Some(signer) = file.signer.decided()? {
         return Ok(Verdict::unknown(format!(
-            "the module is signed by {signer:?} and not loaded; whether the firmware trusts that key says \
+            "the module is signed by {signer:?} but not loaded; check that the firmware trusts that key with \
              `sudo mokutil --list-enrolled`"
         )));
     }
-    let says = "Secure Boot is on and the NVIDIA module is neither signed nor loaded: a kernel that is locked down refuses it";
+    let message = "Secure Boot is on but the NVIDIA module is unsigned and not loaded; a locked-down kernel \
+                   rejects it";
     let fix = Fix::needs_reboot(
-        "Install modules that are signed, or sign them and enrol the key (mokutil asks for a password, and at the next \
-         boot for it again at the console), or turn Secure Boot off in the firmware.",
+        "Install signed modules, or sign them and enroll the key (mokutil asks for a password, which the \
+         console asks for at the next boot), or turn Secure Boot off in the firmware; find the reason with:",
         &[
             "sudo modprobe nvidia",
             "sudo dmesg | grep -i -e lockdown -e 'module verification' -e 'unsigned module'",
         ],
     );
-    Ok(Verdict::error(says, fix).evidence(format!("{}: no signer", file.path)))
+    Ok(Verdict::error(message, fix).evidence(format!("{}: no signer", file.path)))
 }
 
 #[cfg(test)]
@@ -60,6 +61,6 @@ mod tests {
         if let Fact::Known(file) = &mut blocked.modules.nvidia_file {
             file.signer = Fact::Absent;
         }
-        expect(&CHECK, &blocked, "error", "neither signed");
+        expect(&CHECK, &blocked, "error", "unsigned and not loaded");
     }
 }

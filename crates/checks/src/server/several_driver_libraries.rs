@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Warning,
     applies: Applies::Gpu,
-    summary: "the loader's directories hold the user libraries of one driver only",
+    summary: "the loader's directories contain the user libraries of one driver only",
     explain: include_str!("several_driver_libraries.md"),
     judge,
 };
@@ -25,24 +25,28 @@ fn judge(facts: &Facts) -> Judged {
     }
     let names = versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
     let module = match &facts.driver.module {
-        facts::Fact::Known(module) => format!(", the loaded module is {}", module.version),
+        facts::Fact::Known(module) => format!(" (loaded module: {})", module.version),
         _ => String::new(),
     };
-    let says = format!(
-        "user libraries of the drivers {names} lie side by side{module}: the next run of ldconfig may give programs the wrong one"
+    let message = format!(
+        "user libraries of drivers {names} are installed side by side{module}; the next ldconfig run may \
+         select the wrong one"
     );
     let inside = matches!(facts.role(), facts::Fact::Known(Role::Container));
     let fix = if inside {
-        Fix::safe(
-            "Remove driver packages (libnvidia-compute…, libcuda1) from the image: the host's driver is injected.",
-            &[],
+        Fix::manual(
+            "Remove driver packages (libnvidia-compute…, libcuda1) from the image; the host's driver is \
+             mounted at startup.",
         )
     } else {
-        Fix::safe("Remove the driver that does not belong to the loaded module.", &["sudo ldconfig"])
+        Fix::safe(
+            "Remove the driver that does not match the loaded module, then refresh the loader cache:",
+            &["sudo ldconfig"],
+        )
     };
     Ok(libraries
         .iter()
-        .fold(Verdict::warning(says, fix), |verdict, library| verdict.evidence(library.path.clone())))
+        .fold(Verdict::warning(message, fix), |verdict, library| verdict.evidence(library.path.clone())))
 }
 
 #[cfg(test)]

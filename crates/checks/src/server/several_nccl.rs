@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Nccl,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "the loader finds the newest NCCL that is installed first",
+    summary: "the loader finds the newest installed NCCL first",
     explain: include_str!("several_nccl.md"),
     judge,
 };
@@ -36,18 +36,22 @@ fn judge(facts: &Facts) -> Judged {
     if compare(own, newest).is_none_or(|order| order.is_ge()) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "programs outside Python load NCCL {own} from {} although {newest} is installed in {}",
+    let message = format!(
+        "programs outside Python load NCCL {own} from {}, but {newest} is installed in {}",
         first.directory, other.directory
     );
     let fix = match first.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::safe(format!("Take {} out of LD_LIBRARY_PATH.", first.directory), &[]),
+        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", first.directory)),
         _ => Fix::safe(
-            format!("Remove the old copy, {}, with the package or installer that put it there.", first.path),
+            format!(
+                "Remove the old copy {} with the package or installer that installed it, then refresh the \
+                 loader cache:",
+                first.path
+            ),
             &["sudo ldconfig"],
         ),
     };
-    let verdict = Verdict::warning(says, fix);
+    let verdict = Verdict::warning(message, fix);
     Ok(versions.iter().fold(verdict, |verdict, (version, library)| {
         verdict.evidence(format!("{version}: {} ({})", library.path, library.found_in))
     }))

@@ -22,42 +22,42 @@ const SCARCE: u64 = 1024 * MIB;
 fn judge(facts: &Facts) -> Judged {
     let container = facts.system.container.decided()?.is_some();
     let Some(space) = facts.limits.shared_memory.decided()? else {
-        let says = "/dev/shm does not exist: NCCL and PyTorch's data loaders cannot share memory";
+        let message = "/dev/shm does not exist; NCCL and PyTorch data loaders cannot share memory";
         let commands: &[&str] = if container { &[] } else { &["sudo mount -t tmpfs tmpfs /dev/shm"] };
-        return Ok(Verdict::error(says, Fix::safe("Mount a tmpfs there.", commands)));
+        return Ok(Verdict::error(message, Fix::safe("Mount a tmpfs on /dev/shm:", commands).punctuated()));
     };
     let total = space.total / MIB;
     let evidence = format!("/dev/shm: {total} MiB, {} MiB free", space.available / MIB);
     if space.total < SCARCE {
-        let says = format!(
-            "/dev/shm has {total} MiB; where NCCL between GPUs or PyTorch's data loaders need more, they die with \"No space \
-             left on device\" or \"Bus error\""
+        let message = format!(
+            "/dev/shm has {total} MiB; NCCL and PyTorch data loaders fail with \"No space left on device\" \
+             or \"Bus error\" if they need more"
         );
         let fix = if container {
             Fix::restarts_service(
-                "Start the container with more; the memory is only taken when used.",
+                "Start the container with a larger /dev/shm (memory is allocated only when used):",
                 &["docker run --shm-size=8g …"],
             )
         } else {
             Fix::safe(
-                "Enlarge it now, and in /etc/fstab for the next boot.",
+                "Enlarge /dev/shm now (and in /etc/fstab for the next boot):",
                 &["sudo mount -o remount,size=50% /dev/shm"],
             )
         };
         // One process on one GPU without data loaders gets by with it.
         let several = facts.driver.device_nodes.known().is_none_or(|nodes| nodes.gpus.len() != 1);
         let verdict = if container && several && space.total <= DOCKER {
-            Verdict::error(says, fix)
+            Verdict::error(message, fix)
         } else {
-            Verdict::warning(says, fix)
+            Verdict::warning(message, fix)
         };
         return Ok(verdict.evidence(evidence));
     }
     if space.available < DOCKER {
-        let says = format!("/dev/shm ({total} MiB) is full: new jobs die with \"No space left on device\"");
-        let fix =
-            Fix::safe("See what lies there; files of jobs that have died can go.", &["ls -la /dev/shm"]);
-        return Ok(Verdict::error(says, fix).evidence(evidence));
+        let message =
+            format!("/dev/shm ({total} MiB) is full; new jobs fail with \"No space left on device\"");
+        let fix = Fix::safe("Delete files left by jobs that have ended:", &["ls -la /dev/shm"]);
+        return Ok(Verdict::error(message, fix).evidence(evidence));
     }
     Ok(Verdict::Pass)
 }

@@ -1,6 +1,6 @@
 //! A variable names certificates that are not there.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "the certificates that variables name are there",
+    summary: "certificate files set in variables exist",
     explain: include_str!("ssl_bundle_missing.md"),
     judge,
 };
@@ -17,19 +17,22 @@ fn judge(facts: &Facts) -> Judged {
     facts.environment.variables.require("no environment")?;
     let named = &facts.environment.certificates;
     if named.is_empty() {
-        return Err(Verdict::NotApplicable("no variable names certificates".into()));
+        return Err(Verdict::NotApplicable("no variable sets a certificate file".into()));
     }
     let mut unread = None;
     for (name, path, there) in named {
         match there.decided() {
             Ok(Some(true)) => {}
             Ok(_) => {
-                let says = format!(
-                    "{name} names {path}, which does not exist: programs that read it fail at every TLS connection"
+                let message = format!(
+                    "{name} is {path}, which does not exist; programs that use it fail at every TLS \
+                     connection"
                 );
                 let unset = format!("unset {name}");
-                let fix = Fix::safe("The distribution's own certificates are used then.", &[&unset]);
-                return Ok(Verdict::error(says, fix).evidence(format!("{name}={path}")));
+                let fix = Fix::safe("Unset the variable to use the distribution's certificates:", &[&unset]);
+                return Ok(Verdict::error(message, fix)
+                    .about(Subject::name(name))
+                    .evidence(format!("{name}={path}")));
             }
             Err(why) => unread = Some(why),
         }

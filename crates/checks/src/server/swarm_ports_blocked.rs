@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Network,
     severity: Severity::Warning,
     applies: Applies::Host,
-    summary: "the firewall lets in what a Docker swarm needs",
+    summary: "the firewall allows the ports that a Docker swarm needs",
     explain: include_str!("swarm_ports_blocked.md"),
     judge,
 };
@@ -16,9 +16,9 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let firewall = facts.network.firewall.require("neither ufw nor firewalld is active")?;
     let state = facts.docker.info_text(&["Swarm", "LocalNodeState"]);
-    let state = state.require("this is no node of a swarm")?;
+    let state = state.require("this machine is not a swarm node")?;
     if !matches!(state.as_str(), "active" | "locked" | "pending") {
-        return Err(Verdict::NotApplicable("this is no node of a swarm".into()));
+        return Err(Verdict::NotApplicable("this machine is not a swarm node".into()));
     }
     let manager =
         facts.docker.info_value(&["Swarm", "ControlAvailable"]).known().and_then(|value| value.as_bool());
@@ -35,8 +35,8 @@ fn judge(facts: &Facts) -> Judged {
     if closed.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{} does not let in {}: nodes of the swarm lose each other, or overlay networks carry nothing",
+    let message = format!(
+        "{} blocks {}; swarm nodes lose contact, or overlay networks carry no traffic",
         firewall.name,
         closed.join(", ")
     );
@@ -51,15 +51,15 @@ fn judge(facts: &Facts) -> Judged {
         })
         .collect();
     let text = if firewall.name == "ufw" {
-        "With your nodes' own network in place of the example."
+        "Allow the ports (replace the example with your nodes' network):"
     } else {
         commands.push("sudo firewall-cmd --reload".into());
-        "Better in a zone with your nodes' addresses as its sources: these commands open the ports to everyone."
+        "Open the ports to everyone (safer: in a zone whose sources are your nodes' addresses):"
     };
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let rules = firewall.allowed.known().map(|rules| rules.join(", ")).unwrap_or_default();
-    Ok(Verdict::warning(says, Fix::safe(text, &commands))
-        .evidence(format!("{} lets in: {rules}", firewall.name)))
+    Ok(Verdict::warning(message, Fix::safe(text, &commands))
+        .evidence(format!("{} allows: {rules}", firewall.name)))
 }
 
 #[cfg(test)]

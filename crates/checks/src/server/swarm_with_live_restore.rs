@@ -1,6 +1,6 @@
 //! live-restore on a member of a swarm.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Error,
     applies: Applies::Host,
-    summary: "a member of a swarm does not set live-restore",
+    summary: "a swarm node does not set live-restore",
     explain: include_str!("swarm_with_live_restore.md"),
     judge,
 };
@@ -26,9 +26,14 @@ fn judge(facts: &Facts) -> Judged {
     if by_file != Some(true) && by_engine != Some(true) {
         return Ok(Verdict::Pass);
     }
-    let says = "live-restore is set on a member of a swarm: dockerd refuses the two together and will not start again";
-    let fix = Fix::safe("Delete the key live-restore from daemon.json.", &[]);
-    Ok(Verdict::error(says, fix))
+    let message = "live-restore is set on a swarm node; dockerd rejects the combination and will not start \
+                   again";
+    let fix = Fix::manual("Delete the key live-restore from daemon.json.");
+    let subject = Subject {
+        file: docker.daemon_json.known().map(|file| file.path.clone()),
+        ..Subject::name("live-restore")
+    };
+    Ok(Verdict::error(message, fix).about(subject))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "where GPUs are offered to swarm services, the nvidia runtime gives them",
+    summary: "swarm services get the GPUs that the node offers",
     explain: include_str!("swarm_without_nvidia_default_runtime.md"),
     judge,
 };
@@ -28,11 +28,11 @@ fn judge(facts: &Facts) -> Judged {
     let value = docker.configured();
     let configured = texts(value.decided()?.and_then(|file| file.get("node-generic-resources")));
     if !shown && !configured.iter().any(|resource| resource.to_lowercase().contains("gpu")) {
-        return Err(Verdict::NotApplicable("no GPU is offered to swarm services".into()));
+        return Err(Verdict::NotApplicable("this node offers no GPU to swarm services".into()));
     }
     let mut missing = Vec::new();
     let runtime = docker.info_text(&["DefaultRuntime"]);
-    let runtime = runtime.require("the engine names no default runtime")?;
+    let runtime = runtime.require("the engine reports no default runtime")?;
     if runtime != "nvidia" {
         missing.push(format!("the default runtime is {runtime}, not nvidia"));
     }
@@ -49,21 +49,27 @@ fn judge(facts: &Facts) -> Judged {
         && version < to
         && !legacy
     {
-        missing.push("toolkit 1.18 does not honour swarm-resource in its default mode".to_owned());
+        missing.push("toolkit 1.18 ignores swarm-resource in its default mode".to_owned());
     }
     if missing.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let says =
-        format!("this node offers GPUs to swarm services, which will not get them: {}", missing.join("; "));
+    let message = format!(
+        "this node offers GPUs to swarm services, but they will not get them: {}",
+        missing.join("; ")
+    );
     let commands = [
         "sudo nvidia-ctk runtime configure --runtime=docker --set-as-default",
         "sudo nvidia-ctk config --set swarm-resource=DOCKER_RESOURCE_GPU --in-place",
         "sudo systemctl restart docker",
     ];
     Ok(Verdict::warning(
-        says,
-        Fix::restarts_service("Toolkit 1.19 or newer, or mode = \"legacy\" in config.toml; then:", &commands),
+        message,
+        Fix::restarts_service(
+            "Upgrade the toolkit to 1.19 or newer (or set mode = \"legacy\" in config.toml), then configure \
+             Docker:",
+            &commands,
+        ),
     ))
 }
 
@@ -79,7 +85,8 @@ mod tests {
     fn an_offer_must_be_kept() {
         let of = |runtime: &str, config: &str, version: &str| {
             let info = format!(
-                r#"{{"DefaultRuntime":"{runtime}","Swarm":{{"LocalNodeState":"active"}},"GenericResources":[{{"NamedResourceSpec":{{"Kind":"GPU","Value":"GPU-1"}}}}]}}"#
+                r#"{{"DefaultRuntime":"{runtime}","Swarm":{{"LocalNodeState":"active"}},
+                "GenericResources":[{{"NamedResourceSpec":{{"Kind":"GPU","Value":"GPU-1"}}}}]}}"#
             );
             let mut facts =
                 gpu_host(&engine(&info, &[("read /etc/nvidia-container-runtime/config.toml", config)]));
@@ -92,6 +99,6 @@ mod tests {
         assert!(of("nvidia", set, "1.18.2").contains("toolkit 1.18"));
         assert_eq!(of("nvidia", set, "1.19.0"), "pass");
         let idle = gpu_host(&engine(r#"{"Swarm":{"LocalNodeState":"active"}}"#, &[]));
-        assert!(says(&CHECK, &idle).starts_with("not-applicable: no GPU is offered"));
+        assert!(says(&CHECK, &idle).starts_with("not-applicable: this node offers no GPU"));
     }
 }

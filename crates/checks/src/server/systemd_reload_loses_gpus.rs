@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Docker,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "running containers keep their GPUs when systemd reloads its units",
+    summary: "running containers keep their GPUs after a systemd daemon-reload",
     explain: include_str!("systemd_reload_loses_gpus.md"),
     judge,
 };
@@ -20,10 +20,12 @@ fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     docker.answering()?;
     if *docker.rootless().require("no engine")? {
-        return Err(Verdict::NotApplicable("a rootless engine guards no devices by control groups".into()));
+        return Err(Verdict::NotApplicable(
+            "a rootless engine does not restrict devices with cgroups".into(),
+        ));
     }
     let driver = docker.info_text(&["CgroupDriver"]);
-    if driver.require("the engine names no cgroup driver")? != "systemd" {
+    if driver.require("the engine reports no cgroup driver")? != "systemd" {
         return Ok(Verdict::Pass);
     }
     let Some(version) = facts.toolkit.version.decided()? else {
@@ -40,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("the toolkit's hook is not installed".into()));
     }
     let mode = facts.toolkit.mode();
-    let mode = mode.require("no mode")?.as_str();
+    let mode = mode.require("the toolkit's mode is unknown")?.as_str();
     let new = Version::parse(version)
         .zip(Version::parse(toolkit::TOOLKIT_DEFAULTS_TO_CDI))
         .is_some_and(|(v, first)| v >= first);
@@ -48,12 +50,13 @@ fn judge(facts: &Facts) -> Judged {
     if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
         return Ok(Verdict::Pass);
     }
-    let says = "systemd manages the containers' control groups and --gpus works through the toolkit's hook: a \
-                `systemctl daemon-reload` can take the GPUs from running containers (\"Failed to initialize NVML: Unknown Error\")";
+    let message = "systemd manages container cgroups and --gpus uses the toolkit's hook; `systemctl \
+                   daemon-reload` can remove GPUs from running containers (\"Failed to initialize NVML: \
+                   Unknown Error\")";
     let by_cdi = !docker.cdi_directories().known().is_none_or(Vec::is_empty);
     let fix = if by_cdi {
         Fix::safe(
-            "Start containers with --device nvidia.com/gpu=all in place of --gpus, once a CDI specification is there:",
+            "Generate a CDI specification and start containers with --device instead of --gpus:",
             &[
                 "sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml",
                 "docker run --rm --device nvidia.com/gpu=all IMAGE",
@@ -61,12 +64,13 @@ fn judge(facts: &Facts) -> Judged {
         )
     } else {
         Fix::restarts_service(
-            "Upgrade Docker to 29.2 or newer with a CDI specification, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json and restart it.",
+            "Upgrade Docker to 29.2 or newer with a CDI specification, or set \"exec-opts\": \
+             [\"native.cgroupdriver=cgroupfs\"] in daemon.json, then restart it:",
             &["sudo systemctl restart docker"],
         )
     };
     let engine = docker.info_text(&["ServerVersion"]).known().cloned().unwrap_or_default();
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence(format!("Docker {engine}, toolkit {version} in mode {mode}, cgroup driver systemd")))
 }
 
@@ -80,7 +84,8 @@ mod tests {
 
     fn of(version: &str, driver: &str, runtime: &str, toolkit: &str, spec: bool) -> String {
         let info = format!(
-            r#"{{"ServerVersion":"{version}","CgroupDriver":"{driver}","DefaultRuntime":"{runtime}","CDISpecDirs":["/etc/cdi"]}}"#
+            r#"{{"ServerVersion":"{version}","CgroupDriver":"{driver}","DefaultRuntime":"{runtime}",
+                "CDISpecDirs":["/etc/cdi"]}}"#
         );
         let text = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\n";
         let hooks = ["stat /usr/bin/nvidia-cdi-hook", "stat /usr/bin/nvidia-container-runtime-hook"];

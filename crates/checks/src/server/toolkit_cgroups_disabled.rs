@@ -1,6 +1,6 @@
 //! The toolkit leaves control groups alone under a rootful engine.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,14 +8,14 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the toolkit gives containers of a rootful engine the right to the devices",
+    summary: "the toolkit grants device access to containers of a rootful engine",
     explain: include_str!("toolkit_cgroups_disabled.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
-    let config = facts.toolkit.config.require("no config.toml: the defaults count")?;
+    let config = facts.toolkit.config.require("no config.toml (defaults apply)")?;
     if config.no_cgroups.decided()? != Some(&true) {
         return Ok(Verdict::Pass);
     }
@@ -23,14 +23,17 @@ fn judge(facts: &Facts) -> Judged {
     if *docker.rootless().require("no engine")? || docker.gives_gpus_by_cdi(&facts.toolkit)? {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{} has no-cgroups = true, which is for rootless engines, and this one is not: containers see the GPUs and may not open \
-         them (\"Failed to initialize NVML: Unknown Error\")",
+    let message = format!(
+        "{} has no-cgroups = true, which is for rootless engines only; containers see the GPUs but cannot \
+         open them (\"Failed to initialize NVML: Unknown Error\")",
         config.path
     );
-    let fix =
-        Fix::safe("", &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=false --in-place"]);
-    Ok(Verdict::error(says, fix))
+    let fix = Fix::safe(
+        "Set no-cgroups to false:",
+        &["sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=false --in-place"],
+    );
+    Ok(Verdict::error(message, fix)
+        .about(Subject { name: Some("no-cgroups".into()), ..Subject::file(&config.path) }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The toolkit's config.toml cannot be read.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,35 +8,43 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the toolkit's config.toml is valid and names a mode that exists",
+    summary: "the toolkit's config.toml is valid and sets a known mode",
     explain: include_str!("toolkit_config_invalid.md"),
     judge,
 };
 
+const PATH: &str = "/etc/nvidia-container-runtime/config.toml";
 const MODES: &[&str] = &["auto", "legacy", "csv", "cdi", "jit-cdi"];
 
 fn judge(facts: &Facts) -> Judged {
     let toolkit = &facts.toolkit;
-    if let Some(why) = toolkit.config_error.decided()? {
-        let says = format!(
-            "/etc/nvidia-container-runtime/config.toml: {why}; no GPU container starts while it cannot be read"
+    if let Some(error) = toolkit.config_error.decided()? {
+        let at = error.line.map_or(String::new(), |line| format!(" in line {line}"));
+        let message = format!(
+            "the toolkit's config.toml is invalid{at}: {}; GPU containers do not start",
+            error.message
         );
+        let subject = Subject { line: error.line, ..Subject::file(PATH) };
         let fix = Fix::safe(
-            "Mend the line, or write the defaults anew:",
+            "Fix the line, or regenerate the file with the defaults:",
             &["nvidia-ctk config default | sudo tee /etc/nvidia-container-runtime/config.toml"],
         );
-        return Ok(Verdict::error(says, fix));
+        return Ok(Verdict::error(message, fix).about(subject));
     }
-    let config = toolkit.config.require("no config.toml: the defaults count")?;
+    let config = toolkit.config.require("no config.toml (defaults apply)")?;
     match config.mode.decided()? {
         Some(mode) if !MODES.contains(&mode.as_str()) => {
-            let says =
-                format!("{}: there is no mode {mode:?}; the modes are {}", config.path, MODES.join(", "));
+            let message = format!(
+                "{} sets the unknown mode {mode:?}; valid modes are {}",
+                config.path,
+                MODES.join(", ")
+            );
             let fix = Fix::safe(
-                "",
+                "Set the mode to auto:",
                 &["sudo nvidia-ctk config --set nvidia-container-runtime.mode=auto --in-place"],
             );
-            Ok(Verdict::error(says, fix))
+            let subject = Subject { name: Some("mode".into()), ..Subject::file(&config.path) };
+            Ok(Verdict::error(message, fix).about(subject))
         }
         _ => Ok(Verdict::Pass),
     }
@@ -53,8 +61,8 @@ mod tests {
         let of = |text: &str| {
             says(&CHECK, &gpu_host(&Sparse::new(&[("read /etc/nvidia-container-runtime/config.toml", text)])))
         };
-        assert!(of("[nvidia-container-cli\n").contains("config.toml: line 1: "));
-        assert!(of("[nvidia-container-runtime]\nmode = \"cdl\"\n").contains("no mode \"cdl\""));
+        assert!(of("[nvidia-container-cli\n").contains("config.toml is invalid in line 1: "));
+        assert!(of("[nvidia-container-runtime]\nmode = \"cdl\"\n").contains("unknown mode \"cdl\""));
         assert_eq!(of("[nvidia-container-runtime]\nmode = \"auto\"\n"), "pass");
         assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let denied = Sparse::new(&[])

@@ -1,6 +1,6 @@
 //! The toolkit looks for the driver where it is not.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -8,23 +8,27 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the driver root that the toolkit is given exists",
+    summary: "the driver root in the toolkit's configuration exists",
     explain: include_str!("toolkit_driver_root_wrong.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let config = facts.toolkit.config.require("no config.toml: the defaults count")?;
-    let root = config.driver_root.require("the driver is the host's own")?;
-    if *facts.toolkit.driver_root_exists.require("the driver is the host's own")? {
+    let config = facts.toolkit.config.require("no config.toml (defaults apply)")?;
+    let root = config.driver_root.require("the driver root is the host's")?;
+    if *facts.toolkit.driver_root_exists.require("the driver root is the host's")? {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "{} looks for the driver below {root}, which does not exist: GPU containers find no driver library",
+    let message = format!(
+        "{} sets the driver root to {root}, which does not exist; GPU containers find no driver library",
         config.path
     );
-    let fix = Fix::safe("", &["sudo nvidia-ctk config --set nvidia-container-cli.root=/ --in-place"]);
-    Ok(Verdict::error(says, fix))
+    let fix = Fix::safe(
+        "Set the driver root to /:",
+        &["sudo nvidia-ctk config --set nvidia-container-cli.root=/ --in-place"],
+    );
+    Ok(Verdict::error(message, fix)
+        .about(Subject { name: Some("nvidia-container-cli.root".into()), ..Subject::file(&config.path) }))
 }
 
 #[cfg(test)]

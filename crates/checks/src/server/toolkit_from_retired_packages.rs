@@ -9,13 +9,13 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the toolkit comes from packages that are still made",
+    summary: "the toolkit comes from packages that are still maintained",
     explain: include_str!("toolkit_from_retired_packages.md"),
     judge,
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let all = facts.toolkit.packages.require("no package manager that envdoc knows")?;
+    let all = facts.toolkit.packages.require("no supported package manager")?;
     let retired: Vec<String> = all
         .iter()
         .filter(|(name, _)| name == "nvidia-docker2" || name == "nvidia-container-runtime")
@@ -29,18 +29,20 @@ fn judge(facts: &Facts) -> Judged {
     if current.is_some_and(|(version, without)| version >= without) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "installed from packages that are no longer made: {}; no fixes come from there",
+    let message = format!(
+        "the toolkit is installed from discontinued packages ({}), which get no more fixes",
         retired.join(", ")
     );
     let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
     let mut fix = Fix::restarts_service(
-        format!("Set up the current repository in place of nvidia-docker's ({guide}), then:"),
+        format!(
+            "Replace nvidia-docker's repository with the current one ({guide}), then install the toolkit:"
+        ),
         &[],
     );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
     fix.commands.push("sudo systemctl restart docker".into());
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix))
 }
 
 #[cfg(test)]

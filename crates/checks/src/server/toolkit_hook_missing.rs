@@ -2,14 +2,15 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
-use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, SERVICE_PATH, State};
+use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, State};
+use facts::service_path::SERVICE_PATH;
 
 pub const CHECK: Check = Check {
     id: "toolkit-hook-missing",
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the program by which dockerd gives GPUs is in a service's PATH",
+    summary: "the hook that gives containers GPUs is on dockerd's PATH",
     explain: include_str!("toolkit_hook_missing.md"),
     judge,
 };
@@ -42,16 +43,25 @@ fn judge(facts: &Facts) -> Judged {
         && toolkit.program("nvidia-cdi-hook").decided()?.is_some()
         && *docker.at_least(ENGINE_WITH_GPUS_BY_CDI).require("no engine")?
     {
-        return Err(Verdict::NotApplicable("this engine gives GPUs by CDI, without the hook".into()));
+        return Err(Verdict::NotApplicable("this engine assigns GPUs through CDI, without the hook".into()));
     }
-    let says = match hook {
-        Some(path) => format!("nvidia-container-runtime-hook is at {path}, where dockerd does not look: --gpus fails"),
-        None => "nvidia-container-runtime-hook is not installed, and dockerd does not use CDI in its place: --gpus fails".to_owned(),
+    let message = match hook {
+        Some(path) => format!(
+            "nvidia-container-runtime-hook is at {path}, which is not on dockerd's PATH; --gpus fails"
+        ),
+        None => {
+            "nvidia-container-runtime-hook is not installed and dockerd does not use CDI instead; --gpus \
+             fails"
+                .to_owned()
+        }
     };
-    let mut fix = Fix::restarts_service("The package nvidia-container-toolkit brings the hook:", &[]);
+    let mut fix = Fix::restarts_service(
+        "Install nvidia-container-toolkit, which contains the hook, and restart Docker:",
+        &[],
+    );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
     fix.commands.push("sudo systemctl restart docker".into());
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]
@@ -75,7 +85,7 @@ mod tests {
         assert!(of(&[]).starts_with("error: "));
         assert!(
             of(&[("nvidia-container-runtime-hook", "/opt/nvidia/bin/nvidia-container-runtime-hook")])
-                .contains("does not look")
+                .contains("not on dockerd's PATH")
         );
         assert_eq!(
             of(&[("nvidia-container-runtime-hook", "/usr/bin/nvidia-container-runtime-hook")]),

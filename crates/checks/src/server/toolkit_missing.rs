@@ -21,25 +21,29 @@ fn judge(facts: &Facts) -> Judged {
     }
     let podman_only = docker.state() == State::Missing;
     if podman_only && docker.others.decided()?.is_some_and(|others| !others.is_empty()) {
-        return Err(Verdict::NotApplicable("Docker is not what runs containers here".into()));
+        return Err(Verdict::NotApplicable("containers run without Docker here".into()));
     }
     if docker.is_desktop() {
-        return Err(Verdict::NotApplicable("Docker Desktop's engine has a toolkit of its own".into()));
+        return Err(Verdict::NotApplicable("Docker Desktop includes its own toolkit".into()));
     }
     let programs = facts.toolkit.programs.decided()?;
     if facts.toolkit.version.decided()?.is_some() || programs.is_some_and(|programs| !programs.is_empty()) {
         return Ok(Verdict::Pass);
     }
-    let says = "the NVIDIA Container Toolkit is not installed: no container gets the GPU (\"could not select device driver\")";
+    let message = "the NVIDIA Container Toolkit is not installed; no container gets the GPU (\"could not \
+                   select device driver\")";
     let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
-    let mut fix = Fix::restarts_service(format!("First set up NVIDIA's package repository: {guide}"), &[]);
+    let mut fix = Fix::restarts_service(
+        format!("Set up NVIDIA's package repository ({guide}), then install the toolkit:"),
+        &[],
+    );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
     if docker.state() != State::Missing {
         fix.commands.push("sudo nvidia-ctk runtime configure --runtime=docker".into());
         fix.commands.push("sudo systemctl restart docker".into());
     }
     // Podman comes with the distribution, whether it is to have GPUs or not.
-    Ok(if podman_only { Verdict::warning(says, fix) } else { Verdict::error(says, fix) })
+    Ok(if podman_only { Verdict::warning(message, fix) } else { Verdict::error(message, fix) })
 }
 
 #[cfg(test)]

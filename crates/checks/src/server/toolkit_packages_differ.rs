@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "all packages of the toolkit are of one version",
+    summary: "all toolkit packages have the same version",
     explain: include_str!("toolkit_packages_differ.md"),
     judge,
 };
@@ -22,23 +22,21 @@ const FAMILY: &[&str] = &[
 ];
 
 fn judge(facts: &Facts) -> Judged {
-    let all = facts.toolkit.packages.require("no package manager that envdoc knows")?;
+    let all = facts.toolkit.packages.require("no supported package manager")?;
     let mut family = all.iter().filter(|(name, _)| FAMILY.contains(&name.as_str())).peekable();
     let Some((_, first)) = family.peek() else {
-        return Err(Verdict::NotApplicable("no package of the toolkit is installed".into()));
+        return Err(Verdict::NotApplicable("no toolkit package is installed".into()));
     };
     let first = packages::upstream(first);
     let listed: Vec<String> = family.clone().map(|(name, version)| format!("{name} {version}")).collect();
     if family.all(|(_, version)| packages::upstream(version) == first) {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "the packages of the toolkit are of different versions: {}; they must be one",
-        listed.join(", ")
-    );
-    let mut fix = Fix::safe("", &[]);
+    let message =
+        format!("the toolkit packages have different versions ({}); they must match", listed.join(", "));
+    let mut fix = Fix::safe("Upgrade the packages together:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(&FAMILY.join(" "))));
-    Ok(Verdict::warning(says, fix))
+    Ok(Verdict::warning(message, fix.punctuated()))
 }
 
 #[cfg(test)]

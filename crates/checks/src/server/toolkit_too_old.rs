@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Error,
     applies: Applies::GpuHost,
-    summary: "the toolkit knows this machine's control groups",
+    summary: "the toolkit supports this machine's cgroup version",
     explain: include_str!("toolkit_too_old.md"),
     judge,
 };
@@ -21,20 +21,21 @@ fn judge(facts: &Facts) -> Judged {
     facts.docker.answering()?;
     let cgroups = facts.docker.info_text(&["CgroupVersion"]);
     if cgroups.decided()?.map(String::as_str) != Some("2") {
-        return Err(Verdict::NotApplicable("no control groups of version 2".into()));
+        return Err(Verdict::NotApplicable("cgroup v2 is not in use".into()));
     }
     let (Some(version), Some(first)) = (Version::parse(text), Version::parse(FIRST_WITH_CGROUP_V2)) else {
-        return Err(Verdict::Unknown(format!("the toolkit's version {text:?} cannot be compared").into()));
+        return Err(Verdict::Unknown(format!("could not compare toolkit version {text:?}").into()));
     };
     if version >= first {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "toolkit {text} does not know control groups of version 2, which this machine has; 1.8.0 is the first: --gpus fails"
+    let message = format!(
+        "toolkit {text} does not support cgroup v2, which this machine uses (1.8.0 is the first release that \
+         does); --gpus fails"
     );
-    let mut fix = Fix::safe("", &[]);
+    let mut fix = Fix::safe("Upgrade the toolkit:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix.punctuated()))
 }
 
 #[cfg(test)]

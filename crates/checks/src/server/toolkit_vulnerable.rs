@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Toolkit,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the toolkit has no vulnerability that envdoc knows",
+    summary: "the toolkit has no known vulnerability",
     explain: include_str!("toolkit_vulnerable.md"),
     judge,
 };
@@ -35,17 +35,22 @@ fn judge(facts: &Facts) -> Judged {
         return if open.is_empty() {
             Ok(Verdict::Pass)
         } else {
-            Err(Verdict::Unknown(format!("toolkit {text} cannot be held against {}", open.join(", ")).into()))
+            Err(Verdict::Unknown(
+                format!("could not determine whether toolkit {text} is affected by {}", open.join(", "))
+                    .into(),
+            ))
         };
     };
     let ids: Vec<&str> = found.iter().map(|cve| cve.id.as_str()).collect();
-    let says = format!("toolkit {text} has {}; {} is the first without them", ids.join(", "), newest.1);
-    let packages = "nvidia-container-toolkit nvidia-container-toolkit-base libnvidia-container-tools libnvidia-container1";
-    let mut fix = Fix::safe("Upgrade its packages together:", &[]);
+    let message =
+        format!("toolkit {text} is affected by {}; {} is the first fixed release", ids.join(", "), newest.1);
+    let packages = "nvidia-container-toolkit nvidia-container-toolkit-base libnvidia-container-tools \
+                    libnvidia-container1";
+    let mut fix = Fix::safe("Upgrade the toolkit packages together:", &[]);
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install(packages)));
-    let mut verdict = Verdict::warning(says, fix);
+    let mut verdict = Verdict::warning(message, fix.punctuated());
     for cve in &found {
-        let what = cve.summary.as_deref().unwrap_or("what it allows is not in envdoc's list");
+        let what = cve.summary.as_deref().unwrap_or("no description in envdoc's catalog");
         verdict = verdict.evidence(format!("{}: fixed in {}: {what}", cve.id, cve.fixed_in.join(", ")));
     }
     let worked_around = facts
@@ -55,7 +60,7 @@ fn judge(facts: &Facts) -> Judged {
         .is_some_and(|config| config.disable_cuda_compat_hook == Fact::Known(true));
     Ok(if worked_around {
         verdict.evidence(
-            "features.disable-cuda-compat-lib-hook is set in config.toml, which closes CVE-2025-23266",
+            "features.disable-cuda-compat-lib-hook is set in config.toml, which mitigates CVE-2025-23266",
         )
     } else {
         verdict
@@ -77,11 +82,12 @@ mod tests {
     #[test]
     fn ids_and_the_first_good_release_are_named() {
         let old = of("1.14.6");
-        assert!(old.starts_with("warning: toolkit 1.14.6 has CVE-2024-0132"), "{old}");
-        assert!(old.ends_with("1.17.8 is the first without them"), "{old}");
+        assert!(old.starts_with("warning: toolkit 1.14.6 is affected by CVE-2024-0132"), "{old}");
+        assert!(old.ends_with("1.17.8 is the first fixed release"), "{old}");
         assert_eq!(
             of("1.17.7"),
-            "warning: toolkit 1.17.7 has CVE-2025-23266, CVE-2025-23267; 1.17.8 is the first without them"
+            "warning: toolkit 1.17.7 is affected by CVE-2025-23266, CVE-2025-23267; 1.17.8 is the first \
+             fixed release"
         );
         assert_eq!(of("1.17.8"), "pass");
         assert_eq!(of("1.20.0"), "pass");

@@ -25,28 +25,25 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     }
     let kind = match torch.hip.decided()? {
         Some(hip) => format!("for AMD GPUs (ROCm {hip})"),
-        None => "for the CPU only".into(),
+        None => "for CPU only".into(),
     };
-    let says = format!(
-        "torch {} in {} was built {kind}, but this machine has NVIDIA GPUs: it cannot use them",
+    let message = format!(
+        "torch {} in {} was built {kind}; it cannot use this machine's NVIDIA GPUs",
         torch.full(),
         environment.prefix
     );
     let build = catalog::torch::release(&torch.version).and_then(|release| facts.suitable_build(release));
     let fix = match (build, &torch.build) {
         (Some(build), _) => Fix::safe(
-            format!(
-                "Install the build of the same version for CUDA {}.",
-                build.cuda.as_deref().unwrap_or("")
-            ),
+            format!("Install the CUDA {} build of the same version:", build.cuda.as_deref().unwrap_or("")),
             &[&environment.reinstall(torch, &build.build)],
         ),
         (None, Fact::Absent) if environment.kind == "conda" => {
-            Fix::safe("Install the CUDA variant of pytorch in this conda environment.", &[])
+            Fix::manual("Install the CUDA variant of pytorch in this conda environment.")
         }
-        _ => Fix::safe("Install a CUDA build of PyTorch that this driver runs.", &[]),
+        _ => Fix::manual("Install a CUDA build of PyTorch that this driver supports."),
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("cuda = None (torch/version.py in {})", environment.prefix)))
 }
 

@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "the driver runs the CUDA that PyTorch was built with",
+    summary: "the driver supports the CUDA version that PyTorch was built with",
     explain: include_str!("torch_cuda_newer_than_driver.md"),
     judge,
 };
@@ -28,9 +28,9 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let CudaSupport::No(needs) = support.require("the driver is not loaded")? else {
         return Ok(Verdict::Pass);
     };
-    let says = format!(
-        "torch {} in {} was built with CUDA {cuda}, which needs driver {needs} or newer; driver {driver} is loaded, and \
-         CUDA will not start",
+    let message = format!(
+        "torch {} in {} was built with CUDA {cuda}, which needs driver {needs} or newer, but driver {driver} \
+         is loaded; CUDA does not start",
         torch.full(),
         environment.prefix
     );
@@ -38,17 +38,18 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let fix = match build {
         Some(build) => Fix::safe(
             format!(
-                "Install the build for CUDA {}, which this driver runs; or install driver {needs} or newer.",
+                "Install the build for CUDA {}, which this driver supports (or upgrade the driver to \
+                 {needs}):",
                 build.cuda.as_deref().unwrap_or("of an older release")
             ),
             &[&environment.reinstall(torch, &build.build)],
         ),
         None => Fix::needs_reboot(
-            format!("Install driver {needs} or newer, or a PyTorch that was built with an older CUDA."),
+            format!("Install driver {needs} or newer, or a PyTorch built with an older CUDA."),
             &[],
         ),
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("cuda = {cuda:?} (torch/version.py in {})", environment.prefix))
         .evidence(format!("driver {driver}")))
 }

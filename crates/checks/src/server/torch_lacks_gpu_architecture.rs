@@ -10,7 +10,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Gpu,
-    summary: "PyTorch carries code for the GPUs of this machine",
+    summary: "PyTorch was compiled for the GPUs of this machine",
     explain: include_str!("torch_lacks_gpu_architecture.md"),
     judge,
 };
@@ -23,7 +23,11 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     torch.cuda.require("this PyTorch was not built with CUDA")?;
     let capabilities = facts.compute_capabilities();
     let capabilities = capabilities.require("nvidia-smi lists no GPU")?;
-    let unknown = || Verdict::Unknown(format!("for which GPUs torch {} was compiled", torch.full()).into());
+    let unknown = || {
+        Verdict::Unknown(
+            format!("could not determine which GPUs torch {} was compiled for", torch.full()).into(),
+        )
+    };
     let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
     let build = torch.cuda_build().and_then(|name| release.build(name)).ok_or_else(unknown)?;
     let mut lacking = Vec::new();
@@ -38,8 +42,9 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let names: Vec<String> =
         facts.gpu.list.known().into_iter().flatten().map(|gpu| gpu.name.clone()).collect();
     let compiled = build.architectures.as_deref().unwrap_or_default().join(", ");
-    let says = format!(
-        "torch {} in {} has no code for compute capability {} ({}); the first kernel will fail with \"no kernel image\"",
+    let message = format!(
+        "torch {} in {} was not compiled for compute capability {} ({}); the first kernel fails with \"no \
+         kernel image\"",
         torch.full(),
         environment.prefix,
         lacking.join(", "),
@@ -47,21 +52,27 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     );
     let fix = match facts.suitable_build(release) {
         Some(other) => Fix::safe(
-            format!("Install the build for CUDA {}, which has it.", other.cuda.as_deref().unwrap_or("")),
+            format!(
+                "Install the build for CUDA {}, which supports the GPU:",
+                other.cuda.as_deref().unwrap_or("")
+            ),
             &[&environment.reinstall(torch, &other.build)],
         ),
         None => match newest_that_runs(facts) {
             Some((version, build)) => Fix::safe(
-                format!("No build of {} fits this machine; torch {version}+{build} does.", torch.version),
+                format!(
+                    "Install torch {version}+{build} (no build of {} supports this machine):",
+                    torch.version
+                ),
                 &[&format!(
                     "{} torch=={version}+{build} --index-url https://download.pytorch.org/whl/{build}",
                     environment.pip("install")
                 )],
             ),
-            None => Fix::safe("Install a PyTorch whose builds include this GPU.", &[]),
+            None => Fix::manual("Install a PyTorch build that supports this GPU."),
         },
     };
-    Ok(Verdict::error(says, fix)
+    Ok(Verdict::error(message, fix)
         .evidence(format!("torch {} was compiled for {compiled}", torch.full()))
         .evidence(format!("source: {}", release.source)))
 }
@@ -110,7 +121,7 @@ mod tests {
         let b200 = node("580.65.06", "NVIDIA B200 10.0", &venv("2.5.1+cu124 12.4", &[]));
         let Ok(Verdict::Found(found)) = judge(&b200) else { panic!() };
         let fix = &found.fixes[0];
-        assert!(fix.title.contains("No build of 2.5.1 fits"), "{fix:?}");
+        assert!(fix.title.contains("no build of 2.5.1 supports"), "{fix:?}");
     }
 
     #[test]

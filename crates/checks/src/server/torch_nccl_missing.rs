@@ -21,17 +21,20 @@ fn judge(facts: &Facts) -> Judged {
 
 fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
     if facts.system.architecture.require("")? != "x86_64" {
-        return Err(Verdict::Unknown("what PyTorch wheels for this processor require".into()));
+        return Err(Verdict::Unknown(
+            "could not determine what PyTorch wheels for this architecture require".into(),
+        ));
     }
     let build = torch.cuda_build();
     let build =
-        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is no CUDA wheel of the project".into()))?;
-    let release = catalog::torch::release(&torch.version)
-        .ok_or_else(|| Verdict::Unknown(format!("which NCCL torch {} requires", torch.version).into()))?;
+        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
+    let release = catalog::torch::release(&torch.version).ok_or_else(|| {
+        Verdict::Unknown(format!("could not determine which NCCL torch {} requires", torch.version).into())
+    })?;
     if release.pypi_build.as_deref() != Some(build) {
-        return Err(Verdict::NotApplicable("this build may carry its NCCL in itself".into()));
+        return Err(Verdict::NotApplicable("this build may include NCCL".into()));
     }
-    let none = || Verdict::NotApplicable("this PyTorch carries its NCCL in itself".into());
+    let none = || Verdict::NotApplicable("this PyTorch includes NCCL".into());
     let wanted = release.nccl.as_deref().ok_or_else(none)?;
     let packages = environment.packages.require("no packages")?;
     if packages.iter().any(|package| package.name.starts_with("nvidia-nccl")) {
@@ -41,7 +44,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let system =
         facts.libraries.nccl.decided()?.and_then(|found| found.iter().find(|l| l.found_in != "cuda"));
     let fix = Fix::safe(
-        "Install the NCCL that this PyTorch requires.",
+        "Install the NCCL that this PyTorch requires:",
         &[&format!("{} {name}=={wanted}", environment.pip("install"))],
     );
     let head = format!(
@@ -51,11 +54,11 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     );
     Ok(match system {
         None => Verdict::error(
-            format!("{head}; import torch fails with \"libnccl.so.2: cannot open shared object file\""),
+            format!("{head}; `import torch` fails with \"libnccl.so.2: cannot open shared object file\""),
             fix,
         ),
         Some(library) => Verdict::warning(
-            format!("{head}; it will take {} instead, which it was not built with", library.path),
+            format!("{head}; it loads {} instead, which it was not built with", library.path),
             fix,
         ),
     })

@@ -1,18 +1,20 @@
 //! torchaudio of another torch.
 
-use crate::python::each_torch;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::torch::LAST_TORCHAUDIO;
-use catalog::version::{Version, at_least};
+use catalog::version::at_least;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
+
+use crate::partner::Partner;
+use crate::python::each_torch;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 
 pub const CHECK: Check = Check {
     id: "torchaudio-mismatch",
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "torchaudio belongs to the installed PyTorch",
+    summary: "torchaudio matches the installed PyTorch",
     explain: include_str!("torchaudio_mismatch.md"),
     judge,
 };
@@ -23,50 +25,44 @@ fn judge(facts: &Facts) -> Judged {
 }
 
 fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
-    let installed = environment.package("torchaudio");
-    let installed = *installed.require("torchaudio is not installed")?;
-    let version = installed.split('+').next().unwrap_or(installed);
-    let unknown = || Verdict::Unknown(format!("which torchaudio belongs to torch {}", torch.version).into());
-    let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
-    let last = release.torchaudio.as_deref().ok_or_else(unknown)?;
+    let partner = Partner::find("torchaudio", environment, torch)?;
+    let release = partner.release()?;
+    let last = release.torchaudio.as_deref().ok_or_else(|| partner.unknown())?;
     // None: it ended before this build's CUDA came.
     let wanted = match torch.cuda_build() {
         Some(build) => release.torchaudio_of(build).map(String::as_str),
         None => Some(last),
     };
-    let series = |text: &str| Version::parse(text).map(|version| version.minor());
-    let found = series(version).ok_or_else(|| {
-        Verdict::Unknown(format!("torchaudio {installed} is not a released version").into())
-    })?;
+    let version = partner.version();
     let loose = at_least(version, "2.11.0") == Some(true) && at_least(&torch.version, "2.11") == Some(true);
-    let (full, prefix) = (torch.full(), &environment.prefix);
     let linked = at_least(version, "2.9.0") == Some(false);
-    let (says, certain) = if Some(found) != series(last) && !loose {
-        let match_ = if linked { ", and the two must match" } else { "" };
-        let own = wanted.map_or("there is none for its CUDA".to_owned(), |wanted| format!("{wanted} is"));
-        (format!("torchaudio {installed} is not the one of torch {full} in {prefix}; {own}{match_}"), linked)
-    } else if let Some((own, of_torch)) = other_cuda(installed, torch, x86) {
-        let says = format!(
-            "torchaudio {installed} in {prefix} is built for CUDA {own} and torch {full} for {of_torch}: torchaudio cannot be \
-             imported"
+    let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
+    let (message, severity) = if !partner.is_in_series_of(last)? && !loose {
+        let must = if linked { ", and the two must match" } else { "" };
+        let own =
+            wanted.map_or("none exists for its CUDA version".to_owned(), |wanted| format!("{wanted} does"));
+        let message = format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{must}");
+        (message, if linked { Severity::Error } else { Severity::Warning })
+    } else if let Some((own, of_torch)) = other_cuda(&partner, torch, x86) {
+        let message = format!(
+            "torchaudio {installed} in {prefix} is built for CUDA {own} but torch {full} for CUDA \
+             {of_torch}; `import torchaudio` fails"
         );
-        (says, true)
+        (message, Severity::Error)
     } else {
         return Ok(Verdict::Pass);
     };
-    let fix = fix(environment, torch, wanted);
-    let verdict = if certain { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
-    Ok(verdict.evidence(format!("torch {full} and torchaudio {installed} in {prefix}")))
+    let fix = wanted.map_or_else(|| uninstall(environment, torch), |wanted| partner.install(wanted));
+    Ok(partner.finding(severity, message, fix))
 }
 
-/// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build in its version is
-/// PyPI's; which CUDA that is was measured for the last release on x86-64 alone.
-fn other_cuda(installed: &str, torch: &Torch, x86: bool) -> Option<(String, String)> {
-    let version = installed.split('+').next().unwrap_or(installed);
+/// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build
+/// in its version is PyPI's; which CUDA that is was measured for the last release on x86-64 alone.
+fn other_cuda(partner: &Partner, torch: &Torch, x86: bool) -> Option<(String, String)> {
     let of_torch = torch.cuda_build()?;
-    let own = match installed.split_once('+') {
-        Some((_, build)) => build,
-        None if x86 && version == LAST_TORCHAUDIO => {
+    let own = match partner.build() {
+        Some(build) => build,
+        None if x86 && partner.version() == LAST_TORCHAUDIO => {
             catalog::torch::release(LAST_TORCHAUDIO)?.pypi_build.as_deref()?
         }
         None => return None,
@@ -75,22 +71,13 @@ fn other_cuda(installed: &str, torch: &Torch, x86: bool) -> Option<(String, Stri
     (own != of_torch).then_some((own, of_torch))
 }
 
-fn fix(environment: &PythonEnvironment, torch: &Torch, wanted: Option<&str>) -> Fix {
-    let Some(wanted) = wanted else {
-        let says = format!(
-            "torchaudio ended with {LAST_TORCHAUDIO}, which was not built for the CUDA of torch {}. Remove it if nothing needs \
-             it; if something does, take a torch whose CUDA it was built for (`envdoc resolve --with torchaudio`).",
-            torch.full()
-        );
-        return Fix::safe(&says, &[&format!("{} -m pip uninstall torchaudio", environment.interpreter())]);
-    };
-    let index = match torch.build.known() {
-        Some(build) => format!(" --index-url https://download.pytorch.org/whl/{build}"),
-        None => String::new(),
-    };
-    let install = environment.pip("install");
-    let command = format!("{install} --force-reinstall --no-deps torchaudio=={wanted}{index}");
-    Fix::safe("Install the torchaudio that goes with it.", &[&command])
+fn uninstall(environment: &PythonEnvironment, torch: &Torch) -> Fix {
+    let title = format!(
+        "Uninstall torchaudio ({LAST_TORCHAUDIO}, the last release, has no build for the CUDA version of \
+         torch {}); if something needs it, choose another torch with `envdoc resolve --with torchaudio`:",
+        torch.full()
+    );
+    Fix::safe(title, &[&format!("{} -m pip uninstall torchaudio", environment.interpreter())])
 }
 
 #[cfg(test)]
@@ -121,6 +108,7 @@ mod tests {
             assert_eq!(status(&verdict), expected, "{torch}, {other}: {verdict:?}");
         }
     }
+
     #[test]
     fn the_fix_is_one_that_loads() {
         let fix = |torch: &str, torchaudio: &str| {
@@ -130,7 +118,7 @@ mod tests {
             format!("{says} {fix:?}")
         };
         let ended = fix("2.15.0+cu132 13.2", "torchaudio-2.11.0");
-        assert!(ended.contains("CUDA 13.0") && ended.contains("for 13.2"), "{ended}");
+        assert!(ended.contains("CUDA 13.0") && ended.contains("for CUDA 13.2"), "{ended}");
         assert!(ended.contains("pip uninstall torchaudio") && !ended.contains("torchaudio=="), "{ended}");
         assert!(!fix("2.15.0+cu132 13.2", "torchaudio-2.10.0").contains("torchaudio=="));
         let other = fix("2.14.1+cu126 12.6", "torchaudio-2.11.0");

@@ -1,17 +1,19 @@
 //! torchvision of another torch.
 
-use crate::python::each_torch;
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::version::{Version, at_least};
+use catalog::version::at_least;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
+
+use crate::partner::Partner;
+use crate::python::each_torch;
+use crate::{Applies, Check, Group, Judged, Severity, Verdict};
 
 pub const CHECK: Check = Check {
     id: "torchvision-mismatch",
     group: Group::Python,
     severity: Severity::Error,
     applies: Applies::Anywhere,
-    summary: "torchvision belongs to the installed PyTorch",
+    summary: "torchvision matches the installed PyTorch",
     explain: include_str!("torchvision_mismatch.md"),
     judge,
 };
@@ -21,51 +23,30 @@ fn judge(facts: &Facts) -> Judged {
 }
 
 fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
-    let installed = environment.package("torchvision");
-    let installed = *installed.require("torchvision is not installed")?;
-    let (version, build) = installed.split_once('+').map_or((installed, None), |(v, b)| (v, Some(b)));
-    let release = catalog::torch::release(&torch.version).ok_or_else(|| {
-        Verdict::Unknown(format!("which torchvision belongs to torch {}", torch.version).into())
-    })?;
-    let wanted = release.torchvision.as_deref().ok_or_else(|| {
-        Verdict::Unknown(format!("which torchvision belongs to torch {}", torch.version).into())
-    })?;
-    let series = |text: &str| Version::parse(text).map(|version| version.minor());
-    let loose = at_least(version, "0.29.1") == Some(true) && at_least(&torch.version, "2.14") == Some(true);
-    let found = series(version).ok_or_else(|| {
-        Verdict::Unknown(format!("torchvision {installed} is not a released version").into())
-    })?;
+    let partner = Partner::find("torchvision", environment, torch)?;
+    let wanted = partner.release()?.torchvision.as_deref().ok_or_else(|| partner.unknown())?;
+    let loose =
+        at_least(partner.version(), "0.29.1") == Some(true) && at_least(&torch.version, "2.14") == Some(true);
     let kind = |build: &str| {
         if build.starts_with("cu") { build.get(2..4).unwrap_or("").to_owned() } else { build.to_owned() }
     };
-    let says = if Some(found) != series(wanted) && !loose {
+    let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
+    let message = if !partner.is_in_series_of(wanted)? && !loose {
         format!(
-            "torchvision {installed} is not the one of torch {} in {}; {wanted} is, and with another import fails or its \
-             operators are missing",
-            torch.full(),
-            environment.prefix
+            "torchvision {installed} does not match torch {full} in {prefix}; {wanted} does, and with \
+             another version the import fails or operators are missing"
         )
-    } else if let (Some(own), Some(of_torch)) = (build, torch.build.known())
+    } else if let (Some(own), Some(of_torch)) = (partner.build(), torch.build.known())
         && kind(own) != kind(of_torch)
     {
         format!(
-            "torchvision {installed} and torch {} in {} are builds for different CUDA versions or processors",
-            torch.full(),
-            environment.prefix
+            "torchvision {installed} and torch {full} in {prefix} are builds for different CUDA versions or \
+             processors"
         )
     } else {
         return Ok(Verdict::Pass);
     };
-    let install = environment.pip("install");
-    let command = match torch.build.known() {
-        Some(build) => format!(
-            "{install} --force-reinstall --no-deps torchvision=={wanted} --index-url \
-             https://download.pytorch.org/whl/{build}"
-        ),
-        None => format!("{install} --force-reinstall --no-deps torchvision=={wanted}"),
-    };
-    Ok(Verdict::error(says, Fix::safe("Install the torchvision that was released with it.", &[&command]))
-        .evidence(format!("torch {} and torchvision {installed} in {}", torch.full(), environment.prefix)))
+    Ok(partner.finding(Severity::Error, message, partner.install(wanted)))
 }
 
 #[cfg(test)]

@@ -1,22 +1,23 @@
 //! triton of another torch.
 
-use crate::python::each_torch;
 use std::str::FromStr;
 
-use pep440_rs::VersionSpecifiers;
-
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::Version;
 use facts::Facts;
 use facts::expected::contains;
 use facts::python::{PythonEnvironment, Torch};
+use pep440_rs::VersionSpecifiers;
+
+use crate::partner::Partner;
+use crate::python::each_torch;
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 
 pub const CHECK: Check = Check {
     id: "triton-mismatch",
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "triton is the one that the installed PyTorch requires",
+    summary: "triton is the version that the installed PyTorch requires",
     explain: include_str!("triton_mismatch.md"),
     judge,
 };
@@ -26,38 +27,32 @@ fn judge(facts: &Facts) -> Judged {
 }
 
 fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
-    let installed = environment.package("triton");
-    let installed = *installed.require("triton is not installed")?;
+    let partner = Partner::find("triton", environment, torch)?;
     let build = torch.cuda_build();
     let build =
-        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is no CUDA wheel of the project".into()))?;
-    let unknown = || Verdict::Unknown(format!("which triton torch {} requires", torch.version).into());
-    let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
+        build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
+    let unknown = || partner.unknown();
+    let release = partner.release()?;
     release.build(build).ok_or_else(unknown)?;
     let wanted = release.triton.as_deref().ok_or_else(unknown)?;
-    let version = installed.split('+').next().unwrap_or(installed);
-    let found = Version::parse(version)
-        .ok_or_else(|| Verdict::Unknown(format!("triton {installed} is not a released version").into()))?;
-    let fits = match Version::parse(wanted) {
-        Some(wanted) => found.minor() == wanted.minor(),
-        None => {
+    let exact = Version::parse(wanted).is_some();
+    let fits = partner.is_in_series_of(wanted)?
+        || !exact && {
             let range = VersionSpecifiers::from_str(wanted).map_err(|_| unknown())?;
-            contains(&range, version).ok_or_else(unknown)?
-        }
-    };
+            contains(&range, partner.version()).ok_or_else(unknown)?
+        };
     if fits {
         return Ok(Verdict::Pass);
     }
-    let says = format!(
-        "torch {} in {} requires triton {wanted}, and {installed} is installed; torch.compile may fail",
-        torch.full(),
-        environment.prefix
+    let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
+    let message = format!(
+        "torch {full} in {prefix} requires triton {wanted}, but {installed} is installed; torch.compile may \
+         fail"
     );
-    let requirement =
-        if Version::parse(wanted).is_some() { format!("=={wanted}") } else { wanted.to_owned() };
+    let requirement = if exact { format!("=={wanted}") } else { wanted.to_owned() };
     let command = format!("{} 'triton{requirement}'", environment.pip("install"));
-    Ok(Verdict::warning(says, Fix::safe("Install the triton that this PyTorch requires.", &[&command]))
-        .evidence(format!("triton {installed} in {}", environment.prefix)))
+    let fix = Fix::safe("Install the triton that this PyTorch requires:", &[&command]);
+    Ok(partner.finding(Severity::Warning, message, fix))
 }
 
 #[cfg(test)]

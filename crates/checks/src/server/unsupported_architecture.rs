@@ -14,13 +14,13 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let architecture = facts.system.architecture.require("the architecture is not named")?;
+    let architecture = facts.system.architecture.require("the architecture is unknown")?;
     if matches!(architecture.as_str(), "x86_64" | "aarch64") {
         return Ok(Verdict::Pass);
     }
-    let says =
-        format!("the processor is {architecture}; CUDA builds of PyTorch exist for x86_64 and aarch64 only");
-    Ok(Verdict::error(says, Fix::safe("Use a machine with an x86_64 or aarch64 processor.", &[])))
+    let message =
+        format!("the processor is {architecture}; CUDA builds of PyTorch exist only for x86_64 and aarch64");
+    Ok(Verdict::error(message, Fix::manual("Use a machine with an x86_64 or aarch64 processor.")))
 }
 
 #[cfg(test)]

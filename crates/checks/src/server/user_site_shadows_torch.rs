@@ -1,6 +1,6 @@
 //! A torch in ~/.local hides the one of the environment.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "no PyTorch in ~/.local hides the one of the environment",
+    summary: "no PyTorch in ~/.local overrides the one in the environment",
     explain: include_str!("user_site_shadows_torch.md"),
     judge,
 };
@@ -37,15 +37,15 @@ fn one(environment: &PythonEnvironment) -> Judged {
         if !first.site.contains("/.local/lib/python") {
             continue;
         }
-        let says = format!(
-            "{name} {} in {} hides {name} {} of {}",
+        let message = format!(
+            "{name} {} in {} overrides {name} {} of {}",
             first.version, first.site, hidden.version, environment.prefix
         );
         let fix = Fix::safe(
-            "Uninstall the copy in ~/.local, or keep this environment from reading it.",
+            "Uninstall the copy in ~/.local, and exclude ~/.local from this environment:",
             &[&format!("{} {name}", environment.pip("uninstall")), "export PYTHONNOUSERSITE=1"],
         );
-        return Ok(Verdict::warning(says, fix));
+        return Ok(Verdict::warning(message, fix).about(Subject::name(name)));
     }
     Ok(Verdict::Pass)
 }

@@ -8,7 +8,7 @@ pub const CHECK: Check = Check {
     group: Group::Driver,
     severity: Severity::Warning,
     applies: Applies::GpuHost,
-    summary: "the module nvidia_uvm is loaded beside nvidia",
+    summary: "the nvidia_uvm module is loaded with nvidia",
     explain: include_str!("uvm_module_missing.md"),
     judge,
 };
@@ -25,23 +25,24 @@ fn judge(facts: &Facts) -> Judged {
     let helper = facts.driver.modprobe.decided()? == Some(&true);
     let cdi = facts.toolkit.cdi.decided()?.is_some_and(|specs| !specs.is_empty());
     if helper && !cdi {
-        return Ok(Verdict::NotApplicable("not loaded yet: nvidia-modprobe loads it at first use".into()));
+        return Ok(Verdict::NotApplicable("not loaded yet; nvidia-modprobe loads it at first use".into()));
     }
     let fails = if helper {
-        "in containers that nothing loads it for (CDI, --device)"
+        "in containers started with CDI or --device, where nothing loads it"
     } else {
-        "for users other than root: no setuid nvidia-modprobe is here to load it at first use"
+        "for users other than root, because no setuid nvidia-modprobe loads it at first use"
     };
-    let says = format!(
-        "nvidia {} is loaded without nvidia_uvm: nvidia-smi works, and CUDA fails with \"unknown error\" {fails}",
+    let message = format!(
+        "nvidia {} is loaded without nvidia_uvm; nvidia-smi works, but CUDA fails with \"unknown error\" \
+         {fails}",
         module.version
     );
     let fix = Fix::safe(
-        "",
+        "Load nvidia_uvm now and at each boot:",
         &["sudo modprobe nvidia_uvm", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf"],
     );
     let modprobe = if helper { "setuid root" } else { "missing, or not setuid root" };
-    Ok(Verdict::warning(says, fix)
+    Ok(Verdict::warning(message, fix)
         .evidence("nvidia_uvm is not in /proc/modules")
         .evidence(format!("/usr/bin/nvidia-modprobe: {modprobe}")))
 }

@@ -1,6 +1,6 @@
 //! A variable has a value that its reader does not take.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::variables;
 use facts::Facts;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Environment,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "variables of the stack have values that are taken",
+    summary: "environment variables have valid values",
     explain: include_str!("variable_out_of_range.md"),
     judge,
 };
@@ -26,14 +26,21 @@ fn judge(facts: &Facts) -> Judged {
             continue;
         }
         let allowed = row.allowed.as_deref().unwrap_or_default();
-        let says = format!("{}={} is not among what it takes: {allowed}", setting.name, setting.value);
+        let message =
+            format!("{}={} is not a valid value; valid values: {allowed}", setting.name, setting.value);
         let default =
-            row.default.as_ref().map(|default| format!("The default is {default}.")).unwrap_or_default();
+            row.default.as_ref().map(|default| format!(" (default: {default})")).unwrap_or_default();
         let unset = format!("unset {}", setting.name);
-        let fix = Fix::safe(default, &[&unset]);
-        return Ok(Verdict::warning(says, fix).evidence(format!("set in {}", setting.place)));
+        let fix = Fix::safe(format!("Unset the variable, or set a valid value{default}:"), &[&unset]);
+        return Ok(Verdict::warning(message, fix)
+            .about(Subject::name(setting.name))
+            .evidence(format!("set in {}", setting.place)));
     }
-    if any { Ok(Verdict::Pass) } else { Err(Verdict::NotApplicable("no variable with bounds is set".into())) }
+    if any {
+        Ok(Verdict::Pass)
+    } else {
+        Err(Verdict::NotApplicable("no variable with a restricted value is set".into()))
+    }
 }
 
 #[cfg(test)]

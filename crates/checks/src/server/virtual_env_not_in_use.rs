@@ -1,6 +1,6 @@
 //! VIRTUAL_ENV names an environment, and python3 starts another one.
 
-use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
@@ -9,7 +9,7 @@ pub const CHECK: Check = Check {
     group: Group::Python,
     severity: Severity::Warning,
     applies: Applies::Anywhere,
-    summary: "python3 starts the environment that VIRTUAL_ENV names",
+    summary: "python3 runs the environment in VIRTUAL_ENV",
     explain: include_str!("virtual_env_not_in_use.md"),
     judge,
 };
@@ -24,11 +24,13 @@ fn judge(facts: &Facts) -> Judged {
         if environments.iter().any(|environment| environment.prefix == value) {
             return Ok(Verdict::Pass);
         }
-        let says = format!("VIRTUAL_ENV is {value}, where there is no Python; python3 starts another one");
+        let message =
+            format!("VIRTUAL_ENV is {value}, which contains no Python; python3 runs another environment");
         return Ok(Verdict::warning(
-            says,
-            Fix::safe("Activate an environment that exists, or unset the variable.", &["unset VIRTUAL_ENV"]),
-        ));
+            message,
+            Fix::safe("Unset the variable, or activate an environment that exists:", &["unset VIRTUAL_ENV"]),
+        )
+        .about(Subject::name("VIRTUAL_ENV")));
     };
     let used = by("PATH").ok_or_else(|| Verdict::NotApplicable("no python3 on PATH".into()))?;
     let torch = |environment: &PythonEnvironment| {
@@ -40,16 +42,18 @@ fn judge(facts: &Facts) -> Judged {
     }
     let word =
         |torch: &Option<String>| torch.as_ref().map_or("no PyTorch".into(), |torch| format!("torch {torch}"));
-    let says = format!(
-        "VIRTUAL_ENV is {} ({}), but python3 starts {} ({})",
+    let message = format!(
+        "VIRTUAL_ENV is {} ({}) but python3 runs {} ({})",
         named.prefix,
         word(&wanted),
         used.prefix,
         word(&got)
     );
-    let fix =
-        Fix::safe("Activate it again in this shell.", &[&format!("source {}/bin/activate", named.prefix)]);
-    Ok(Verdict::warning(says, fix))
+    let fix = Fix::safe(
+        "Activate the environment again in this shell:",
+        &[&format!("source {}/bin/activate", named.prefix)],
+    );
+    Ok(Verdict::warning(message, fix).about(Subject::name("VIRTUAL_ENV")))
 }
 
 #[cfg(test)]

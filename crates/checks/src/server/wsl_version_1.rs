@@ -18,12 +18,12 @@ fn judge(facts: &Facts) -> Judged {
     if wsl.version != 1 {
         return Ok(Verdict::Pass);
     }
-    let says = "this is WSL 1, which has neither GPUs nor a Docker engine; WSL 2 has both";
+    let message = "this is WSL 1, which supports neither GPUs nor a Docker engine; WSL 2 supports both";
     let fix = Fix::restarts_service(
-        "In a Windows terminal, with the distribution's own name (`wsl -l -v`); it stops meanwhile.",
+        "Convert the distribution from a Windows terminal, with its name from `wsl -l -v` (this stops it):",
         &["wsl --set-version Ubuntu 2"],
     );
-    Ok(Verdict::error(says, fix))
+    Ok(Verdict::error(message, fix))
 }
 
 #[cfg(test)]

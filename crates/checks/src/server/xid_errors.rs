@@ -1,6 +1,6 @@
 //! The driver logged GPU faults since boot.
 
-use crate::{Applies, Check, Fix, Group, Judged, Verdict};
+use crate::{Applies, Check, Fix, Group, Judged, Subject, Verdict};
 use diagnostic::Severity;
 use facts::Facts;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let xids = facts.kernel_log.xids.require("there is no kernel log")?;
+    let xids = facts.kernel_log.xids.require("no kernel log")?;
     let mut counts: BTreeMap<(u32, &str), (usize, &str)> = BTreeMap::new();
     // Xid 79, and the driver's advice (154) that comes with it, are the matter of another check.
     let fallen = crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts);
@@ -32,16 +32,18 @@ fn judge(facts: &Facts) -> Judged {
         .filter(|(weight, ..)| *weight > Weight::Notice)
         .collect();
     events.sort_by_key(|(weight, number, ..)| (std::cmp::Reverse(*weight), *number));
-    let Some(&(worst, number, ..)) = events.first() else { return fallen.map(|()| Verdict::Pass) };
+    let Some(&(worst, number, address, ..)) = events.first() else { return fallen.map(|()| Verdict::Pass) };
     let row = xids::xid(number);
-    let meaning = row.map_or("envdoc's catalog does not know this number".to_owned(), |row| {
-        format!("{}: {}", row.name, row.meaning)
-    });
-    let says = format!("Xid {number} since boot ({meaning})");
-    let action = row.map_or("Look the number up in NVIDIA's catalog of Xids.", |row| row.action.as_str());
-    let fix = Fix::safe(sentence(action), &["sudo dmesg | grep -e Xid | tail -n 50"]);
-    let verdict =
-        if worst == Weight::Fault { Verdict::error(says, fix) } else { Verdict::warning(says, fix) };
+    let meaning =
+        row.map_or("not in envdoc's catalog".to_owned(), |row| format!("{}: {}", row.name, row.meaning));
+    let message = format!("Xid {number} since boot ({meaning})");
+    let action = row.map_or("Look up the number in NVIDIA's Xid catalog", |row| row.action.as_str());
+    let fix = Fix::safe(sentence(action), &["sudo dmesg | grep -e Xid | tail -n 50"]).punctuated();
+    let verdict = if worst == Weight::Fault {
+        Verdict::error(message, fix).about(Subject::name(address))
+    } else {
+        Verdict::warning(message, fix).about(Subject::name(address))
+    };
     let verdict = events.iter().take(12).fold(verdict, |verdict, (_, _, address, count, line)| {
         let times = if *count == 1 { String::new() } else { format!("{count} times on {address}, first: ") };
         verdict.evidence(format!("{times}{line}"))

@@ -1,7 +1,8 @@
-//! Whatever a machine answers, envdoc ends with a verdict: every recorded server, damaged in many ways, is gathered and judged.
+//! Whatever a machine answers, envdoc ends with a verdict: every recorded server, damaged in many ways, is
+//! gathered and judged.
 //!
-//! Damage is what machines do: answers cut off, garbled, empty, enormous numbers, not there, refused. The damage is drawn from a fixed
-//! seed, so that a failure can be repeated.
+//! Damage is what machines do: answers cut off, garbled, empty, enormous numbers, not there, refused. The
+//! damage is drawn from a fixed seed, so that a failure can be repeated.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
 use std::collections::BTreeMap;
@@ -110,7 +111,8 @@ fn a_machine_that_answers_nothing_is_never_healthy() {
 
 #[test]
 fn refused_readings_turn_no_finding_into_a_pass() {
-    // Refusing what a server answered, group by group, may make verdicts unknown; it must not make an error healthy.
+    // Refusing what a server answered, group by group, may make verdicts unknown; it must not make an error
+    // healthy.
     for server in servers() {
         let whole = readings(&server);
         let before = judge(whole.clone());

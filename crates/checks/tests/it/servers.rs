@@ -1,5 +1,6 @@
-//! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept beside them
-//! (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test --test servers` writes those; what changed is to be read before it is committed.
+//! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept
+//! beside them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks` writes those; what
+//! changed is to be read before it is committed.
 //!
 //! An `.expected` file begins with lines that a person writes and that regenerating keeps:
 //!
@@ -16,7 +17,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
-use checks::{self, CHECKS, CheckResult, Verdict};
+use checks::{self, CHECKS, CheckResult, Group, Verdict};
 use facts::{Expected, gather};
 use host::snapshot::Snapshot;
 
@@ -56,7 +57,8 @@ fn header(name: &str, text: &str) -> Header {
             }
         } else {
             panic!(
-                "{name}.expected: a line of its head is none of `# healthy`, `# must: …`, `# expect: …`: {line:?}"
+                "{name}.expected: a line of its head is none of `# healthy`, `# must: …`, `# expect: …`: \
+                 {line:?}"
             );
         }
     }
@@ -118,10 +120,29 @@ fn every_server_is_judged_as_kept() {
     }
     assert!(
         different.is_empty(),
-        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test --test servers, and read the change",
+        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test -p envdoc-checks, and read the change",
         different.join("\n")
     );
     assert_eq!(stems(".json"), stems(".expected"), "an .expected without its server");
+}
+
+/// What redaction takes out is never what a judgement rests on. Sentences may show stand-ins.
+#[test]
+fn redaction_changes_no_answer() {
+    let mut different = Vec::new();
+    for server in servers() {
+        let snapshot = Snapshot::open(&path(&server.name, ".json")).unwrap();
+        let redacted = host::redact::redact(snapshot).host();
+        let results = checks::judge(CHECKS, &gather::recorded(&redacted, server.header.expect.clone()));
+        for (before, after) in server.results.iter().zip(&results) {
+            if std::mem::discriminant(&before.verdict) != std::mem::discriminant(&after.verdict) {
+                let id = before.check.id;
+                different
+                    .push(format!("{} {id}: {:?} became {:?}", server.name, before.verdict, after.verdict));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
 #[test]
@@ -152,6 +173,33 @@ fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_fix_has_a_title_that_introduces_its_commands() {
+    let mut wrong = Vec::new();
+    for server in servers() {
+        for CheckResult { check, verdict } in &server.results {
+            for fix in verdict.found().into_iter().flat_map(|found| &found.fixes) {
+                let colon = fix.title.ends_with(':');
+                if fix.title.is_empty() || colon == fix.commands.is_empty() {
+                    wrong.push(format!("{}: {}: {:?} {:?}", server.name, check.id, fix.title, fix.commands));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn findings_about_variables_name_the_variable() {
+    for server in servers() {
+        for CheckResult { check, verdict } in &server.results {
+            if let Some(found) = verdict.found().filter(|_| check.group == Group::Environment) {
+                assert!(found.subject.name.is_some(), "{}: {}: {:?}", server.name, check.id, found);
+            }
+        }
+    }
 }
 
 #[test]

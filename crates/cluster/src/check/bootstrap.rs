@@ -9,8 +9,8 @@ use crate::bootstrap::{self, Found, Parcel};
 use crate::nodes::{self, Node, Place, Worker};
 use crate::plan;
 use diagnostic::error::{Error, Kind};
-use docker::road::Road;
-use docker::road::ssh::{Ran, Talk};
+use docker::transport::Transport;
+use docker::transport::ssh::{Ran, Shell};
 use host::snapshot::Snapshot;
 
 /// How envdoc is started on a machine, and what came of it so far.
@@ -66,14 +66,14 @@ pub(super) async fn reach_node(
     let opened = started + options.limits.each;
     let asking = nodes::asking(options.look);
     if !node.engine.starts_with("ssh://") {
-        let road = Road::connect(&node.engine, node.tls.as_deref(), opened).await;
+        let road = Transport::connect(&node.engine, node.tls.as_deref(), opened).await;
         let mut node = Node::new(node, road, Duration::ZERO);
         let envdoc = local(&node, options, worker).await;
         node.took = started.elapsed();
         return (node, envdoc);
     }
     let script = |address: &_| bootstrap::script(address, &asking, worker);
-    let (road, talk) = match Road::connect_talking(&node.engine, script, opened).await {
+    let (road, talk) = match Transport::connect_shell(&node.engine, script, opened).await {
         Ok((road, talk)) => (Ok(road), Some(talk)),
         Err(blocked) => (Err(blocked), None),
     };
@@ -103,16 +103,16 @@ async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, St
 /// The second is the session, where nothing else needs it: as long as it lasts, so does the connection.
 async fn over_ssh(
     node: &Node,
-    mut talk: Talk,
+    mut talk: Shell,
     packing: &Packing,
     options: Options,
     worker: bool,
-) -> (Result<Envdoc, String>, Option<Talk>) {
+) -> (Result<Envdoc, String>, Option<Shell>) {
     let limit = options.limits.each + options.look;
     let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
     let said = || match node.place() {
-        Place::There(connection) => connection.said().trim().to_owned(),
+        Place::There(connection) => connection.stderr().trim().to_owned(),
         _ => String::new(),
     };
     let (found, ran) = match answers {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Options;
 use super::bootstrap::Program;
 use crate::nodes::{Node, Place};
-use docker::road::Roads;
+use docker::transport::Transports;
 use facts::docker::Endpoint;
 use facts::fleet::Member;
 use facts::{Expected, Fact, Facts, IntoFact, Missing, MissingKind, gather};
@@ -52,7 +52,7 @@ async fn facts(node: &Node, program: Result<&Program, &String>, options: Options
             let here = tokio::task::spawn_blocking(move || {
                 let deadline = Instant::now() + look;
                 let recorder = Recorder::new(Arc::new(
-                    Live::new(deadline - look / 20).with_engines(Arc::new(Roads::default())),
+                    Live::new(deadline - look / 20).with_engines(Arc::new(Transports::default())),
                 ));
                 gather::live(&recorder, deadline, Expected::default())
             });

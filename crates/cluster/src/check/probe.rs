@@ -5,23 +5,22 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::nodes::{Worker, side_by_side};
-use crate::probe;
 use crate::worker::{Answer, Failure, Task, Why};
 use facts::Fact;
 use facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
 
 /// The longest that a question may take that needs nobody else.
-const ASKING: Duration = Duration::from_secs(10);
+const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that one port may take.
-const PORT: Duration = Duration::from_secs(3);
+const PORT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest that the search for a packet's size may take.
-const SEARCH: Duration = Duration::from_secs(15);
+const MTU_TIMEOUT: Duration = Duration::from_secs(15);
 /// The largest IP packet in bytes, whatever an interface would send.
 const PACKET_MAX: u32 = 65_535;
 /// How long listeners stay open at most.
-const LISTENING: Duration = Duration::from_secs(300);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often a clock is asked.
-const CLOCKS: usize = 5;
+const CLOCK_SAMPLES: usize = 5;
 /// Up to so many machines, every pair is tried.
 const ALL_PAIRS: usize = 8;
 /// Left out of what must be the same.
@@ -66,7 +65,7 @@ pub(super) async fn of_each(
 }
 
 async fn identity(worker: &Worker) -> Fact<crate::worker::Identity> {
-    match worker.session.ask(Task::Identity, ASKING).await {
+    match worker.session.ask(Task::Identity, ASK_TIMEOUT).await {
         Ok(Answer::Identity(identity)) => Fact::Known(identity),
         other => Fact::unknown(unexpected(other)),
     }
@@ -75,9 +74,9 @@ async fn identity(worker: &Worker) -> Fact<crate::worker::Identity> {
 /// The answer with the shortest way there and back counts.
 async fn skew(worker: &Worker) -> Fact<Skew> {
     let mut best: Option<Skew> = None;
-    for _ in 0..CLOCKS {
+    for _ in 0..CLOCK_SAMPLES {
         let (asked, by_clock) = (Instant::now(), now());
-        let answer = worker.session.ask(Task::Clock, ASKING).await;
+        let answer = worker.session.ask(Task::Clock, ASK_TIMEOUT).await;
         let way = asked.elapsed().as_secs_f64();
         match answer {
             Ok(Answer::Clock { unix_seconds }) => {
@@ -111,7 +110,7 @@ async fn contents(worker: &Worker, path: &str, limit: Duration) -> Fact<crate::w
 fn unexpected(answer: Result<Answer, Failure>) -> String {
     match answer {
         Err(failure) => failure.says,
-        Ok(other) => probe::unexpected(&other).says,
+        Ok(other) => crate::worker::unexpected(&other).says,
     }
 }
 
@@ -169,7 +168,7 @@ async fn listen(
             true => Task::ListenUdp { port: port.number },
             false => Task::ListenTcp { port: port.number },
         };
-        let listener = match worker.session.ask(task, LISTENING).await {
+        let listener = match worker.session.ask(task, LISTEN_TIMEOUT).await {
             Ok(Answer::Listening { .. }) => Listener::Ours,
             Err(Failure { why: Why::PortTaken, .. }) => Listener::Taken,
             other => Listener::Failed(unexpected(other)),
@@ -180,7 +179,7 @@ async fn listen(
         listening.ports.push((*port, listener));
     }
     if listening.sizes.is_err() {
-        listening.sizes = match worker.session.ask(Task::ListenUdp { port: 0 }, LISTENING).await {
+        listening.sizes = match worker.session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
             Ok(Answer::Listening { port }) => Ok(port),
             other => Err(unexpected(other)),
         };
@@ -232,7 +231,7 @@ async fn resolve(worker: &Worker, address: &str) -> Fact<Vec<IpAddr>> {
     if let Ok(address) = address.parse() {
         return Fact::Known(vec![address]);
     }
-    match worker.session.ask(Task::Resolve { name: address.to_owned() }, ASKING).await {
+    match worker.session.ask(Task::Resolve { name: address.to_owned() }, ASK_TIMEOUT).await {
         Ok(Answer::Resolved { addresses }) => Fact::Known(addresses),
         Err(Failure { why: Why::UnknownName, .. }) => Fact::Absent,
         other => Fact::unknown(unexpected(other)),
@@ -257,7 +256,7 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
         true => Task::SendUdp { address, port: port.number, size: 100, dont_fragment: false },
         false => Task::ConnectTcp { address, port: port.number, greeting: ours },
     };
-    match worker.session.ask(task, PORT).await {
+    match worker.session.ask(task, PORT_TIMEOUT).await {
         Ok(Answer::Connected { greeting: Some(greeting), .. }) if !greeting.contains(nonce) => {
             Fact::Known(Reach::Not(
                 Why::Other,
@@ -282,7 +281,7 @@ async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Str
         Ok(port) => *port,
         Err(why) => return Fact::unknown(format!("no listener could be opened there: {why}")),
     };
-    let interface = match worker.session.ask(Task::Route { address: ip }, ASKING).await {
+    let interface = match worker.session.ask(Task::Route { address: ip }, ASK_TIMEOUT).await {
         // A loopback's is larger than any packet.
         Ok(Answer::Route { mtu: Some(mtu), .. }) => mtu.min(PACKET_MAX),
         Ok(Answer::Route { interface, .. }) => {
@@ -294,7 +293,7 @@ async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Str
         other => return Fact::unknown(unexpected(other)),
     };
     let task = Task::PathMtu { address: address.to_owned(), port, largest: interface };
-    match worker.session.ask(task, SEARCH).await {
+    match worker.session.ask(task, MTU_TIMEOUT).await {
         Ok(Answer::PathMtu { bytes, .. }) => Fact::Known(PathMtu { bytes, interface }),
         other => Fact::unknown(unexpected(other)),
     }

@@ -9,13 +9,13 @@ use super::outcome::{Outcome, Verdict};
 const SCHEMA: u32 = 1;
 /// The part of the kept bandwidth that a later run must reach. Two runs in a row differed by up to 15 %
 /// (docs/measurements/smoke.md).
-const BANDWIDTH: f64 = 0.75;
+const MIN_BANDWIDTH_RATIO: f64 = 0.75;
 /// How many times the kept time a small all-reduce may take.
-const LATENCY: f64 = 2.0;
-/// From this size on bandwidth counts, in bytes; up to [`SMALL`] the time does.
-const LARGE: usize = 1 << 20;
-/// See [`LARGE`].
-const SMALL: usize = 4 << 10;
+const MAX_LATENCY_RATIO: f64 = 2.0;
+/// From this size on bandwidth counts, in bytes; up to [`LATENCY_UP_TO_BYTES`] the time does.
+const BANDWIDTH_FROM_BYTES: usize = 1 << 20;
+/// See [`BANDWIDTH_FROM_BYTES`].
+const LATENCY_UP_TO_BYTES: usize = 4 << 10;
 
 /// What is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,12 +93,12 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), String>
         let Some(then) = baseline.results.iter().find(|kept| kept.bytes == now.bytes) else { continue };
         // How many times worse than what is let pass.
         let (worse, says) = match now.bytes {
-            bytes if bytes >= LARGE => (
-                then.bus * BANDWIDTH / now.bus,
+            bytes if bytes >= BANDWIDTH_FROM_BYTES => (
+                then.bus * MIN_BANDWIDTH_RATIO / now.bus,
                 format!("{} busbw at {bytes} bytes, the baseline has {}", rate(now.bus), rate(then.bus)),
             ),
-            bytes if bytes <= SMALL => (
-                now.seconds / (then.seconds * LATENCY),
+            bytes if bytes <= LATENCY_UP_TO_BYTES => (
+                now.seconds / (then.seconds * MAX_LATENCY_RATIO),
                 format!(
                     "{:.0} µs for {bytes} bytes, the baseline has {:.0}",
                     now.seconds * 1e6,

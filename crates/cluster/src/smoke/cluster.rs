@@ -11,30 +11,32 @@ use super::outcome::{Outcome, PhaseFailed};
 use super::phases::{self, Options, PhaseRunner, Place, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
+use crate::Error;
 use crate::causes;
 use crate::container_probe::{self, ContainerProbe, Tried};
 use crate::fan_out;
 use crate::launch;
 use crate::plan::{ClusterPlan, Gpus, Node};
 use crate::problem::Problem;
+use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::{Answer, Interface, Task, Why};
-use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
+use docker::{Cause, container};
 
 /// The longest that bringing the worker into a container may take, and starting it.
-const BRINGING: Duration = Duration::from_secs(60);
+const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest that taking it away may take.
-const LEAVING: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest that the search for a cause may take.
-const ASKING_WHY: Duration = Duration::from_secs(30);
+const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// Pairs that are tried at once.
-const AT_ONCE: usize = 32;
+const MAX_PARALLEL: usize = 32;
 /// Pairs whose cause is looked for.
-const CAUSES: usize = 6;
+const MAX_CAUSES: usize = 6;
 /// Bytes of /dev/shm that Docker gives where nobody asks: less was asked for by mistake.
-const SHARED: u64 = 64 << 20;
+const SHM_MIN_BYTES: u64 = 64 << 20;
 
 /// A node with its engine, or why that cannot be used.
 pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
@@ -91,17 +93,20 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
         let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
-        let _ = tokio::time::timeout(LEAVING, fan_out::end_all(all.clone(), mark)).await;
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, fan_out::end_all(all.clone(), mark)).await;
         // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
         let unmarked = join_all(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
-        let _ = tokio::time::timeout(LEAVING, unmarked).await;
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, unmarked).await;
     }
     let left = join_all(all.map(|(node, engine)| async move {
-        match tokio::time::timeout(LEAVING, worker_container::forget_worker(engine, &node.name)).await {
+        match tokio::time::timeout(CLEANUP_TIMEOUT, worker_container::forget_worker(engine, &node.name)).await
+        {
             Ok(Ok(())) => None,
-            Ok(Err(why)) if why.contains("No such container") || why.contains("is not running") => None,
-            Ok(Err(why)) => Some((node, why)),
-            Err(_) => Some((node, format!("no answer within {} s", LEAVING.as_secs()))),
+            Ok(Err(why)) if matches!(why.cause(), Cause::NoSuchContainer | Cause::ContainerNotRunning) => {
+                None
+            }
+            Ok(Err(why)) => Some((node, why.to_string())),
+            Err(_) => Some((node, format!("no answer within {} s", CLEANUP_TIMEOUT.as_secs()))),
         }
     }));
     let says = |(node, why): (&Node, String)| {
@@ -109,7 +114,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
    contact",
             node.name,
-            worker_container::SILENCE.as_secs()
+            worker_container::SILENCE_LIMIT.as_secs()
         )
     };
     left.await.into_iter().flatten().map(says).collect()
@@ -186,7 +191,7 @@ impl Site<'_> {
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
-            let found = tokio::time::timeout(deadline, container::look(engine, &node.name)).await;
+            let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
             let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
@@ -251,9 +256,8 @@ impl Site<'_> {
         self.progress.phase("worker", "starting a worker in every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
-            let entered = tokio::time::timeout(BRINGING, entered).await;
-            let entered =
-                entered.unwrap_or_else(|_| Err(format!("not done within {} s", BRINGING.as_secs())));
+            let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
+            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
             self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| {
                 let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
@@ -285,13 +289,14 @@ impl Site<'_> {
             let deadline = self.options.deadline;
             async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
         };
-        let (mut failed, mut least) = (Vec::new(), u64::MAX);
+        let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
         for (one, answer) in containers.iter().zip(join_all(containers.iter().map(ask)).await) {
             let name = &one.node.name;
             match answer {
                 Ok(Answer::Space { total, .. }) => {
                     least = least.min(total);
-                    if total < SHARED {
+                    if total < SHM_MIN_BYTES {
+                        too_small = true;
                         failed.push((
                             name.clone(),
                             format!(
@@ -310,7 +315,7 @@ impl Site<'_> {
                 Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
             }
         }
-        if failed.iter().any(|(_, says)| says.contains("/dev/shm has")) {
+        if too_small {
             outcome.fix.push(
                 "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
                 then apply: `envdoc cluster up`"
@@ -372,9 +377,13 @@ impl Site<'_> {
         let start = Instant::now();
         self.progress.phase("names", "resolving every name in every container");
         let came = self
-            .pairs(containers, |one, other| async {
-                container_probe::resolves(one, other).await.map_err(|why| why.says)
-            })
+            .pairs(
+                containers,
+                |one, other| async {
+                    container_probe::resolves(one, other).await.map_err(|why| Error::Other(why.says))
+                },
+                late,
+            )
             .await;
         let failed = came.into_iter().filter_map(|(from, to, came)| {
             let (one, other) = (&containers[from].node.name, &containers[to].node.name);
@@ -401,11 +410,15 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase("mtu", "testing the largest packets");
-        let came = self.pairs(containers, |one, other| async {
-            container_probe::packet(one, other)
-                .await
-                .ok_or_else(|| "no datagram is answered although TCP connects".into())
-        });
+        let came = self.pairs(
+            containers,
+            |one, other| async {
+                container_probe::packet(one, other)
+                    .await
+                    .ok_or_else(|| Error::Other("no datagram is answered although TCP connects".into()))
+            },
+            late,
+        );
         let (mut failed, mut least) = (Vec::new(), u32::MAX);
         for (from, to, came) in came.await {
             let (one, other) = (&containers[from], &containers[to].node.name);
@@ -439,7 +452,11 @@ impl Site<'_> {
         let start = Instant::now();
         self.progress.phase("ssh", "testing ssh between all containers");
         let came = self
-            .pairs(containers, |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user))
+            .pairs(
+                containers,
+                |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user),
+                LoginError::TimedOut,
+            )
             .await;
         let mut failed = Vec::new();
         for (from, to, came) in came {
@@ -457,11 +474,12 @@ impl Site<'_> {
     }
 
     /// Something of every pair, under a deadline; in order.
-    async fn pairs<'i, T, F: Future<Output = Result<T, String>>>(
+    async fn pairs<'i, T, E, F: Future<Output = Result<T, E>>>(
         &self,
         containers: &'i [ContainerProbe<'i>],
         what: impl Fn(&'i ContainerProbe<'i>, &'i ContainerProbe<'i>) -> F,
-    ) -> Vec<(usize, usize, Result<T, String>)> {
+        late: fn(Duration) -> E,
+    ) -> Vec<(usize, usize, Result<T, E>)> {
         let deadline = self.options.deadline;
         let count = containers.len();
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
@@ -469,13 +487,12 @@ impl Site<'_> {
             let tried = what(&containers[from], &containers[to]);
             async move {
                 let came = tokio::time::timeout(deadline, tried).await;
-                let late = || Err(format!("no answer within {:.0} s", deadline.as_secs_f64()));
-                (from, to, came.unwrap_or_else(|_| late()))
+                (from, to, came.unwrap_or_else(|_| Err(late(deadline))))
             }
         });
         let left = containers.iter().map(|one| (one.node.name.clone(), count - 1)).collect();
         let mut progress = self.progress.counting(left);
-        let tried = stream::iter(tried).buffer_unordered(AT_ONCE);
+        let tried = stream::iter(tried).buffer_unordered(MAX_PARALLEL);
         let tried = tried.inspect(|(from, _, came)| progress(&containers[*from].node.name, came.is_ok()));
         let mut came: Vec<_> = tried.collect().await;
         came.sort_by_key(|(from, to, _)| (*from, *to));
@@ -499,10 +516,10 @@ impl Site<'_> {
             let count = containers.len();
             let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
             let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| of(from, to));
-            let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(AT_ONCE).collect().await;
-            causes::unreached(self.plan, self.bundle, containers, &tried, CAUSES, false).await.problems
+            let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(MAX_PARALLEL).collect().await;
+            causes::unreached(self.plan, self.bundle, containers, &tried, MAX_CAUSES, false).await.problems
         };
-        let Ok(problems) = tokio::time::timeout(ASKING_WHY, asked).await else {
+        let Ok(problems) = tokio::time::timeout(CAUSE_SEARCH_TIMEOUT, asked).await else {
             outcome.remarks.push("the cause could not be determined in time".into());
             return;
         };
@@ -512,6 +529,10 @@ impl Site<'_> {
         }
         outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.says));
     }
+}
+
+fn late(deadline: Duration) -> Error {
+    Error::TimedOut { what: "no answer", after: deadline }
 }
 
 /// What is wrong with a pin. NCCL takes `eth` for every interface that begins so, `=eth0` for that one alone,

@@ -14,24 +14,24 @@ use crate::plan::ClusterPlan;
 use crate::request::Launcher;
 use crate::worker::bundle::Bundle;
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// What every rank runs.
 pub const SCRIPT: &str = include_str!("../../../../templates/smoke/deepspeed.py");
 /// Its file name next to the worker in every container: not `deepspeed.py`, which `import deepspeed` would
 /// find.
-const NAME: &str = "zero2.py";
+const SCRIPT_NAME: &str = "zero2.py";
 /// Steps of the training.
 const STEPS: usize = 20;
 /// The longest that it may take, in seconds: from a cold disk torch and DeepSpeed take half a minute to be
 /// imported.
-const SECONDS: u64 = 150;
+const TRAIN_TIMEOUT_SECONDS: u64 = 150;
 /// The part by which losses may differ where GPUs differ; the weights are the same everywhere.
-const ROUNDING: f64 = 1e-5;
+const LOSS_TOLERANCE: f64 = 1e-5;
 /// The longest that bringing the script may take.
-const BRINGING: Duration = Duration::from_secs(20);
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(20);
 /// Lines that are kept.
-const LINES: usize = 20_000;
+const OUTPUT_LINE_LIMIT: usize = 20_000;
 
 /// What a rank prints.
 #[derive(Debug, Clone, Deserialize)]
@@ -61,8 +61,8 @@ pub async fn train(
         outcome.finish_phase("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
     for one in containers {
-        let brought = container::fill(one.engine, &one.node.name, "/", archive());
-        let brought = tokio::time::timeout(BRINGING, brought).await;
+        let brought = container::upload(one.engine, &one.node.name, "/", archive());
+        let brought = tokio::time::timeout(UPLOAD_TIMEOUT, brought).await;
         let brought = brought.map(|brought| brought.map_err(String::from));
         if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {
             return fail(
@@ -76,7 +76,7 @@ pub async fn train(
         containers.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
     let Some((first_node, first_engine)) = engines.first() else { return Ok(()) };
     let (script, seconds, steps) =
-        (format!("/{}/{NAME}", Bundle::NAME), SECONDS.to_string(), STEPS.to_string());
+        (format!("/{}/{SCRIPT_NAME}", Bundle::NAME), TRAIN_TIMEOUT_SECONDS.to_string(), STEPS.to_string());
     let words = [script, "--seconds".into(), seconds, "--steps".into(), steps];
     let jobs = match launch::jobs(plan, &engines, Launcher::Deepspeed, &words, mark) {
         Ok(jobs) => jobs,
@@ -90,19 +90,19 @@ pub async fn train(
     let keep = |node: &str, _: bool, line: &str| {
         first.line(node, line);
         let mut lines = lines.borrow_mut();
-        if lines.len() < LINES {
+        if lines.len() < OUTPUT_LINE_LIMIT {
             lines.push(line.to_owned());
         }
     };
     let running = fan_out::run(jobs, &engines, mark, true, &first.alarm, &keep);
     // The script ends itself; this is for a launcher that does not.
-    let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
+    let ended = tokio::time::timeout(Duration::from_secs(TRAIN_TIMEOUT_SECONDS + 20), running).await;
     let all = engines.iter().map(|(name, engine)| (name.as_str(), *engine));
     fan_out::end_all(all, mark).await;
     launch::unmark_ranks(first_engine, first_node, mark).await;
     let how = match ended {
         Ok(ended) => launch::verdict(&ended, &first),
-        Err(_) => Some(format!("not finished within {} s", SECONDS + 20)),
+        Err(_) => Some(format!("not finished within {} s", TRAIN_TIMEOUT_SECONDS + 20)),
     };
     told(plan, &lines.into_inner(), how, start, outcome)
 }
@@ -114,7 +114,7 @@ fn archive() -> Vec<u8> {
     header.set_mode(0o644);
     header.set_size(SCRIPT.len() as u64);
     // Into memory: it cannot fail.
-    let _ = tar.append_data(&mut header, format!("{}/{NAME}", Bundle::NAME), SCRIPT.as_bytes());
+    let _ = tar.append_data(&mut header, format!("{}/{SCRIPT_NAME}", Bundle::NAME), SCRIPT.as_bytes());
     tar.into_inner().unwrap_or_default()
 }
 
@@ -182,7 +182,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
     let Some(first) = all.first() else { return Ok(()) };
     let last = |one: &Said| one.last.unwrap_or(f64::NAN);
     let other = all.iter().find(|one| {
-        let far = (last(one) - last(first)).abs() > ROUNDING * last(first).abs();
+        let far = (last(one) - last(first)).abs() > LOSS_TOLERANCE * last(first).abs();
         far || last(one).is_nan() || one.losses.len() != STEPS
     });
     if let Some(other) = other {

@@ -9,21 +9,21 @@ use catalog::expected_bandwidth::{self, Kind};
 /// sockets (docs/measurements/smoke.md).
 pub const TOLERANCE: f64 = 0.6;
 /// From this size on bandwidth is judged, in bytes: small data is a matter of latency.
-const JUDGED: usize = 16 << 20;
+const JUDGED_FROM_BYTES: usize = 16 << 20;
 /// Longest round trip in milliseconds; within one data center it takes less than one.
-const FAR: f64 = 5.0;
+const ROUND_TRIP_LIMIT_MS: f64 = 5.0;
 /// The part of TCP segments that may be sent again.
-const RESENT: f64 = 0.001;
+const RETRANSMIT_LIMIT: f64 = 0.001;
 /// How many times as long as the others a rank may take for its own part.
-const STRAGGLES: f64 = 2.5;
+const STRAGGLER_RATIO: f64 = 2.5;
 /// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN
 /// give 0.114 GB/s; a tenth less.
-const GIGABIT: f64 = 0.1e9;
+const GIGABIT_BYTES_PER_SECOND: f64 = 0.1e9;
 
 /// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
-const SMALLER: f64 = 0.8;
+const SMALLER_SIZE_FACTOR: f64 = 0.8;
 /// Below so many bytes an all-reduce of GPUs is a matter of latency, and nothing is demanded.
-const LARGE: usize = 256 << 20;
+const NCCL_JUDGED_FROM_BYTES: usize = 256 << 20;
 
 /// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the
 /// InfiniBand cards of one, whose ports have these rates in Gbit/s. `None` where nothing is known, or the
@@ -35,13 +35,13 @@ pub fn expected_of_nccl(
     rates: &[u32],
     bytes: usize,
 ) -> Option<(f64, String)> {
-    if bytes < LARGE || nodes == 0 {
+    if bytes < NCCL_JUDGED_FROM_BYTES || nodes == 0 {
         return None;
     }
     if nodes == 1 {
         let count = u32::try_from(ranks).ok()?;
         let row = expected_bandwidth::gpus(gpu, count)?;
-        return Some((row.busbw * 1e9 * SMALLER * row.tolerance, format!("{count} {}", row.gpu)));
+        return Some((row.busbw * 1e9 * SMALLER_SIZE_FACTOR * row.tolerance, format!("{count} {}", row.gpu)));
     }
     let card = |rate: &u32| {
         let link = expected_bandwidth::link(Kind::Infiniband, *rate)?;
@@ -51,7 +51,10 @@ pub fn expected_of_nccl(
     // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
     let used = cards.len().min(ranks / nodes);
     (used > 0).then(|| {
-        (cards[..used].iter().sum::<f64>() * SMALLER, format!("{used} InfiniBand adapters per node"))
+        (
+            cards[..used].iter().sum::<f64>() * SMALLER_SIZE_FACTOR,
+            format!("{used} InfiniBand adapters per node"),
+        )
     })
 }
 
@@ -126,7 +129,7 @@ fn resent(outcome: &Outcome) -> Option<(String, &'static str)> {
         .enumerate()
         .filter_map(|(rank, part)| Some((rank, (*part)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1))?;
-    (part > RESENT).then(|| {
+    (part > RETRANSMIT_LIMIT).then(|| {
         let whom = outcome.ranks.get((rank + 1) % resent.len()).map_or("", String::as_str);
         let who = outcome.ranks.get(rank).map_or("", String::as_str);
         (
@@ -143,7 +146,7 @@ fn resent(outcome: &Outcome) -> Option<(String, &'static str)> {
 /// Nodes that are far from each other.
 fn far(outcome: &Outcome) -> Option<(String, &'static str)> {
     let (from, to, milliseconds) =
-        outcome.network.slowest_connect.filter(|(_, _, milliseconds)| *milliseconds > FAR)?;
+        outcome.network.slowest_connect.filter(|(_, _, milliseconds)| *milliseconds > ROUND_TRIP_LIMIT_MS)?;
     let (from, to) = (outcome.ranks.get(from)?, outcome.ranks.get(to)?);
     Some((
         format!(
@@ -171,7 +174,7 @@ fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
             )
         });
     }
-    (path < GIGABIT).then(|| {
+    (path < GIGABIT_BYTES_PER_SECOND).then(|| {
         (
             format!("the path carries {}, less than gigabit Ethernet", rate(path)),
             "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
@@ -187,8 +190,8 @@ fn straggler(outcome: &Outcome) -> Option<(String, &'static str)> {
     let others: Vec<f64> =
         own.iter().enumerate().filter(|(other, _)| *other != rank).map(|(_, own)| *own).collect();
     let usual = median(&others);
-    let large = outcome.results.last().is_some_and(|last| last.bytes >= JUDGED);
-    (large && *longest > usual * STRAGGLES).then(|| {
+    let large = outcome.results.last().is_some_and(|last| last.bytes >= JUDGED_FROM_BYTES);
+    (large && *longest > usual * STRAGGLER_RATIO).then(|| {
         let name = outcome.ranks.get(rank).map_or("", String::as_str);
         (
             format!(
@@ -204,7 +207,7 @@ fn straggler(outcome: &Outcome) -> Option<(String, &'static str)> {
 /// The ring is slower than its sockets.
 fn busy(outcome: &Outcome) -> Option<(String, &'static str)> {
     let (last, expected) = (outcome.results.last()?, outcome.expected.as_ref()?);
-    (last.bytes >= JUDGED && last.bus < expected.bus * expected.tolerance)
+    (last.bytes >= JUDGED_FROM_BYTES && last.bus < expected.bus * expected.tolerance)
         .then(|| ("the CPUs are the bottleneck, not the network".into(), ""))
 }
 

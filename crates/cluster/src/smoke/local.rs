@@ -12,7 +12,7 @@ use crate::worker::session::Session;
 use diagnostic::error::{Error, Kind};
 
 /// The longest that a worker may take to start.
-const STARTING: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Workers of this machine; dropping it ends them.
 pub struct Local {
@@ -40,7 +40,8 @@ impl Local {
                 return Err(failed("the process has no stdin or stdout".into()));
             };
             local.children.push(child);
-            let session = Session::open(stdout, stdin, STARTING).await.map_err(failed)?;
+            let session =
+                Session::open(stdout, stdin, START_TIMEOUT).await.map_err(|why| failed(why.to_string()))?;
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
             local.places.push(Place { node: format!("rank {rank}"), address, session: Arc::new(session) });
         }

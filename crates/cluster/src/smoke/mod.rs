@@ -26,3 +26,4 @@ pub mod report;
 pub mod ring;
 pub mod torch;
 pub mod transport;
+pub mod worker_tasks;

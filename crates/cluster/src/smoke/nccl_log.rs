@@ -31,7 +31,7 @@ pub struct Read {
 }
 
 /// Warnings that are kept.
-const WARNINGS: usize = 20;
+const WARNING_LIMIT: usize = 20;
 
 /// Reads the lines of all ranks.
 pub fn read<'l>(lines: impl IntoIterator<Item = &'l str>) -> Read {
@@ -43,7 +43,7 @@ pub fn read<'l>(lines: impl IntoIterator<Item = &'l str>) -> Read {
         }
         if let Some((_, says)) = line.split_once("NCCL WARN ") {
             let says = says.trim().to_owned();
-            if read.warnings.len() < WARNINGS && !read.warnings.contains(&says) {
+            if read.warnings.len() < WARNING_LIMIT && !read.warnings.contains(&says) {
                 read.warnings.push(says);
             }
         }

@@ -9,17 +9,17 @@ use futures_util::future::join_all;
 
 use super::bandwidth::median;
 use super::judge::rate;
-use super::phases::{Options, Place, ask, unlike};
+use super::phases::{Options, Place, ask, unexpected};
 use super::rank::{Answer, Task};
 
 /// Seconds that the bytes of one way should take.
-const STREAMING: f64 = 0.1;
+const STREAM_SECONDS: f64 = 0.1;
 /// The most bytes of one way.
-const STREAMED: usize = 32 << 20;
+const STREAM_LIMIT_BYTES: usize = 32 << 20;
 /// Pairs that are tried again.
-const AGAIN: usize = 8;
+const RETRIED_PAIRS: usize = 8;
 /// Rounds of the smallest all-reduce, for its time.
-const TRIPS: usize = 20;
+const LATENCY_ROUNDS: usize = 20;
 
 /// What two ranks carry between each other, alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +90,7 @@ async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
         let rates = pairs.iter().filter_map(|pair| pair.came.as_ref().ok());
         let usual = median(&rates.flat_map(|came| [came.there, came.back]).collect::<Vec<_>>());
         let slow = |came: &Carried| came.there.min(came.back) < usual / 2.0;
-        for pair in pairs.iter_mut().filter(|pair| pair.came.as_ref().is_ok_and(slow)).take(AGAIN) {
+        for pair in pairs.iter_mut().filter(|pair| pair.came.as_ref().is_ok_and(slow)).take(RETRIED_PAIRS) {
             let (one, other) = (&places[pair.ranks.0], &places[pair.ranks.1]);
             let run = format!("again-{turn}-{}-{}", pair.ranks.0, pair.ranks.1);
             let (Ok(now), Ok(before)) = (carried(one, other, &run, options).await, &pair.came) else {
@@ -116,7 +116,7 @@ async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Re
     for (place, answer) in join_all(both.map(listen)).await.into_iter().enumerate() {
         match answer {
             Ok(Answer::Listening { port }) => ports[place] = port,
-            other => return Err((Some(place), named(place, unlike(other)))),
+            other => return Err((Some(place), named(place, unexpected(other, &|rank| name_in(both, rank))))),
         }
     }
     let join = |number: usize| Task::Join {
@@ -139,9 +139,9 @@ async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Re
                 rates[place] = rates[place].max(bytes as f64 / seconds);
             }
         }
-        bytes = ((rates[0].min(rates[1]) * STREAMING) as usize).clamp(1 << 18, STREAMED);
+        bytes = ((rates[0].min(rates[1]) * STREAM_SECONDS) as usize).clamp(1 << 18, STREAM_LIMIT_BYTES);
     }
-    let small = |_| Task::AllReduce { elements: 2, warmup: 2, iterations: TRIPS, corrupt: None };
+    let small = |_| Task::AllReduce { elements: 2, warmup: 2, iterations: LATENCY_ROUNDS, corrupt: None };
     let mut trip = 0.0_f64;
     for answer in two(both, small, deadline).await.map_err(nobody)? {
         if let Answer::Reduced { seconds, .. } = answer {
@@ -157,6 +157,11 @@ fn nobody(why: String) -> Why {
     (None, why)
 }
 
+/// The node of a rank of a pair, whose ranks are 0 and 1.
+fn name_in(both: [&Place; 2], rank: usize) -> String {
+    both.get(rank).map_or_else(|| format!("rank {rank}"), |place| place.node.clone())
+}
+
 /// A task for both.
 async fn two(
     both: [&Place; 2],
@@ -168,12 +173,11 @@ async fn two(
     for (place, answer) in both.iter().zip(join_all(asked).await) {
         match answer {
             Ok(Answer::Broken(broken)) => {
-                // To a pair, its other rank is 0 or 1.
-                let says = broken.says.replace("rank 0", &both[0].node).replace("rank 1", &both[1].node);
-                return Err(format!("{}: {says}", place.node));
+                let message = broken.message(&|rank| name_in(both, rank));
+                return Err(format!("{}: {message}", place.node));
             }
             Ok(answer) => answers.push(answer),
-            Err(why) => return Err(format!("{}: {why}", place.node)),
+            Err(failure) => return Err(format!("{}: {failure}", place.node)),
         }
     }
     Ok(answers)

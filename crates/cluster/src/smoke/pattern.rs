@@ -3,12 +3,12 @@
 //! up to which float32 holds every whole number.
 
 /// Elements that come of one random number, a byte each.
-const TOGETHER: usize = 8;
+const BATCH: usize = 8;
 /// Elements whose sum is made at once to be compared: 16 KiB, which stay in the processor's first cache.
-const PIECE: usize = 4 << 10;
+const COMPARE_BLOCK: usize = 4 << 10;
 
 /// The numbers of a rank at eight indices: random for whoever looks, the same whenever they are asked for.
-fn numbers(rank: usize, eight: usize) -> [u8; TOGETHER] {
+fn numbers(rank: usize, eight: usize) -> [u8; BATCH] {
     // SplitMix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014):
     // every bit of rank and index changes half of the bits that come out, so that swapped ranks, shifted
     // segments and doubled slices all show.
@@ -21,12 +21,12 @@ fn numbers(rank: usize, eight: usize) -> [u8; TOGETHER] {
 /// Adds the elements of a rank, from an index on.
 pub fn add(rank: usize, start: usize, to: &mut [f32]) {
     // Up to where eight begin.
-    let before = (start.next_multiple_of(TOGETHER) - start).min(to.len());
+    let before = (start.next_multiple_of(BATCH) - start).min(to.len());
     let (first, rest) = to.split_at_mut(before);
-    for (value, number) in first.iter_mut().zip(&numbers(rank, start / TOGETHER)[start % TOGETHER..]) {
+    for (value, number) in first.iter_mut().zip(&numbers(rank, start / BATCH)[start % BATCH..]) {
         *value += f32::from(*number);
     }
-    for (eight, values) in ((start + before) / TOGETHER..).zip(rest.chunks_mut(TOGETHER)) {
+    for (eight, values) in ((start + before) / BATCH..).zip(rest.chunks_mut(BATCH)) {
         for (value, number) in values.iter_mut().zip(numbers(rank, eight)) {
             *value += f32::from(number);
         }
@@ -35,10 +35,10 @@ pub fn add(rank: usize, start: usize, to: &mut [f32]) {
 
 /// Elements, from an index on, that are not the sum of all ranks: how many, and the index of the first.
 pub fn wrong(world: usize, start: usize, values: &[f32]) -> (usize, Option<usize>) {
-    let mut sums = [0.0; PIECE];
+    let mut sums = [0.0; COMPARE_BLOCK];
     let (mut count, mut first) = (0, None);
-    for (piece, values) in values.chunks(PIECE).enumerate() {
-        let (start, sums) = (start + piece * PIECE, &mut sums[..values.len()]);
+    for (piece, values) in values.chunks(COMPARE_BLOCK).enumerate() {
+        let (start, sums) = (start + piece * COMPARE_BLOCK, &mut sums[..values.len()]);
         sums.fill(0.0);
         (0..world).for_each(|rank| add(rank, start, sums));
         #[expect(clippy::float_cmp, reason = "whole numbers: the sum is exact or wrong")]
@@ -54,7 +54,7 @@ pub fn wrong(world: usize, start: usize, values: &[f32]) -> (usize, Option<usize
 
 #[cfg(test)]
 mod tests {
-    use super::{PIECE, add, wrong};
+    use super::{COMPARE_BLOCK, add, wrong};
 
     #[test]
     fn elements_do_not_depend_on_where_one_begins() {
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn what_is_not_the_sum_is_found() {
-        let length = PIECE + 1001;
+        let length = COMPARE_BLOCK + 1001;
         let mut sum = vec![0.0; length];
         (0..5).for_each(|rank| add(rank, 3, &mut sum));
         assert_eq!(wrong(5, 3, &sum), (0, None));
         assert_eq!(wrong(5, 3, &[]), (0, None));
         assert!(wrong(5, 4, &sum).0 > length * 9 / 10 && wrong(6, 3, &sum).0 > length * 9 / 10);
-        sum[PIECE + 7] += 1.0;
+        sum[COMPARE_BLOCK + 7] += 1.0;
         sum[length - 1] = f32::NAN;
-        assert_eq!(wrong(5, 3, &sum), (2, Some(3 + PIECE + 7)));
+        assert_eq!(wrong(5, 3, &sum), (2, Some(3 + COMPARE_BLOCK + 7)));
     }
 }

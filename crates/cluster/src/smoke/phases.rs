@@ -9,40 +9,41 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::bandwidth::{algorithm, bus, median, size};
+use super::bandwidth::{bus, median, size};
 use super::judge;
-use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict};
+use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
 use super::pairs;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
-use crate::worker;
+use crate::probe;
 use crate::worker::session::Session;
+use crate::worker::{self, Failure};
 
 /// The most bytes that every rank sends to find out what the path carries, and about how many seconds that
 /// takes.
-const STREAMED: usize = 64 << 20;
-const STREAMING: f64 = 0.3;
+const STREAM_LIMIT_BYTES: usize = 64 << 20;
+const STREAM_SECONDS: f64 = 0.3;
 /// It is sent so often at most, and not again where the rate has grown by less than this factor.
-const STREAMS: usize = 8;
-const GROWTH: f64 = 1.1;
+const STREAM_ROUNDS: usize = 8;
+const STREAM_GROWTH: f64 = 1.1;
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
 /// said.
-const LONGEST: f64 = 2.0;
+const ALL_REDUCE_LIMIT_SECONDS: f64 = 2.0;
 /// Milliseconds within which a connection is established in one data center.
-const SOON: f64 = 2.0;
+const FAST_CONNECT_MS: f64 = 2.0;
 /// How long to wait for the other ranks after one reported that the ring broke: a broken ring stalls
 /// everywhere within moments.
-const TOGETHER: Duration = Duration::from_secs(2);
+pub(super) const PEER_GRACE: Duration = Duration::from_secs(2);
 /// The longest that a worker may take to say that it is there.
-const ALIVE: Duration = Duration::from_secs(2);
+const LIVENESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Of a worker that does not say so.
-const SILENT: &str = "worker stopped responding (process hung or connection lost)";
+const UNRESPONSIVE: &str = "worker stopped responding (process hung or connection lost)";
 /// Connections that begin at once.
-const AT_ONCE: usize = 64;
+const MAX_PARALLEL_CONNECTS: usize = 64;
 /// Seconds that the rounds of one size should take together.
-const ROUNDS: f64 = 0.2;
+pub(super) const SECONDS_PER_SIZE: f64 = 0.2;
 /// Element counts of the first all-reduces: fewer than there are ranks, not divisible, more than a slice.
-const CHECKED: &[usize] = &[1, 1009, 262_147];
+pub(super) const CHECKED_COUNTS: &[usize] = &[1, 1009, 262_147];
 
 /// A rank and how it is reached.
 pub struct Place {
@@ -201,7 +202,7 @@ impl<'p> PhaseRunner<'p> {
         // A few at once: hundreds of connections that begin together take each other's time.
         let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
         let mut progress = self.progress.counting(left);
-        let tried = futures_util::stream::iter(tried).buffer_unordered(AT_ONCE);
+        let tried = futures_util::stream::iter(tried).buffer_unordered(MAX_PARALLEL_CONNECTS);
         let tried: Vec<_> =
             tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await;
         drop(progress);
@@ -253,7 +254,7 @@ impl<'p> PhaseRunner<'p> {
             .into_iter()
             .map(|answer| match answer {
                 Ok(Answer::Listening { port }) => Ok(port),
-                other => Err(unlike(other)),
+                other => Err(unexpected(other, &|rank| self.rank_name(rank))),
             })
             .collect();
         let progress = self.progress;
@@ -283,7 +284,10 @@ impl<'p> PhaseRunner<'p> {
                 remarks.extend(refused.iter().map(|who| format!("{} refused {who}", place.node)));
                 None
             }
-            other => Some((place.node.clone(), format!("{}: {}", place.node, self.named(&unlike(other))))),
+            other => Some((
+                place.node.clone(),
+                format!("{}: {}", place.node, unexpected(other, &|rank| self.rank_name(rank))),
+            )),
         });
         let mut failed: Vec<_> = failed.collect();
         if !failed.is_empty() {
@@ -299,7 +303,7 @@ impl<'p> PhaseRunner<'p> {
     async fn correct(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase("all-reduce", "checking every element of all-reduces");
-        for elements in CHECKED {
+        for elements in CHECKED_COUNTS {
             self.reduce("all-reduce", start, *elements, 0, 0).await?;
         }
         self.outcome.finish_phase("all-reduce", start, Vec::new(), "every element is correct on every rank")
@@ -315,7 +319,7 @@ impl<'p> PhaseRunner<'p> {
         let mut before = 0.0_f64;
         // The first finds the window of TCP small, and how much the others may send. On a long way the window
         // grows for longer.
-        for round in 0..STREAMS {
+        for round in 0..STREAM_ROUNDS {
             let task = Task::Stream { bytes, sends: true, receives: true };
             let answers = self.all(task, "path", start).await?;
             for (rank, answer) in answers.into_iter().enumerate() {
@@ -325,11 +329,11 @@ impl<'p> PhaseRunner<'p> {
                 }
             }
             let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
-            if round >= 2 && slowest < before * GROWTH {
+            if round >= 2 && slowest < before * STREAM_GROWTH {
                 break;
             }
             before = slowest;
-            bytes = ((slowest * STREAMING) as usize).clamp(1 << 18, STREAMED);
+            bytes = ((slowest * STREAM_SECONDS) as usize).clamp(1 << 18, STREAM_LIMIT_BYTES);
         }
         self.outcome.network.resent = resent;
         let slowest = best.iter().copied().fold(f64::INFINITY, f64::min);
@@ -381,19 +385,19 @@ impl<'p> PhaseRunner<'p> {
             let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
             // Small data says little of large.
             let least = bus(*bytes, 1.0, world) / carried;
-            if least > LONGEST || last.0 > 1 << 20 && guess > LONGEST * 2.0 {
-                let seconds = if least > LONGEST { least } else { guess };
+            if least > ALL_REDUCE_LIMIT_SECONDS || last.0 > 1 << 20 && guess > ALL_REDUCE_LIMIT_SECONDS * 2.0
+            {
+                let seconds = if least > ALL_REDUCE_LIMIT_SECONDS { least } else { guess };
                 self.outcome.remarks.push(format!(
                     "sizes from {} up are skipped: one all-reduce would take about {seconds:.0} s",
                     size(*bytes)
                 ));
                 break;
             }
-            let rounds = if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 };
-            let rounds = self.options.iterations.unwrap_or(rounds);
+            let rounds = rounds(last, *bytes, self.options.iterations);
             // Before these one is checked, over the same memory: that is warm-up enough where each takes
             // long.
-            let warmup = if guess > ROUNDS / 5.0 { 0 } else { rounds.min(5) };
+            let warmup = if guess > SECONDS_PER_SIZE / 5.0 { 0 } else { rounds.min(5) };
             let measured = self.reduce("bandwidth", start, bytes / size_of::<f32>(), warmup, rounds).await?;
             last = (*bytes, measured.seconds);
             self.outcome.results.push(measured);
@@ -422,7 +426,7 @@ impl<'p> PhaseRunner<'p> {
             corrupt: corrupt.filter(|(at, index)| *at == rank && *index < elements).map(|(_, index)| index),
         };
         let answers = self.each(task, name, start).await?;
-        let (mut wrong, mut rounds, mut of_whom) = (0, vec![0.0_f64; iterations], Vec::new());
+        let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
         self.outcome.network.own = vec![0.0; self.places.len()];
         for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
             let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
@@ -430,28 +434,10 @@ impl<'p> PhaseRunner<'p> {
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }
-            if here > 0 {
-                let first = first_wrong.unwrap_or_default();
-                let says = format!(
-                    "{}: {here} of {elements} elements are wrong, the first at index {first}",
-                    place.node
-                );
-                of_whom.push((place.node.clone(), says));
-            }
-            wrong += here;
+            wrong.add(&place.node, &place.node, here, first_wrong);
         }
-        if wrong > 0 {
-            self.outcome.verdict = Verdict::Wrong;
-            self.outcome.finish_phase(name, start, of_whom, "")?;
-        }
-        let (bytes, seconds, world) = (elements * size_of::<f32>(), median(&rounds), self.places.len());
-        Ok(Measured {
-            bytes,
-            seconds,
-            algorithm: algorithm(bytes, seconds),
-            bus: bus(bytes, seconds, world),
-            wrong,
-        })
+        let wrong = wrong.check(name, start, &mut self.outcome)?;
+        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
     }
 
     async fn all(
@@ -499,9 +485,9 @@ impl<'p> PhaseRunner<'p> {
             // Whoever broke has waited for as long as a connection may stand still; of one that is gone the
             // others learn only then.
             let wait = match &answer {
-                Ok(Answer::Broken(_)) => Some(TOGETHER),
+                Ok(Answer::Broken(_)) => Some(PEER_GRACE),
                 Ok(_) => None,
-                Err(_) => Some(self.options.stall + TOGETHER),
+                Err(_) => Some(self.options.stall + PEER_GRACE),
             };
             if let Some(until) = wait.map(|wait| tokio::time::Instant::now() + wait) {
                 last = Some(last.map_or(until, |last: tokio::time::Instant| last.min(until)));
@@ -509,10 +495,12 @@ impl<'p> PhaseRunner<'p> {
             told[rank] = true;
             self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
-                Ok(Answer::Broken(why)) => broken.push((rank, why.culprit, why.says)),
+                Ok(Answer::Broken(why)) => {
+                    broken.push((rank, why.culprit(), why.message(&|rank| self.rank_name(rank))));
+                }
                 Ok(answer) => answers[rank] = Some(answer),
                 // It ended: nobody else can have been the first.
-                Err(why) => broken.insert(0, (rank, Some(rank), why)),
+                Err(failure) => broken.insert(0, (rank, Some(rank), failure.says)),
             }
         }
         drop(running);
@@ -522,50 +510,41 @@ impl<'p> PhaseRunner<'p> {
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = broken.iter().take_while(|(rank, culprit, _)| Some(*rank) == *culprit).count();
         for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
-            broken.insert(ended, (rank, Some(rank), SILENT.into()));
+            broken.insert(ended, (rank, Some(rank), UNRESPONSIVE.into()));
         }
         let failed = broken.into_iter().map(|(rank, _, says)| {
             let node = self.places[rank].node.clone();
-            let says = format!("{node}: {}", self.named(&says));
+            let says = format!("{node}: {says}");
             (node, says)
         });
         let failed = failed.collect();
         self.outcome.finish_phase(name, start, failed, "").map(|()| Vec::new())
     }
 
-    /// `rank 2` with its node.
-    fn named(&self, says: &str) -> String {
-        let mut says = says.to_owned();
-        for (rank, place) in self.places.iter().enumerate().rev() {
-            let plain = format!("rank {rank} ");
-            if place.node != plain.trim_end() {
-                says = says.replace(&plain, &format!("rank {rank} ({}) ", place.node));
-                says = says.replace(&format!("rank {rank}:"), &format!("rank {rank} ({}):", place.node));
-            }
+    /// `rank 2 (node3)`; on one machine, where ranks are the nodes, `rank 2`.
+    fn rank_name(&self, rank: usize) -> String {
+        match self.places.get(rank).map(|place| place.node.as_str()) {
+            Some(node) if node != format!("rank {rank}") => format!("rank {rank} ({node})"),
+            _ => format!("rank {rank}"),
         }
-        says
     }
+}
+
+/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as `wanted`.
+pub(super) fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
+    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
+    wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })
 }
 
 /// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
 /// way.
-async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, String> {
-    let address = other.address.to_string();
-    let task = || worker::Task::ConnectTcp { address: address.clone(), port, greeting: true };
-    let wanted = format!("{} {}", worker::GREETING, other.session.hello.nonce);
+async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..2 {
-        match one.session.ask(task(), deadline).await {
-            Ok(worker::Answer::Connected { milliseconds, greeting, .. }) => {
-                if let Some(came) = greeting.filter(|came| *came != wanted) {
-                    return Err(format!("a different process answers at this address: {came:?}"));
-                }
-                least = least.min(milliseconds);
-            }
-            Ok(answer) => return Err(format!("unexpected answer: {answer:?}")),
-            Err(failure) => return Err(failure.says),
-        }
-        if least < SOON {
+        let endpoint = (other.address, port);
+        let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, deadline);
+        least = least.min(connected.await?);
+        if least < FAST_CONNECT_MS {
             break;
         }
     }
@@ -575,29 +554,25 @@ async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> 
 /// Workers that have ended, or hang: nodes and what is known. Whatever else broke, that is the cause.
 pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Vec<(String, String)> {
     let asked = sessions.map(|(node, session)| async move {
-        let says = match session.ask(worker::Task::Identity, ALIVE).await.err()?.why {
+        let says = match session.ask(worker::Task::Identity, LIVENESS_TIMEOUT).await.err()?.why {
             worker::Why::Gone => "the worker exited or its connection closed",
-            _ => SILENT,
+            _ => UNRESPONSIVE,
         };
         Some((node.to_owned(), format!("{node}: {says}")))
     });
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// A rank's task.
-pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, String> {
-    match place.session.ask(worker::Task::Rank(task), deadline).await {
-        Ok(worker::Answer::Rank(answer)) => Ok(answer),
-        Ok(other) => Err(format!("unexpected answer: {other:?}")),
-        Err(failure) => Err(failure.says),
-    }
+/// Has a rank do a task.
+pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, Failure> {
+    place.session.ask_custom(&task, deadline).await
 }
 
-/// An answer to another task, in words.
-pub(super) fn unlike(answer: Result<Answer, String>) -> String {
+/// Why an answer is not the expected one.
+pub(super) fn unexpected(answer: Result<Answer, Failure>, name: &dyn Fn(usize) -> String) -> String {
     match answer {
-        Ok(Answer::Broken(broken)) => broken.says,
+        Ok(Answer::Broken(broken)) => broken.message(name),
         Ok(other) => format!("unexpected answer: {other:?}"),
-        Err(why) => why,
+        Err(failure) => failure.says,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 /// A progress event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'s> {
     /// A phase begins, or its description changes.
     Phase {

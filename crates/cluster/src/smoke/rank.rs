@@ -17,9 +17,9 @@ use super::ring::{Data, Ring};
 /// The first word of a connection between ranks.
 const GREETING: &str = "envdoc-ring";
 /// The longest line of a greeting, in bytes.
-const GREETING_MAX: u64 = 300;
+const GREETING_LIMIT_BYTES: u64 = 300;
 /// How often a connection is tried again while the other rank does not listen yet.
-const AGAIN: Duration = Duration::from_millis(50);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a rank can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,13 +114,67 @@ pub enum Answer {
     Broken(Broken),
 }
 
-/// Why something could not be done, and who is meant.
+/// Why a rank could not do its part. Ranks are numbers here; [`Broken::message`] names them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broken {
+#[serde(tag = "broken", rename_all = "kebab-case")]
+pub enum Broken {
+    /// A neighbor did not do its part.
+    Peer {
+        /// The neighbor.
+        rank: usize,
+        /// What it did not do, without its name: `did not connect within 9.0 s`.
+        fault: String,
+    },
+    /// Nothing could be sent to a neighbor.
+    Sending {
+        /// The rank on the right.
+        rank: usize,
+        /// The system's error.
+        why: String,
+    },
+    /// Nothing came from a neighbor.
+    Receiving {
+        /// The rank on the left.
+        rank: usize,
+        /// The system's error.
+        why: String,
+    },
+    /// A fault of this rank itself.
+    Own {
+        /// The error.
+        why: String,
+    },
+}
+
+impl Broken {
     /// The rank that did not do its part, where that is known.
-    pub culprit: Option<usize>,
-    /// In words.
-    pub says: String,
+    pub fn culprit(&self) -> Option<usize> {
+        match self {
+            Broken::Peer { rank, .. } | Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => {
+                Some(*rank)
+            }
+            Broken::Own { .. } => None,
+        }
+    }
+
+    /// The fault as text, with ranks named by `name`.
+    pub fn message(&self, name: &dyn Fn(usize) -> String) -> String {
+        match self {
+            Broken::Peer { rank, fault } => format!("{} {fault}", name(*rank)),
+            Broken::Sending { rank, why } => format!("sending to {}: {why}", name(*rank)),
+            Broken::Receiving { rank, why } => format!("receiving from {}: {why}", name(*rank)),
+            Broken::Own { why } => why.clone(),
+        }
+    }
+}
+
+impl From<super::ring::Broken> for Broken {
+    fn from(broken: super::ring::Broken) -> Broken {
+        match broken {
+            super::ring::Broken::Sending { rank, why } => Broken::Sending { rank, why },
+            super::ring::Broken::Receiving { rank, why } => Broken::Receiving { rank, why },
+        }
+    }
 }
 
 /// Between two tasks.
@@ -217,7 +271,7 @@ async fn join(
     let wanted = Greeting { run, number: from, world, nonce: left };
     let accepting = tokio::time::timeout(early, accept(&listener, &wanted, &mut refused));
     let (connected, accepted) = tokio::join!(connecting, accepting);
-    let missing = |rank: usize, how: &str| Broken { culprit: Some(rank), says: format!("rank {rank} {how}") };
+    let missing = |rank: usize, fault: &str| Broken::Peer { rank, fault: fault.to_owned() };
     let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
     let left = accepted
         .map_err(|_| missing(from, &format!("did not connect within {:.1} s{also}", early.as_secs_f64())))?
@@ -244,7 +298,7 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
         match TcpStream::connect(right).await {
             Ok(stream) => break stream,
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
             }
             Err(error) => return Err(format!("at {}: {error}", right.0)),
         }
@@ -253,7 +307,7 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
     let mut word = Vec::new();
     loop {
         let byte = stream.read_u8().await.map_err(|_| "closed the connection".to_owned())?;
-        if byte == b'\n' || word.len() as u64 > GREETING_MAX {
+        if byte == b'\n' || word.len() as u64 > GREETING_LIMIT_BYTES {
             break;
         }
         word.push(byte);
@@ -277,7 +331,7 @@ async fn accept(
         let mut lines = BufReader::with_capacity(1, stream);
         let mut line = String::new();
         // Whoever connects and says nothing keeps nobody waiting.
-        let mut first = (&mut lines).take(GREETING_MAX);
+        let mut first = (&mut lines).take(GREETING_LIMIT_BYTES);
         let _ = tokio::time::timeout(Duration::from_secs(1), first.read_line(&mut line)).await;
         let mut stream = lines.into_inner();
         let line = line.trim_end();
@@ -315,7 +369,7 @@ async fn blocking(
     });
     match done.await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(broken)) => Err(Broken { culprit: Some(broken.rank()), says: broken.to_string() }),
+        Ok(Err(broken)) => Err(broken.into()),
         Err(error) => Err(of_no_rank(&error.to_string())),
     }
 }
@@ -382,7 +436,7 @@ fn segments() -> Option<(u64, u64)> {
 }
 
 fn of_no_rank(says: &str) -> Broken {
-    Broken { culprit: None, says: says.to_owned() }
+    Broken::Own { why: says.to_owned() }
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use super::pattern;
 
 /// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent
 /// on.
-const SLICE: usize = 64 << 10;
+const SLICE_ELEMENTS: usize = 64 << 10;
 /// Bytes that a socket surely takes without its other end reading; up to here no second thread is needed.
 /// Linux begins with 16 KiB for sending and 128 KiB for receiving (net.ipv4.tcp_wmem and tcp_rmem,
 /// Documentation/networking/ip-sysctl.rst).
-const ALONE: usize = 16 << 10;
+const UNBUFFERED_LIMIT_BYTES: usize = 16 << 10;
 
 /// The ring did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,15 +42,6 @@ pub enum Broken {
         /// What the system said.
         why: String,
     },
-}
-
-impl Broken {
-    /// The neighbour with whom it broke.
-    pub fn rank(&self) -> usize {
-        match self {
-            Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => *rank,
-        }
-    }
 }
 
 /// A rank of a ring.
@@ -78,7 +69,8 @@ impl Data {
         let (mut segments, mut starts, mut start) = (Vec::new(), Vec::new(), 0);
         for segment in 0..world {
             let length = elements / world + usize::from(segment < elements % world);
-            let slices = (0..length).step_by(SLICE).map(|at| vec![0.0; SLICE.min(length - at)]);
+            let slices =
+                (0..length).step_by(SLICE_ELEMENTS).map(|at| vec![0.0; SLICE_ELEMENTS.min(length - at)]);
             segments.push(slices.map(Mutex::new).collect());
             starts.push(start);
             start += length;
@@ -148,14 +140,14 @@ impl Ring {
             stream.set_read_timeout(Some(stall))?;
             stream.set_write_timeout(Some(stall))?;
         }
-        Ok(Ring { rank, world, right, left, scratch: vec![0.0; SLICE] })
+        Ok(Ring { rank, world, right, left, scratch: vec![0.0; SLICE_ELEMENTS] })
     }
 
     /// Sums the data of all ranks; every rank has the sum after it.
     pub fn all_reduce(&mut self, data: &Data) -> Result<(), Broken> {
         let largest =
             data.segments.first().map_or(0, |slices| slices.iter().map(|slice| hold(slice).len()).sum());
-        if largest * size_of::<f32>() <= ALONE {
+        if largest * size_of::<f32>() <= UNBUFFERED_LIMIT_BYTES {
             return self.one_after_the_other(data);
         }
         let (rank, world) = (self.rank, self.world);
@@ -232,7 +224,7 @@ fn hold(slice: &Mutex<Vec<f32>>) -> std::sync::MutexGuard<'_, Vec<f32>> {
 }
 
 fn send_zeros(rank: usize, world: usize, right: &mut TcpStream, bytes: usize) -> Result<(), Broken> {
-    let block = vec![0_u8; SLICE * size_of::<f32>()];
+    let block = vec![0_u8; SLICE_ELEMENTS * size_of::<f32>()];
     let mut left = bytes;
     while left > 0 {
         let now = left.min(block.len());
@@ -385,7 +377,7 @@ mod tests {
     #[test]
     fn worlds_that_do_not_divide_and_data_larger_than_a_slice() {
         for (world, elements) in
-            [(2, 1), (3, 2), (5, 3), (64, 1000), (64, 63), (3, 1_000_003), (2, 4 * SLICE)]
+            [(2, 1), (3, 2), (5, 3), (64, 1000), (64, 63), (3, 1_000_003), (2, 4 * SLICE_ELEMENTS)]
         {
             assert_eq!(reduced(world, elements, None), vec![(0, None); world], "{world} ranks, {elements}");
         }

@@ -16,7 +16,7 @@ use super::transport::{self, ExpectedTransport, Infiniband, Site};
 use crate::container_probe::ContainerProbe;
 use crate::fan_out::{self, Job};
 use crate::worker::{Answer, Task};
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::exec::Command;
 
 /// What runs in the containers.
@@ -24,11 +24,11 @@ const SCRIPT: &str = include_str!("torch.py");
 /// Float32 that are summed: 64 MiB.
 const ELEMENTS: usize = 16 << 20;
 /// The longest that it may take, in seconds: torch alone takes ten to be imported from a cold disk.
-const SECONDS: u64 = 120;
+const RUN_TIMEOUT_SECONDS: u64 = 120;
 /// Whatever its python is called.
 const START: &str = r#"for name in python python3; do command -v "$name" >/dev/null 2>&1 && exec "$name" -c "$@"; done; echo "no python in this image" >&2; exit 127"#;
 /// Lines of NCCL that are kept.
-const LINES: usize = 20_000;
+const OUTPUT_LINE_LIMIT: usize = 20_000;
 
 /// What a rank prints.
 #[derive(Debug, Clone, Deserialize)]
@@ -76,14 +76,14 @@ pub async fn reduce(
     let keep = |node: &str, _: bool, line: &str| {
         let mut lines = lines.borrow_mut();
         let of_node = lines.entry(node.to_owned()).or_default();
-        if of_node.len() < LINES {
+        if of_node.len() < OUTPUT_LINE_LIMIT {
             of_node.push(line.to_owned());
         }
     };
     let alarm = Notify::new();
     let running = fan_out::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
     // The script ends itself; this is for an engine that is gone.
-    let ended = tokio::time::timeout(Duration::from_secs(SECONDS + 20), running).await;
+    let ended = tokio::time::timeout(Duration::from_secs(RUN_TIMEOUT_SECONDS + 20), running).await;
     if ended.is_err() {
         fan_out::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
     }
@@ -133,8 +133,12 @@ fn jobs<'w>(containers: &[ContainerProbe<'w>], port: u16) -> Vec<Job<'w>> {
                     environment.push(format!("{name}={}", one.interface));
                 }
             }
-            let numbers =
-                [jobs.len().to_string(), world.to_string(), SECONDS.to_string(), ELEMENTS.to_string()];
+            let numbers = [
+                jobs.len().to_string(),
+                world.to_string(),
+                RUN_TIMEOUT_SECONDS.to_string(),
+                ELEMENTS.to_string(),
+            ];
             let argv = ["sh", "-c", START, "sh", SCRIPT].map(str::to_owned).into_iter().chain(numbers);
             let command = Command { argv: argv.collect(), environment, ..Command::default() };
             let (node, engine) = (one.node.name.clone(), one.engine);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::nccl_log::Read;
 
 /// Less memory than this that may be locked is too little for InfiniBand, in bytes.
-const LOCKED: u64 = 1 << 30;
+const MEMLOCK_MIN_BYTES: u64 = 1 << 30;
 /// Ways between GPUs that are NVLink: straight, or through another GPU (NVIDIA/nccl:src/graph/topo.h,
 /// PATH_NVL and PATH_NVB).
 const NVLINK: &[&str] = &["NVL", "NVB"];
@@ -152,7 +152,7 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
     if !seen.library {
         found.push("the image has no libibverbs.so.1 (libibverbs1, ibverbs-providers)".into());
     }
-    if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < LOCKED) {
+    if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < MEMLOCK_MIN_BYTES) {
         found.push(format!(
             "memlock limit is only {} KiB (set `limits: {{ memlock: unlimited }}` in cluster.yaml)",
             bytes >> 10

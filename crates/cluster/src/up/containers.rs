@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::diagnosis;
 use super::{Work, on_all};
+use crate::Error;
 use crate::container::{self, Container};
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
@@ -13,7 +14,7 @@ use crate::problem::Problem;
 use crate::render::{SettingsFile, settings};
 use crate::report::progress::Outcome;
 use crate::worker::digest::hex;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::{container as engine_container, volume};
 
 const STEP: &str = "container";
@@ -106,7 +107,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
     };
     let observed = observed_state::one(work.plan, node, engine)
         .await
-        .map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+        .map_err(|why| failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed())))?;
     let wanted = container::of(work.plan, node);
     let (files, digest) = files(work, node).map_err(failed)?;
     match decide(work, &observed, &wanted, &digest).map_err(failed)? {
@@ -124,21 +125,20 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
-                engine_container::make(engine, &wanted).await
+                engine_container::create_node(engine, &wanted).await
             };
             let anew: Result<(), docker::Error> = anew.await;
-            anew.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
+            anew.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
         }
         Action::Make { replaces, settings } => {
             if replaces {
                 work.progress.doing(STEP, &node.name, "removing the outdated container");
                 let removed = engine_container::remove(engine, &node.name).await;
                 removed.map_err(|why| {
-                    failed(Problem::of(
-                        STEP,
-                        &node.name,
-                        format!("cannot remove the outdated container: {why}"),
-                    ))
+                    failed(
+                        Problem::of(STEP, &node.name, format!("cannot remove the outdated container: {why}"))
+                            .closed(why.is_closed()),
+                    )
                 })?;
             }
             if settings {
@@ -146,15 +146,17 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                     .await
                     .map_err(|why| failed(diagnosis::container(work, node, &why)))?;
             }
-            shares(work, engine).await.map_err(|why| failed(Problem::of(STEP, &node.name, why)))?;
+            shares(work, engine).await.map_err(|why| {
+                failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed()))
+            })?;
             work.progress.doing(STEP, &node.name, "creating");
-            let created = engine_container::make(engine, &wanted).await;
-            created.map_err(|why| failed(diagnosis::container(work, node, &why.to_string())))?;
+            let created = engine_container::create_node(engine, &wanted).await;
+            created.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
             work.progress.doing(STEP, &node.name, "starting");
         }
     }
     if let Err(why) = engine_container::start(engine, &node.name).await {
-        let why = why.to_string();
+        let why = Error::from(why);
         let problem = match diagnosis::limit(&why) {
             Some(limit) => diagnosis::unraised(work, node, engine, limit, &why).await,
             None => diagnosis::container(work, node, &why),
@@ -172,25 +174,26 @@ async fn write(
     engine: &Engine,
     files: &[SettingsFile],
     digest: &str,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     work.progress.doing("settings", &node.name, "writing");
     let plan = work.plan;
     let name = &plan.settings_volume;
     let holder = format!("{}-{}-settings", plan.name, node.name);
-    engine_container::kill(engine, &holder).await?;
+    engine_container::remove_now(engine, &holder).await?;
     volume::remove(engine, name).await?;
     let ours = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
     let mut labels = ours.clone();
     labels.insert(SETTINGS_LABEL.into(), digest.to_owned());
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
-        engine_container::holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours).await?;
-        Ok::<_, String>(engine_container::fill(engine, &holder, SETTINGS, archive(files)?).await?)
+        engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours)
+            .await?;
+        Ok::<_, Error>(engine_container::upload(engine, &holder, SETTINGS, archive(files)?).await?)
     };
     let filled = filled.await;
     // The volume is used by nothing else yet: it must not go with the container.
-    let removed = engine_container::release(engine, &holder).await;
-    if let Err(why) = filled.and(removed.map_err(String::from)) {
+    let removed = engine_container::remove_keeping_volumes(engine, &holder).await;
+    if let Err(why) = filled.and(removed.map_err(Error::from)) {
         // One that is not filled must not look as if it were.
         let _ = volume::remove(engine, name).await;
         return Err(why);
@@ -204,9 +207,9 @@ async fn write(
     Ok(())
 }
 
-fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
+fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, Error> {
     let mut tar = tar::Builder::new(Vec::new());
-    let failed = |error: std::io::Error| format!("cannot archive the settings: {error}");
+    let failed = |error: std::io::Error| Error::Other(format!("cannot archive the settings: {error}"));
     let header = |mode: u32, kind: tar::EntryType, size: usize| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);
@@ -232,7 +235,7 @@ fn archive(files: &[SettingsFile]) -> Result<Vec<u8>, String> {
 }
 
 /// Volumes of shares, which the engine mounts when a container starts.
-async fn shares(work: &Work<'_>, engine: &Engine) -> Result<(), String> {
+async fn shares(work: &Work<'_>, engine: &Engine) -> Result<(), Error> {
     for mount in &work.plan.mounts {
         let Source::Nfs { volume: name, server, path, options } = &mount.from else { continue };
         if volume::labels(engine, name).await?.is_some() {

@@ -1,49 +1,42 @@
-//! The engine's and the containers' words, read for their cause.
+//! Problems from what the engine reports and from what containers print. The output of sshd and of the entrypoint is read here only.
 
 use std::time::Duration;
 
 use super::Work;
+use crate::Error;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::Problem;
-use docker::docker::Engine;
-use docker::exec;
+use docker::engine::Engine;
+use docker::{Cause, exec};
 
 const STEP: &str = "container";
 
 /// Why a container could not be made or started.
-pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
-    let name = &node.name;
-    let of = |says: String| Problem::of(STEP, name, says);
-    if why.contains("no space left on device") {
+pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
+    let (name, cause) = (&node.name, why.cause());
+    let of = |says: String| Problem::of(STEP, name, says).closed(why.is_closed());
+    if cause == Cause::DiskFull {
         return of(format!("the disk of {name} is full: {why}")).fix(
             "Show what uses the space, then remove unused images: `docker system df; docker system \
                 prune -a`",
         );
     }
-    if why.contains("could not select device driver")
-        || why.contains("nvidia-container-cli")
-        || why.contains("unresolvable CDI devices")
-    {
+    if cause == Cause::NoGpu {
         return of(format!("the container on {name} cannot use its GPUs: {why}"))
             .fix("Diagnose driver and container toolkit on that machine: `envdoc check`")
             .fix("Or, if the node has no GPU, set `gpus: 0` and `slots` in cluster.yaml");
     }
-    if why.contains("bind source path does not exist") {
-        let path = why.rsplit("does not exist:").next().unwrap_or_default().trim();
+    if let Cause::BindSourceMissing { path } = &cause {
         return of(format!("{path} does not exist on {name}, but cluster.yaml mounts it"))
             .fix(format!("Create it on that node, or remove it from `storage`: `mkdir -p {path}`"));
     }
-    if why.contains("error while mounting volume") || why.contains("failed to mount local volume") {
+    if cause == Cause::VolumeNotMounted {
         return of(format!("cannot mount an NFS share on {name}: {why}"))
             .fix("Check the server's address and export from that node: `showmount -e SERVER`")
             .fix("Install the NFS client on that node: `apt-get install nfs-common`");
     }
-    if why.contains("attaching to network failed")
-        || why.contains("Could not attach to network")
-        || why.contains("could not find network")
-        || (why.contains("network") && why.contains("not found"))
-    {
+    if cause == Cause::NetworkNotAttached {
         return of(format!(
             "cannot attach the container on {name} to the network {}: {why}",
             work.plan.network.name
@@ -53,16 +46,14 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &str) -> Problem {
    cluster check; envdoc cluster up`",
         );
     }
-    if why.contains("executable file not found")
-        || why.contains("no such file or directory") && why.contains("exec")
-    {
+    if cause == Cause::ProgramNotFound {
         return of(format!(
             "the image {} has no /bin/sh, which the entrypoint needs: {why}",
             work.plan.image_name()
         ))
         .fix("Use an image that contains a shell, such as one built by `envdoc build`");
     }
-    if why.contains("No such image") {
+    if cause == Cause::NoSuchImage {
         return of(format!(
             "the image {} was removed from {name} during `up`: {why}",
             work.plan.image_name()
@@ -80,12 +71,12 @@ pub(super) struct Limit {
 }
 
 /// Which limit it is that the engine may not raise, by Linux's numbers.
-pub(super) fn limit(why: &str) -> Option<Limit> {
-    let (_, rest) = why.split_once("error setting rlimit type ")?;
-    match rest.split(':').next()?.trim() {
-        "3" => Some(Limit { name: "stack", letter: "s" }),
-        "7" => Some(Limit { name: "nofile", letter: "n" }),
-        "8" => Some(Limit { name: "memlock", letter: "l" }),
+pub(super) fn limit(why: &Error) -> Option<Limit> {
+    let Cause::LimitDenied { rlimit } = why.cause() else { return None };
+    match rlimit {
+        3 => Some(Limit { name: "stack", letter: "s" }),
+        7 => Some(Limit { name: "nofile", letter: "n" }),
+        8 => Some(Limit { name: "memlock", letter: "l" }),
         _ => None,
     }
 }
@@ -96,7 +87,7 @@ pub(super) async fn unraised(
     node: &Node,
     engine: &Engine,
     limit: Limit,
-    why: &str,
+    why: &Error,
 ) -> Problem {
     let (node_name, name) = (&node.name, limit.name);
     let mut has = None;
@@ -180,15 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engines_words_on_limits() {
-        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container \
-            process: error during container init: error setting rlimits for ready process: error setting \
-            rlimit type 8: operation not permitted: unknown";
-        assert_eq!(limit(docker_20_10).map(|limit| limit.name), Some("memlock"));
-        assert_eq!(
-            limit("error setting rlimit type 7: operation not permitted").map(|limit| limit.name),
-            Some("nofile")
-        );
-        assert_eq!(limit("error setting rlimits for ready process"), None);
+    fn limits_that_the_engine_may_not_raise() {
+        let error = |message: &str| Error::Reported(message.to_owned());
+        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container process: \
+            error during container init: error setting rlimits for ready process: \
+            error setting rlimit type 8: operation not permitted: unknown";
+        assert_eq!(limit(&error(docker_20_10)).map(|limit| limit.name), Some("memlock"));
+        let nofile = "error setting rlimit type 7: operation not permitted";
+        assert_eq!(limit(&error(nofile)).map(|limit| limit.name), Some("nofile"));
+        assert_eq!(limit(&error("error setting rlimits for ready process")), None);
     }
 }

@@ -9,21 +9,13 @@ use super::Work;
 use crate::problem::Problem;
 
 /// The longest that an engine may take to say that it is there.
-const ANSWERING: Duration = Duration::from_secs(10);
-/// What is read from a connection whose other end was closed in the middle.
-const TORN: [&str; 5] = [
-    "Connection reset by peer",
-    "connection closed before message completed",
-    "Broken pipe",
-    "operation was canceled",
-    "unexpected end of file",
-];
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The problems of engines that do not answer any more first, in place of what failed on their nodes for it.
 pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Problem> {
     let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
     let asked = work.nodes.iter().map(|(node, engine)| async move {
-        let silent = engine.answers(Instant::now() + ANSWERING).await.err();
+        let silent = engine.answers(Instant::now() + ANSWER_TIMEOUT).await.err();
         silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();
@@ -53,7 +45,7 @@ fn went_away(step: &str, node: &str, why: &str) -> Problem {
 /// then.
 fn returned(mut problem: Problem) -> Problem {
     let Some(node) = problem.node.clone() else { return problem };
-    if TORN.iter().any(|words| problem.says.contains(words)) {
+    if problem.connection_closed {
         problem.says = format!(
             "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
             problem.says
@@ -73,6 +65,7 @@ mod tests {
     #[test]
     fn an_engine_that_was_away_for_a_moment() {
         let torn = Problem::of("swarm", "node2", "it cannot join: Connection reset by peer (os error 104)")
+            .closed(true)
             .fix("nc -vz");
         let told = returned(torn);
         assert!(told.says.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");

@@ -9,17 +9,17 @@ use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use docker::container::{self, Found};
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 const STEP: &str = "healthy";
 /// The longest until a container is well.
-const BECOMING: Duration = Duration::from_secs(120);
+const HEALTHY_TIMEOUT: Duration = Duration::from_secs(120);
 /// A container without a check counts as well when it has run this long.
-const SETTLED: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(500);
+const MIN_UPTIME: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Lines of a container's output that are read for a cause.
-const LINES: u32 = 30;
-const READING: Duration = Duration::from_secs(10);
+const LOG_LINES: u32 = 30;
+const LOG_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Waits for all.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
@@ -42,8 +42,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
     let mut last = "unknown".to_owned();
     // What was before does not count: a port that was taken may be free by now.
     let mut before = None;
-    while started.elapsed() < BECOMING {
-        match container::look(engine, &node.name).await {
+    while started.elapsed() < HEALTHY_TIMEOUT {
+        match container::inspect(engine, &node.name).await {
             Ok(Some(found)) => {
                 match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
                     State::Well(says) => return Ok(says),
@@ -71,9 +71,9 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 .fix("Resume: `envdoc cluster up`"));
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    let says = format!("{last} after {} s", BECOMING.as_secs());
+    let says = format!("{last} after {} s", HEALTHY_TIMEOUT.as_secs());
     Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await))
 }
 
@@ -93,21 +93,21 @@ fn state(found: &Found, before: i64, waited: Duration) -> State {
     }
     match found.health.as_deref() {
         Some("healthy") => State::Well("healthy".into()),
-        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_says)),
+        Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_output)),
         Some(other) => State::NotYet(other.to_owned()),
-        None if found.running && waited > SETTLED => State::Well("running; no health check".into()),
+        None if found.running && waited > MIN_UPTIME => State::Well("running; no health check".into()),
         None => State::NotYet(found.status.clone()),
     }
 }
 
 async fn printed(engine: &Engine, name: &str) -> String {
-    let mut logs = container::logs(engine, name, Some(LINES), false);
+    let mut logs = container::logs(engine, name, Some(LOG_LINES), false);
     let mut bytes = Vec::new();
     let read = async {
         while let Some(Ok(chunk)) = logs.next().await {
             bytes.extend_from_slice(&chunk.bytes);
         }
     };
-    let _ = tokio::time::timeout(READING, read).await;
+    let _ = tokio::time::timeout(LOG_TIMEOUT, read).await;
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }

@@ -3,19 +3,20 @@
 use futures_util::future::join_all;
 
 use super::{Work, build, on_all};
+use crate::Error;
 use crate::image::{self, Decision};
 use crate::observed_state::ObservedState;
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use diagnostic::units::short_size;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::image::Identity;
 use docker::{pull, push, transfer};
 
 const STEP: &str = "image";
 /// The first letters of a digest that tell images apart for people.
-const SHORT: usize = 19;
+const SHORT_ID_LENGTH: usize = 19;
 
 /// Brings it to those that lack it.
 pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -47,9 +48,10 @@ async fn brought(
         }
         Decision::Send { from, mut to, registry } => {
             let (_, source) = work.nodes[from];
-            let whole = found(source, name)
-                .await
-                .map_err(|why| vec![Problem::of(STEP, &work.nodes[from].0.name, why)])?;
+            let whole = found(source, name).await.map_err(|why| {
+                let node = &work.nodes[from].0.name;
+                vec![Problem::of(STEP, node, why.to_string()).closed(why.is_closed())]
+            })?;
             fits(&whole, observed)?;
             if registry {
                 pushed(work, from).await;
@@ -81,16 +83,12 @@ fn unchanged(work: &Work<'_>, image: &Identity) {
 
 /// A digest's first letters.
 pub(super) fn short(id: &str) -> &str {
-    id.get(..SHORT).unwrap_or(id)
+    id.get(..SHORT_ID_LENGTH).unwrap_or(id)
 }
 
-async fn found(engine: &Engine, name: &str) -> Result<Identity, String> {
-    docker::image::find(engine, name).await?.ok_or_else(|| {
-        format!(
-            "the image {name} was removed during \
-        `up`"
-        )
-    })
+async fn found(engine: &Engine, name: &str) -> Result<Identity, Error> {
+    let found = docker::image::identity(engine, name).await?;
+    found.ok_or_else(|| Error::Other(format!("the image {name} was removed during `up`")))
 }
 
 async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
@@ -104,15 +102,16 @@ async fn pull_on(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
         }
         Err(why) => {
             work.done(STEP, &node.name, "not pulled", Outcome::Failed);
-            Err(unpulled(node, name, &why.to_string()))
+            Err(unpulled(node, name, &why))
         }
     }
 }
 
-fn unpulled(node: &Node, name: &str, why: &str) -> Problem {
+fn unpulled(node: &Node, name: &str, why: &docker::Error) -> Problem {
     let problem =
-        Problem::of(STEP, &node.name, format!("no node has the image {name}, and pulling it failed: {why}"));
-    if full(why) {
+        Problem::of(STEP, &node.name, format!("no node has the image {name}, and pulling it failed: {why}"))
+            .closed(why.is_closed());
+    if *why.cause() == docker::Cause::DiskFull {
         return no_space(node, name, why);
     }
     problem
@@ -150,7 +149,7 @@ async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Ve
         work.progress.doing(STEP, &node.name, "pulling from the registry");
         let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
         let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
-        let same = docker::image::find(engine, work.plan.image_name()).await.ok().flatten();
+        let same = docker::image::identity(engine, work.plan.image_name()).await.ok().flatten();
         let same = pulled && same.is_some_and(|image| image.same(whole));
         if same {
             work.done(STEP, &node.name, "pulled from its registry", Outcome::Changed);
@@ -196,12 +195,13 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
             Err(why) => {
                 work.done(STEP, &node.name, "image not copied", Outcome::Failed);
                 problems.push(match *why.cause() == docker::Cause::DiskFull {
-                    true => no_space(node, name, &why.to_string()),
+                    true => no_space(node, name, &why),
                     false => Problem::of(
                         STEP,
                         &node.name,
                         format!("{} could not copy the image {name} from {}: {why}", node.name, source.name),
                     )
+                    .closed(why.is_closed())
                     .fix("Resume: `envdoc cluster up`"),
                 });
             }
@@ -210,11 +210,7 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn full(why: &str) -> bool {
-    why.contains("no space left on device") || why.contains("disk quota exceeded")
-}
-
-fn no_space(node: &Node, name: &str, why: &str) -> Problem {
+fn no_space(node: &Node, name: &str, why: &docker::Error) -> Problem {
     Problem::of(STEP, &node.name, format!("the disk of {} is full: {name} does not fit ({why})", node.name))
         .fix(
             "Show what uses the space, then remove unused images: `docker system df; docker system prune \

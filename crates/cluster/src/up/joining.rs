@@ -3,24 +3,26 @@
 use std::time::{Duration, Instant};
 
 use super::{Work, on_all};
+use crate::Error;
 use crate::plan::Node;
 use crate::probe::Probe;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::swarm::{self, Action, Decision};
 use crate::worker::Why;
-use docker::docker::Engine;
+use docker::Cause;
+use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
 
 const STEP: &str = "swarm";
 /// The longest until a node that joins is ready; the engine's own attempt ends after about 30 s.
-const JOINING: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often is looked.
-const PAUSE: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a node's engine may be silent while it joins: one that is started again is back by then.
-const SILENCE: Duration = Duration::from_secs(8);
+const ENGINE_SILENCE_LIMIT: Duration = Duration::from_secs(8);
 /// Where a manager is asked to be joined.
-const MANAGER: u16 = 2377;
+const MANAGER_PORT: u16 = 2377;
 
 /// Makes it so.
 pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
@@ -65,35 +67,32 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
             work.done(
                 STEP,
                 &leader.name,
-                format!("started a swarm, manager at {}:{MANAGER}", leader.address),
+                format!("started a swarm, manager at {}:{MANAGER_PORT}", leader.address),
                 Outcome::Changed,
             );
             Ok(())
         }
         Err(why) => {
             work.done(STEP, &leader.name, "no swarm", Outcome::Failed);
-            Err(unmade(leader, &why.to_string()))
+            Err(unmade(leader, &why.into()))
         }
     }
 }
 
-fn unmade(node: &Node, why: &str) -> Problem {
+fn unmade(node: &Node, why: &Error) -> Problem {
     let address = &node.address;
-    if why.contains("must be a non-zero IP address or network interface")
-        || why.contains("must specify a listening address")
-        || why.contains("could not resolve")
-    {
+    if why.cause() == Cause::AddressUnresolved {
         return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
             .fix(
                 "Write the IP address in cluster.yaml, or fix name resolution on that node: `getent hosts \
             NAME`",
             );
     }
-    if why.contains("cannot assign requested address") || why.contains("not match any") {
+    if why.cause() == Cause::AddressNotLocal {
         return Problem::of(STEP, &node.name, format!("{address} is not an address of {}: {why}", node.name))
             .fix("List the addresses of that node: `ip -brief address`");
     }
-    if why.contains("address already in use") {
+    if why.cause() == Cause::AddressInUse {
         return Problem::of(
             STEP,
             &node.name,
@@ -101,7 +100,7 @@ fn unmade(node: &Node, why: &str) -> Problem {
         )
         .fix("Find the process that uses it, on that node: `ss -lntup | grep -E ':(2377|7946) '`");
     }
-    Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}"))
+    Problem::of(STEP, &node.name, format!("cannot start a swarm: {why}")).closed(why.is_closed())
 }
 
 /// A node that is in: whether the manager hears from it.
@@ -127,14 +126,16 @@ async fn join(
     if action == Action::Again {
         let left = engine_swarm::leave(engine, true).await;
         left.map_err(|why| {
-            failed(Problem::of(STEP, &node.name, format!("cannot clear the failed join attempt: {why}")))
+            let problem =
+                Problem::of(STEP, &node.name, format!("cannot clear the failed join attempt: {why}"));
+            failed(problem.closed(why.is_closed()))
         })?;
     }
     if action != Action::Wait {
-        let remote = with_port(&super::ip(leader).await?, MANAGER);
+        let remote = with_port(&super::ip(leader).await?, MANAGER_PORT);
         let own = super::ip(node).await?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
-            return Err(failed(refused(work, node, engine, &why.to_string()).await));
+            return Err(failed(refused(work, node, engine, &why.into()).await));
         }
     }
     ready(work, node, engine, manager).await.map_err(failed)?;
@@ -150,9 +151,9 @@ fn with_port(address: &str, port: u16) -> String {
 /// Waits until a node says that it is in, and the manager that it is ready.
 async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
     let started = Instant::now();
-    let mut last = String::new();
+    let mut last = Error::Other(String::new());
     let mut silent: Option<Instant> = None;
-    while started.elapsed() < JOINING {
+    while started.elapsed() < JOIN_TIMEOUT {
         let machine = engine_swarm::machine(engine).await;
         let since = silent.take();
         match machine {
@@ -162,18 +163,21 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
-                    Ok(Some(member)) => last = format!("manager: {}", member.says),
-                    Ok(None) => last = "the manager does not know the node yet".into(),
-                    Err(why) => last = why.to_string(),
+                    Ok(Some(member)) => last = Error::Reported(format!("manager: {}", member.status)),
+                    Ok(None) => last = Error::Other("the manager does not know the node yet".into()),
+                    Err(why) => last = why.into(),
                 }
             }
             Ok(machine) if machine.swarm.state == State::Error => {
-                return Err(refused(work, node, engine, &machine.swarm.error).await);
+                let why = Error::Reported(machine.swarm.error);
+                return Err(refused(work, node, engine, &why).await);
             }
-            Ok(machine) => last = format!("engine state: {:?}", machine.swarm.state).to_lowercase(),
+            Ok(machine) => {
+                last = Error::Other(format!("engine state: {:?}", machine.swarm.state).to_lowercase())
+            }
             Err(why) => {
                 let since = since.unwrap_or_else(Instant::now);
-                if since.elapsed() > SILENCE {
+                if since.elapsed() > ENGINE_SILENCE_LIMIT {
                     return Err(Problem::of(
                         STEP,
                         &node.name,
@@ -183,19 +187,21 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     .fix("Resume: `envdoc cluster up`"));
                 }
                 silent = Some(since);
-                last = why.to_string();
+                last = why.into();
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    let why = format!("not ready after {} s; {last}", JOINING.as_secs());
+    let why = Error::NotReady { after: JOIN_TIMEOUT, last: Box::new(last) };
     Err(refused(work, node, engine, &why).await)
 }
 
 /// Why a node did not get in: what can be seen from there of the manager's ports decides.
-async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Problem {
-    let Some((leader, _)) = work.nodes.first().copied() else { return Problem::of(STEP, &node.name, why) };
-    if why.contains("certificate has expired or is not yet valid") || why.contains("x509") {
+async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> Problem {
+    let Some((leader, _)) = work.nodes.first().copied() else {
+        return Problem::of(STEP, &node.name, why.to_string());
+    };
+    if why.cause() == Cause::Certificate {
         return Problem::of(
             STEP,
             &node.name,
@@ -203,15 +209,15 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
         )
         .fix("Compare the clocks on both nodes: `date -u`");
     }
-    if why.contains("address already in use") {
+    if why.cause() == Cause::AddressInUse {
         return unmade(node, why);
     }
     let tried = match work.bundle() {
         Ok(bundle) => Probe::start(work.plan, node, engine, "host", bundle).await,
-        Err(problem) => Err(problem.says),
+        Err(problem) => Err(Error::Other(problem.says)),
     };
     let Ok(probe) = tried else { return unseen(node, leader, why) };
-    let manager = probe.connects(&leader.address, MANAGER).await;
+    let manager = probe.connects(&leader.address, MANAGER_PORT).await;
     let gossip = probe.connects(&leader.address, 7946).await;
     probe.end().await;
     match (manager, gossip) {
@@ -219,17 +225,21 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
             let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
             let says = match failure.why {
                 Why::TimedOut => {
-                    format!("{address}:{MANAGER}/tcp of {leader_name} is blocked: {node_name} gets no answer")
+                    format!(
+                        "{address}:{MANAGER_PORT}/tcp of {leader_name} is blocked: {node_name} gets no answer"
+                    )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
    or the manager does not listen"
                 ),
                 Why::UnknownName => {
                     format!("{node_name} cannot resolve {address}, the address of {leader_name}")
                 }
                 _ => {
-                    format!("{node_name} cannot reach {address}:{MANAGER}/tcp of {leader_name}: {failure}")
+                    format!(
+                        "{node_name} cannot reach {address}:{MANAGER_PORT}/tcp of {leader_name}: {failure}"
+                    )
                 }
             };
             let both = if gossip.is_err() && failure.why != Why::UnknownName {
@@ -238,7 +248,8 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
                 ""
             };
             let problem =
-                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"));
+                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"))
+                    .closed(why.is_closed());
             match failure.why {
                 Why::UnknownName => problem.fix(
                     "Write the IP address in cluster.yaml, or add the name to \
@@ -257,18 +268,20 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &str) -> Pr
             STEP,
             &node.name,
             format!(
-                "{} failed to join the swarm although it reaches {}:{MANAGER}/tcp of {}: {why}",
+                "{} failed to join the swarm although it reaches {}:{MANAGER_PORT}/tcp of {}: {why}",
                 node.name, leader.address, leader.name
             ),
         )
+        .closed(why.is_closed())
         .fix("Read its engine's log: `journalctl -u docker`")
         .fix("Resume: `envdoc cluster up`"),
     }
 }
 
 /// The way could not be looked at from there.
-fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
+fn unseen(node: &Node, leader: &Node, why: &Error) -> Problem {
     Problem::of(STEP, &node.name, format!("{} failed to join the swarm: {why}", node.name))
+        .closed(why.is_closed())
         .fix(format!(
             "Check from {} that {}:2377/tcp, 7946/tcp and 7946/udp are reachable: `nc -vz {1} 2377`",
             node.name, leader.address
@@ -279,7 +292,7 @@ fn unseen(node: &Node, leader: &Node, why: &str) -> Problem {
 /// Earlier lives of our nodes are taken off the manager's list.
 async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
     for member in &decision.stale {
-        if let Err(why) = engine_swarm::forget(manager, member).await {
+        if let Err(why) = engine_swarm::remove_member(manager, member).await {
             work.note(format!("cannot remove a stale member from the manager's list: {why}"));
         }
     }

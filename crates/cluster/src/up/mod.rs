@@ -31,15 +31,15 @@ use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::swarm as engine_swarm;
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.
-const CLOCKS_MAX: i64 = 300;
+const CLOCK_SKEW_LIMIT_SECONDS: i64 = 300;
 /// The longest that resolving a name may take.
-const RESOLVING: Duration = Duration::from_secs(10);
+const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Seconds by which clocks may differ before a note is printed.
-const CLOCKS_TOLD: i64 = 3;
+const CLOCK_SKEW_NOTE_SECONDS: i64 = 3;
 
 /// A cluster at work.
 pub struct Work<'a> {
@@ -134,6 +134,7 @@ impl<'a> Work<'a> {
             true => engine_swarm::members(engine).await.map_err(|why| {
                 vec![
                     Problem::of("swarm", &leader.name, format!("the manager cannot list its members: {why}"))
+                        .closed(why.is_closed())
                         .fix(
                             "Check whether the swarm has a leader (it needs a majority of its managers): \
                         `docker node ls`",
@@ -188,14 +189,15 @@ async fn ip(node: &Node) -> Result<String, Problem> {
     if node.address.parse::<std::net::IpAddr>().is_ok() {
         return Ok(node.address.clone());
     }
-    let found = tokio::time::timeout(RESOLVING, tokio::net::lookup_host((node.address.as_str(), 0))).await;
+    let found =
+        tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((node.address.as_str(), 0))).await;
     let why = match found {
         Ok(Ok(mut all)) => match all.next() {
             Some(address) => return Ok(address.ip().to_string()),
             None => "no address".to_owned(),
         },
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {} s", RESOLVING.as_secs()),
+        Err(_) => format!("no answer within {} s", RESOLVE_TIMEOUT.as_secs()),
     };
     Err(Problem::of("connect", &node.name, format!("cannot resolve {} on this machine: {why}", node.address))
         .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
@@ -225,7 +227,9 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
     let Some((first, ahead)) = observed.first().and_then(|first| Some((first, first.ahead?))) else {
         return Vec::new();
     };
-    let off = |node: &ObservedState| node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCKS_MAX);
+    let off = |node: &ObservedState| {
+        node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCK_SKEW_LIMIT_SECONDS)
+    };
     let problem = |(node, off): (&ObservedState, i64)| {
         let word = if off > 0 { "ahead of" } else { "behind" };
         Problem::of(
@@ -246,7 +250,9 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
 fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
     let Some(ahead) = observed.first().and_then(|first| first.ahead) else { return Vec::new() };
     let off = |node: &ObservedState| {
-        node.ahead.map(|own| own - ahead).filter(|off| (CLOCKS_TOLD..=CLOCKS_MAX).contains(&off.abs()))
+        node.ahead
+            .map(|own| own - ahead)
+            .filter(|off| (CLOCK_SKEW_NOTE_SECONDS..=CLOCK_SKEW_LIMIT_SECONDS).contains(&off.abs()))
     };
     let says = |(node, off): (&ObservedState, i64)| {
         format!(

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::{Work, on_all};
+use crate::Error;
 use crate::network::{self, Decision};
 use crate::plan::Node;
 use crate::probe::{self, Probe};
@@ -10,8 +11,8 @@ use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::Interface;
-use docker::docker::Engine;
-use docker::{container, network as engine_network};
+use docker::engine::Engine;
+use docker::{Cause, container, network as engine_network};
 
 const STEP: &str = "network";
 
@@ -67,10 +68,8 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         }
     }
     let wanted = network::wanted(work.plan, &underlays);
-    engine_network::create(manager, &wanted)
-        .await
-        .map_err(|why| vec![unmade(work, leader, &why.to_string())])?;
-    let found = engine_network::look(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
+    engine_network::create(manager, &wanted).await.map_err(|why| vec![unmade(work, leader, &why.into())])?;
+    let found = engine_network::inspect(manager, &wanted.name).await.ok().flatten().unwrap_or_default();
     // The engine may choose the addresses only when the first container comes.
     let mut traits = found.subnets;
     traits.extend(
@@ -116,9 +115,9 @@ fn overlap(node: &Node, subnet: &str, taken: &str) -> Problem {
     )
 }
 
-fn unmade(work: &Work<'_>, leader: &Node, why: &str) -> Problem {
+fn unmade(work: &Work<'_>, leader: &Node, why: &Error) -> Problem {
     let network = &work.plan.network;
-    if let Some(subnet) = network.subnet.as_ref().filter(|_| why.contains("overlap")) {
+    if let Some(subnet) = network.subnet.as_ref().filter(|_| why.cause() == Cause::SubnetOverlap) {
         return Problem::of(
             STEP,
             &leader.name,
@@ -134,6 +133,7 @@ fn unmade(work: &Work<'_>, leader: &Node, why: &str) -> Problem {
         .fix("Choose a different subnet in cluster.yaml, or leave it out");
     }
     Problem::of(STEP, &leader.name, format!("cannot create the overlay {}: {why}", network.name))
+        .closed(why.is_closed())
 }
 
 /// The interfaces that a container in a network sees: the machine's own with `host`.
@@ -148,20 +148,20 @@ async fn interfaces(
     let probe = probe.map_err(|why| unlooked(work, node, network, &why))?;
     let found = probe.interfaces().await;
     probe.end().await;
-    found.map_err(|failure| unlooked(work, node, network, &failure.says))
+    found.map_err(|failure| unlooked(work, node, network, &failure.into()))
 }
 
-fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &str) -> Problem {
-    if let Some(subnet) = work.plan.network.subnet.as_ref().filter(|_| why.contains("overlap")) {
-        return overlap(node, subnet, why);
+fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &Error) -> Problem {
+    if let Some(subnet) = work.plan.network.subnet.as_ref().filter(|_| why.cause() == Cause::SubnetOverlap) {
+        return overlap(node, subnet, &why.to_string());
     }
-    if why.contains("no space left on device") {
+    if why.cause() == Cause::DiskFull {
         return Problem::of(STEP, &node.name, format!("the disk of {} is full: {why}", node.name)).fix(
             "Show what uses the space, then remove unused images: `docker system df; docker system \
                 prune -a`",
         );
     }
-    if network != "host" && (why.contains("not found") || why.contains("attach")) {
+    if network != "host" && why.cause() == Cause::NetworkNotAttached {
         return Problem::of(
             STEP,
             &node.name,
@@ -175,6 +175,7 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &str) -> Problem {
         &node.name,
         format!("cannot run envdoc's worker in a container on {}: {why}", node.name),
     )
+    .closed(why.is_closed())
 }
 
 /// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces
@@ -190,9 +191,9 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
     let found = probe.interfaces().await;
-    let attached = container::look(engine, &probe::name(work.plan, node)).await;
+    let attached = container::inspect(engine, &probe::name(work.plan, node)).await;
     probe.end().await;
-    let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.says)))?;
+    let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.into())))?;
     let address =
         attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
     let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {

@@ -14,18 +14,18 @@ use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::container as worker_container;
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 const STEP: &str = "verify";
 /// How long the engines of a swarm may take until each knows of every container.
-const SPREADING: Duration = Duration::from_secs(15);
+const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The same for containers that were reattached: what the gossip lost again comes with the next exchange of
 /// whole tables, which is every 30 s (moby:libnetwork/networkdb, bulkSyncTables).
-const SPREADING_AGAIN: Duration = Duration::from_secs(40);
+const REANNOUNCE_TIMEOUT: Duration = Duration::from_secs(40);
 /// The pause before what did not answer is tried again.
-const AGAIN: Duration = Duration::from_secs(3);
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// Pairs that are tried at once.
-const AT_ONCE: usize = 32;
+const MAX_PARALLEL: usize = 32;
 
 /// Tests everything. Containers that some engine has no entry of are reattached once.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
@@ -40,7 +40,7 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 }
 
 async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Result<(), Vec<Problem>> {
-    let first = pairs(work, &containers, SPREADING, false).await?;
+    let first = pairs(work, &containers, ANNOUNCE_TIMEOUT, false).await?;
     if first.untold.is_empty() {
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
@@ -51,7 +51,7 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
         let (node, engine) = work.nodes[*place];
         containers[*place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
-    let second = pairs(work, &containers, SPREADING_AGAIN, true).await?;
+    let second = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
     if !second.problems.is_empty() {
         return Err(second.problems);
     }
@@ -71,7 +71,8 @@ async fn reattach(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), P
     work.progress.doing(STEP, &node.name, "restarting it to reattach it to the network");
     if let Err(why) = container::stop(engine, &node.name).await {
         work.done(STEP, &node.name, "restart failed", Outcome::Failed);
-        return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}")));
+        return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}"))
+            .closed(why.is_closed()));
     }
     let says = "overlay entry missing on an engine: restarted to reattach it to the network";
     work.done(STEP, &node.name, says, Outcome::Changed);
@@ -88,7 +89,7 @@ async fn enter<'w>(
     container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
         work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
         let says = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
-        Problem::of(STEP, &node.name, says)
+        Problem::of(STEP, &node.name, says).closed(why.is_closed())
     })
 }
 
@@ -109,7 +110,7 @@ async fn pairs(
             break;
         }
         work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows every container");
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
     }
     let causes = if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
@@ -151,7 +152,7 @@ async fn of_pairs(
 ) -> Vec<Tried> {
     stream::iter(pairs)
         .map(|(from, to)| container_probe::pair(work.plan, containers, from, to))
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(MAX_PARALLEL)
         .collect()
         .await
 }

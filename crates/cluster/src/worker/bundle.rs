@@ -83,7 +83,7 @@ impl Bundle {
 
 /// Whether this program runs on a machine or in an image of a processor: `amd64`, `x86_64`, `arm64`,
 /// `aarch64`.
-pub fn fits(architecture: &str) -> Result<(), String> {
+pub fn fits(architecture: &str) -> Result<(), crate::Error> {
     let kernel = match architecture {
         "amd64" | "x86-64" => "x86_64",
         "arm64" | "arm64/v8" => "aarch64",
@@ -91,9 +91,7 @@ pub fn fits(architecture: &str) -> Result<(), String> {
     };
     match kernel == std::env::consts::ARCH {
         true => Ok(()),
-        false => {
-            Err(format!("it is {architecture}, but this envdoc is built for {}", std::env::consts::ARCH))
-        }
+        false => Err(crate::Error::Architecture { architecture: architecture.to_owned() }),
     }
 }
 
@@ -183,6 +181,6 @@ mod tests {
     fn another_processor_is_refused() {
         let own = std::env::consts::ARCH;
         let other = if own == "x86_64" { "arm64" } else { "amd64" };
-        assert!(fits(own).is_ok() && fits(other).is_err_and(|why| why.contains(other)));
+        assert!(fits(own).is_ok() && fits(other).is_err_and(|error| error.to_string().contains(other)));
     }
 }

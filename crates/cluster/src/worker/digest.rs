@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Digest, ENTRIES_MAX, Failure, tcp};
 
 /// Read at once, in bytes.
-const BLOCK: usize = 1 << 18;
+const READ_BLOCK_BYTES: usize = 1 << 18;
 /// Limit of unreadable paths that are reported.
 const UNREADABLE_MAX: usize = 20;
 
@@ -80,7 +80,7 @@ impl Sum {
             sum.update(b"file ");
             sum.update(mode);
             let mut file = fs::File::open(path)?;
-            let mut block = vec![0; BLOCK];
+            let mut block = vec![0; READ_BLOCK_BYTES];
             loop {
                 let count = file.read(&mut block)?;
                 if count == 0 {

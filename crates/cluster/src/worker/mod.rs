@@ -9,6 +9,7 @@
 
 pub mod bundle;
 pub mod container;
+pub mod custom;
 pub mod digest;
 mod interfaces;
 mod machine;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use facts::fleet::{Digest, Identity, Why};
 
 /// The version of this protocol: another one is not spoken with.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// The greeting that a worker's TCP listener sends to whoever connects: this, a blank and the worker's
 /// [`Hello::nonce`].
 pub const GREETING: &str = "envdoc-worker";
@@ -126,10 +127,13 @@ pub enum Task {
         #[serde(default)]
         exclude: Vec<String>,
     },
-    /// The work of a rank of the smoke test; [`Answer::Rank`].
-    Rank(crate::smoke::rank::Task),
-    /// The work of a rank of NCCL's all-reduce; [`Answer::Nccl`].
-    Nccl(crate::smoke::nccl::Task),
+    /// A task of a program that registered with the worker (see [`custom`]); [`Answer::Custom`].
+    Custom {
+        /// The program: `rank`, `nccl`.
+        program: String,
+        /// Its task.
+        payload: serde_json::Value,
+    },
     /// Closes a listener; [`Answer::Stopped`].
     Stop {
         /// The `id` of its request.
@@ -225,10 +229,11 @@ pub enum Answer {
     Identity(Identity),
     /// Of [`Task::Digest`].
     Digest(Digest),
-    /// Of [`Task::Rank`].
-    Rank(crate::smoke::rank::Answer),
-    /// Of [`Task::Nccl`].
-    Nccl(crate::smoke::nccl::Answer),
+    /// Of [`Task::Custom`].
+    Custom {
+        /// The program's answer.
+        payload: serde_json::Value,
+    },
     /// Of [`Task::Stop`].
     Stopped,
     /// It could not be done.
@@ -281,4 +286,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.says)
     }
+}
+
+/// An answer to another question.
+pub fn unexpected(answer: &Answer) -> Failure {
+    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::udp::{Line, SIZE_MIN};
+use super::udp::{Line, PACKET_MIN_BYTES};
 use super::{Answer, Failure, Why};
 
 /// How often a size is tried before it counts as lost.
-const TRIES: u32 = 3;
+const ATTEMPTS_PER_SIZE: u32 = 3;
 /// The longest that an acknowledgement may take. The first, over a path that nothing is known of, is waited
 /// for longer.
-const WAIT: Duration = Duration::from_millis(250);
-const FIRST: Duration = Duration::from_millis(700);
+const ACK_TIMEOUT: Duration = Duration::from_millis(250);
+const FIRST_ACK_TIMEOUT: Duration = Duration::from_millis(700);
 
 enum Tried {
     Arrived,
@@ -20,16 +20,16 @@ enum Tried {
 
 pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Answer, Failure> {
     let line = Line::open(address, port, true).await?;
-    let largest = largest.clamp(SIZE_MIN, 65_535);
+    let largest = largest.clamp(PACKET_MIN_BYTES, 65_535);
     let (mut arrives, mut lost, mut refused) = (0, None, None);
-    if !matches!(attempt(&line, SIZE_MIN, FIRST).await?, Tried::Arrived) {
-        return Ok(Answer::PathMtu { bytes: 0, lost: Some(SIZE_MIN), refused: None });
+    if !matches!(attempt(&line, PACKET_MIN_BYTES, FIRST_ACK_TIMEOUT).await?, Tried::Arrived) {
+        return Ok(Answer::PathMtu { bytes: 0, lost: Some(PACKET_MIN_BYTES), refused: None });
     }
-    let (mut low, mut high) = (SIZE_MIN, largest);
+    let (mut low, mut high) = (PACKET_MIN_BYTES, largest);
     // What should arrive is tried first: most of the time it does.
     let mut next = largest;
     while low <= high {
-        match attempt(&line, next, WAIT).await? {
+        match attempt(&line, next, ACK_TIMEOUT).await? {
             Tried::Arrived => {
                 arrives = next;
                 low = next + 1;
@@ -49,7 +49,7 @@ pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Ans
 }
 
 async fn attempt(line: &Line, size: u32, wait: Duration) -> Result<Tried, Failure> {
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS_PER_SIZE {
         match line.once(size, wait).await {
             Ok(Some(_)) => return Ok(Tried::Arrived),
             Ok(None) => {}

@@ -8,20 +8,20 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::custom::Program;
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, interfaces, machine};
 use super::{mtu, tcp, udp};
-use crate::smoke::{nccl, rank};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 
 /// The longest that a task may take, in seconds: a day.
-const SECONDS_MAX: f64 = 86_400.0;
+const TASK_LIMIT_SECONDS: f64 = 86_400.0;
 
 /// How long tasks go on when standard input has ended.
-const LAST: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Works until standard input ends, or is silent for longer than `silence`.
-pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
+/// Works until standard input ends, or is silent for longer than `silence`. `programs` handle the custom tasks.
+pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -36,10 +36,14 @@ pub fn serve(silence: Option<Duration>) -> Result<(), Error> {
             }
         }
     });
-    runtime.block_on(work(requests, silence.unwrap_or(Duration::from_secs_f64(SECONDS_MAX))));
+    runtime.block_on(work(
+        requests,
+        silence.unwrap_or(Duration::from_secs_f64(TASK_LIMIT_SECONDS)),
+        programs,
+    ));
     // A resolver that hangs is not waited for.
     runtime.shutdown_background();
-    nccl::rank::end_surely();
+    programs.iter().for_each(|program| (program.finish)());
     Ok(())
 }
 
@@ -53,7 +57,11 @@ pub fn remove(folder: &Path) -> Result<(), Error> {
     }
 }
 
-async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration) {
+async fn work(
+    mut requests: mpsc::UnboundedReceiver<Vec<u8>>,
+    silence: Duration,
+    programs: &'static [Program],
+) {
     let nonce = machine::nonce();
     let hello = Hello { envdoc: env!("CARGO_PKG_VERSION").into(), protocol: PROTOCOL, nonce: nonce.clone() };
     reply(0, Answer::Hello(hello));
@@ -94,26 +102,26 @@ async fn work(mut requests: mpsc::UnboundedReceiver<Vec<u8>>, silence: Duration)
         let listens = matches!(request.task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
         let id = request.id;
         if listens {
-            listeners.insert(id, tokio::spawn(one(request, nonce.clone())));
+            listeners.insert(id, tokio::spawn(one(request, nonce.clone(), programs)));
         } else {
-            tasks.spawn(one(request, nonce.clone()));
+            tasks.spawn(one(request, nonce.clone(), programs));
         }
         while tasks.try_join_next().is_some() {}
     }
     // What was asked last may be answered still.
-    let _ = tokio::time::timeout(LAST, tasks.join_all()).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, tasks.join_all()).await;
 }
 
 /// One task to its end or its deadline.
-async fn one(request: Request, nonce: String) {
+async fn one(request: Request, nonce: String, programs: &'static [Program]) {
     let Request { id, seconds, task } = request;
-    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+    if !(seconds > 0.0 && seconds <= TASK_LIMIT_SECONDS) {
         reply(id, failed(Why::NotUnderstood, format!("{seconds} is not a valid number of seconds")));
         return;
     }
     let listens = matches!(task, Task::ListenTcp { .. } | Task::ListenUdp { .. });
     let deadline = Duration::from_secs_f64(seconds);
-    match tokio::time::timeout(deadline, answer(id, task, deadline, &nonce)).await {
+    match tokio::time::timeout(deadline, answer(id, task, deadline, &nonce, programs)).await {
         Ok(answer) => reply(id, answer),
         // A listener that stood until its end has answered already.
         Err(_) if listens => {}
@@ -121,7 +129,13 @@ async fn one(request: Request, nonce: String) {
     }
 }
 
-async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer {
+async fn answer(
+    id: u64,
+    task: Task,
+    deadline: Duration,
+    nonce: &str,
+    programs: &'static [Program],
+) -> Answer {
     let listening = |port| reply(id, Answer::Listening { port });
     let answer = match task {
         Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
@@ -139,8 +153,10 @@ async fn answer(id: u64, task: Task, deadline: Duration, nonce: &str) -> Answer 
         Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
         Task::Identity => Ok(Answer::Identity(machine::identity())),
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
-        Task::Rank(task) => Ok(Answer::Rank(rank::answer(task, deadline).await)),
-        Task::Nccl(task) => Ok(Answer::Nccl(nccl::rank::answer(task, deadline).await)),
+        Task::Custom { program, payload } => match programs.iter().find(|known| known.name == program) {
+            Some(known) => (known.run)(payload, deadline).await.map(|payload| Answer::Custom { payload }),
+            None => Err(Failure { why: Why::NotUnderstood, says: format!("unknown program {program:?}") }),
+        },
         Task::Stop { .. } => Ok(Answer::Stopped),
     };
     answer.unwrap_or_else(Answer::Failed)

@@ -10,14 +10,15 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
+use crate::Error;
 
 /// What the way there and back may take beyond the task's own deadline.
-const SLACK: Duration = Duration::from_secs(5);
+const ROUND_TRIP_SLACK: Duration = Duration::from_secs(5);
 /// How often a sign of life is sent.
-const ALIVE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the
 /// loader.
-const FOREIGN_MAX: usize = 2000;
+const FOREIGN_OUTPUT_LIMIT_BYTES: usize = 2000;
 
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
 
@@ -35,17 +36,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Waits for the worker's first line. The error is in words: what came instead of it.
+    /// Waits for the worker's first line.
     pub async fn open(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
         deadline: Duration,
-    ) -> Result<Session, String> {
+    ) -> Result<Session, Error> {
         let mut lines = BufReader::new(reader);
         let hello = match tokio::time::timeout(deadline, hello(&mut lines)).await {
             Ok(hello) => hello?,
             Err(_) => {
-                return Err(format!("the worker did not start within {:.1} s", deadline.as_secs_f64()));
+                return Err(Error::TimedOut { what: "the worker did not start", after: deadline });
             }
         };
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
@@ -81,7 +82,7 @@ impl Session {
             }
             receiver.await.map_err(|_| gone())
         };
-        match tokio::time::timeout(deadline + SLACK, answered).await {
+        match tokio::time::timeout(deadline + ROUND_TRIP_SLACK, answered).await {
             Ok(Ok(Answer::Failed(failure))) => Err(failure),
             Ok(Ok(answer)) => Ok((id, answer)),
             Ok(Err(failure)) => Err(failure),
@@ -110,7 +111,7 @@ impl Drop for Session {
 
 async fn sign_of_life(writer: Writer) {
     loop {
-        tokio::time::sleep(ALIVE).await;
+        tokio::time::sleep(KEEPALIVE_INTERVAL).await;
         let mut writer = writer.lock().await;
         if writer.write_all(b"\n").await.is_err() || writer.flush().await.is_err() {
             return;
@@ -124,14 +125,16 @@ fn gone() -> Failure {
 
 /// The first line that is a greeting. Lines before it are not the worker's (a message of the day) and are
 /// reported if none comes.
-async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, String> {
+async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Error> {
     let mut foreign = String::new();
     loop {
         let mut line = Vec::new();
         match lines.read_until(b'\n', &mut line).await {
-            Ok(0) if foreign.trim().is_empty() => return Err("the worker exited without output".into()),
-            Ok(0) => return Err(foreign.trim().to_owned()),
-            Err(error) => return Err(error.to_string()),
+            Ok(0) if foreign.trim().is_empty() => {
+                return Err(Error::NoWorker("the worker exited without output".into()));
+            }
+            Ok(0) => return Err(Error::NoWorker(foreign.trim().to_owned())),
+            Err(error) => return Err(Error::NoWorker(error.to_string())),
             Ok(_) => {}
         }
         match serde_json::from_slice(&line) {
@@ -139,14 +142,11 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Stri
                 return Ok(hello);
             }
             Ok(Reply { answer: Answer::Hello(hello), .. }) => {
-                return Err(format!(
-                    "the worker is envdoc {} (protocol {}), this envdoc is {} (protocol {PROTOCOL})",
-                    hello.envdoc,
-                    hello.protocol,
-                    env!("CARGO_PKG_VERSION")
-                ));
+                return Err(Error::OtherProtocol { envdoc: hello.envdoc, protocol: hello.protocol });
             }
-            _ if foreign.len() < FOREIGN_MAX => foreign.push_str(&String::from_utf8_lossy(&line)),
+            _ if foreign.len() < FOREIGN_OUTPUT_LIMIT_BYTES => {
+                foreign.push_str(&String::from_utf8_lossy(&line))
+            }
             _ => {}
         }
     }

@@ -13,9 +13,9 @@ use super::{Answer, Failure, GREETING, Why};
 /// The longest that the first line of the other side may be, in bytes.
 const GREETING_MAX: usize = 300;
 /// How long one that has connected is kept, so that it reads its greeting before the connection ends.
-const KEPT: Duration = Duration::from_secs(5);
+const GREETED_LINGER: Duration = Duration::from_secs(5);
 /// How long a side that accepted may take to say something.
-const SILENCE: Duration = Duration::from_secs(5);
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
     let unknown = |says: String| Failure { why: Why::UnknownName, says };
@@ -52,7 +52,7 @@ pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result
         tokio::spawn(async move {
             let _ = stream.write_all(greeting.as_bytes()).await;
             let mut ignored = [0; 64];
-            let _ = tokio::time::timeout(KEPT, stream.read(&mut ignored)).await;
+            let _ = tokio::time::timeout(GREETED_LINGER, stream.read(&mut ignored)).await;
         });
     }
 }
@@ -92,10 +92,11 @@ async fn first_line(stream: &mut TcpStream) -> Result<String, Failure> {
         }
         Ok(())
     };
-    match tokio::time::timeout(SILENCE, reading).await {
+    match tokio::time::timeout(GREETING_TIMEOUT, reading).await {
         Ok(read) => read?,
         Err(_) => {
-            let says = format!("accepted the connection and sent nothing for {} s", SILENCE.as_secs());
+            let says =
+                format!("accepted the connection and sent nothing for {} s", GREETING_TIMEOUT.as_secs());
             return Err(silent(&says));
         }
     }

@@ -13,11 +13,11 @@ const ASKS: &[u8] = b"envdoc? ";
 /// Begins each acknowledgement; the size that arrived, the number and the receiver's nonce follow.
 const ANSWERS: &str = "envdoc! ";
 /// The largest datagram.
-const SIZE_MAX: usize = 65_535;
+const DATAGRAM_LIMIT_BYTES: usize = 65_535;
 /// The smallest packet that holds the beginning, in bytes with headers.
-pub(super) const SIZE_MIN: u32 = 120;
+pub(super) const PACKET_MIN_BYTES: u32 = 120;
 /// A datagram that is not acknowledged is sent again after this time.
-const AGAIN: Duration = Duration::from_millis(300);
+const RESEND_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Acknowledges on all addresses, and never ends by itself.
 pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result<Answer, Failure> {
@@ -29,7 +29,7 @@ pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result
     };
     let socket = socket.map_err(|error| tcp::taken(&error, port))?;
     says(socket.local_addr().map_err(|error| tcp::failure(&error))?.port());
-    let mut buffer = vec![0; SIZE_MAX];
+    let mut buffer = vec![0; DATAGRAM_LIMIT_BYTES];
     loop {
         let Ok((size, from)) = socket.recv_from(&mut buffer).await else { continue };
         let Some(rest) = buffer[..size].strip_prefix(ASKS) else { continue };
@@ -48,7 +48,7 @@ pub(super) async fn send(address: &str, port: u16, size: u32, whole: bool) -> Re
     let mut sent = 0;
     loop {
         sent += 1;
-        if let Some(receiver) = line.once(size, AGAIN).await? {
+        if let Some(receiver) = line.once(size, RESEND_INTERVAL).await? {
             let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
             return Ok(Answer::Acknowledged { milliseconds, sent, receiver });
         }
@@ -95,7 +95,9 @@ impl Line {
     /// kernel reports of an earlier one (nobody listens) is one of this.
     pub(super) async fn once(&self, size: u32, wait: Duration) -> Result<Option<String>, Failure> {
         let number = machine::nonce() + &machine::nonce();
-        let payload = usize::try_from(size.max(SIZE_MIN) - self.headers).unwrap_or(SIZE_MAX).min(SIZE_MAX);
+        let payload = usize::try_from(size.max(PACKET_MIN_BYTES) - self.headers)
+            .unwrap_or(DATAGRAM_LIMIT_BYTES)
+            .min(DATAGRAM_LIMIT_BYTES);
         let mut datagram = Vec::with_capacity(payload);
         datagram.extend_from_slice(ASKS);
         datagram.extend_from_slice(number.as_bytes());

@@ -1,9 +1,12 @@
-//! Where in a block a line may mean something: every literal of the signatures and every word of error-looking lines, searched at once.
+//! Where in a block a line may mean something: every literal of the signatures and every word of
+//! error-looking lines, searched at once.
 //!
-//! Of a text only every fourth place is looked at, as a word of four bytes. Each literal is longer than that, so that at least one such word
-//! lies in it wherever it stands: these words, at four successive places of each literal, are in a bitmap that fits into the processor's first
-//! cache; and in a second one, which only those that pass the first are looked up in. What passes is compared with the literals that have the word. That finds every occurrence. It is several
-//! times faster than aho-corasick's automata or its packed searcher on parts of the literals: docs/measurements/diagnose.md.
+//! Of a text only every fourth place is looked at, as a word of four bytes. Each literal is longer than that,
+//! so that at least one such word lies in it wherever it stands: these words, at four successive places of
+//! each literal, are in a bitmap that fits into the processor's first cache; and in a second one, which only
+//! those that pass the first are looked up in. What passes is compared with the literals that have the word.
+//! That finds every occurrence. It is several times faster than aho-corasick's automata or its packed
+//! searcher on parts of the literals: docs/measurements/diagnose.md.
 
 mod table;
 
@@ -31,7 +34,8 @@ pub struct Literals {
     words: &'static [bool],
     longest: usize,
     bitmap: &'static [u64; 1 << (BITS - 6)],
-    /// The same words by another hash: what passes the first by chance is stopped here, before the table is fetched.
+    /// The same words by another hash: what passes the first by chance is stopped here, before the table is
+    /// fetched.
     again: &'static [u64; 1 << (BITS - 6)],
     /// Where in `entries` those of a word start; found by its hash, else in the slot after it.
     slots: &'static [u16; 1 << SLOTS],
@@ -72,7 +76,8 @@ impl Literals {
         }
     }
 
-    /// A literal that starts at or after `from` and before `limit`, not always the first; none stands in a line before its line.
+    /// A literal that starts at or after `from` and before `limit`, not always the first; none stands in a
+    /// line before its line.
     pub fn any(&self, block: &[u8], from: usize, limit: usize) -> Option<Place> {
         let block = &block[..block.len().min(limit + self.longest)];
         let mut at = from.saturating_sub(1) / WORD * WORD;

@@ -1,4 +1,5 @@
-//! The form of the table of words: the program searches with it, and `build/literals.rs` fills it when the program is built.
+//! The form of the table of words: the program searches with it, and `build/literals.rs` fills it when the
+//! program is built.
 
 /// Bytes looked at together, and from one place that is looked at to the next.
 pub const WORD: usize = 4;
@@ -6,8 +7,8 @@ pub const WORD: usize = 4;
 /// A literal must be so long; see `places` in `build/literals.rs`.
 pub const SHORTEST: usize = 6;
 
-/// Each bitmap has two to the power of so many bits: 32 KiB. With fewer, more words that no literal has pass; with more the first leaves the
-/// processor's first cache.
+/// Each bitmap has two to the power of so many bits: 32 KiB. With fewer, more words that no literal has pass;
+/// with more the first leaves the processor's first cache.
 pub const BITS: u32 = 18;
 
 /// Slots of the table of words, by the same hash.
@@ -16,8 +17,8 @@ pub const SLOTS: u32 = 15;
 /// A slot of no word.
 pub const NONE: u16 = u16::MAX;
 
-/// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and may be any. Its length and its
-/// ends tell most texts from it before its own bytes are fetched.
+/// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and
+/// may be any. Its length and its ends tell most texts from it before its own bytes are fetched.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// The word.
@@ -51,7 +52,8 @@ pub fn bit(word: u32) -> (usize, u32) {
     place(hash(word))
 }
 
-/// Where in the second bitmap a word is. Of words that no literal has one in twenty passes the first, and one in twenty of these the second.
+/// Where in the second bitmap a word is. Of words that no literal has one in twenty passes the first, and one
+/// in twenty of these the second.
 #[inline]
 pub fn other_bit(word: u32) -> (usize, u32) {
     place(word.wrapping_mul(0x85eb_ca6b))

@@ -4,9 +4,9 @@ use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
 use super::Read;
 use super::clean::Cleaner;
-use super::keep::{Around, Keeper};
-use super::known::Known;
+use super::line_cache::LineCache;
 use super::lines::{Partial, Tail, Taking, shown, whole};
+use super::retention::{Keeper, Neighbors};
 use crate::literals::Literals;
 
 /// Sizes in bytes.
@@ -59,7 +59,7 @@ pub struct Blocks {
     ended: bool,
     cleaner: Cleaner,
     keeper: Keeper,
-    known: Known,
+    known: LineCache,
     taking: Vec<Taking>,
     tail: Tail,
     read: Read,
@@ -82,7 +82,7 @@ impl Blocks {
             ended: false,
             cleaner: Cleaner::default(),
             keeper: Keeper::default(),
-            known: Known::default(),
+            known: LineCache::default(),
             taking: vec![head],
             tail: Tail::default(),
             read: Read { name: name.to_owned(), ..Read::default() },
@@ -99,7 +99,8 @@ impl Blocks {
         }
     }
 
-    /// Goes on with the next bytes of a reader, as many as it gives and the block has room for; how many these were.
+    /// Goes on with the next bytes of a reader, as many as it gives and the block has room for; how many
+    /// these were.
     pub fn feed_from(&mut self, reader: &mut dyn std::io::Read) -> std::io::Result<usize> {
         let count = reader.read(&mut self.block[self.length..])?;
         self.filled(count);
@@ -123,6 +124,12 @@ impl Blocks {
     /// A remark about the stream.
     pub fn remark(&mut self, remark: String) {
         self.read.remarks.push(remark);
+    }
+
+    /// Notes that the source is no text.
+    pub fn binary(&mut self) {
+        self.read.binary = true;
+        self.remark("binary file: only its text was read".into());
     }
 
     /// How many bytes have been read.
@@ -156,9 +163,9 @@ impl Blocks {
             self.read.remarks.push(format!("{} NUL bytes", self.cleaner.nuls));
         }
         if self.keeper.alike > 0 {
-            let says =
-                format!("{} more lines look like an error, as others that are kept do", self.keeper.alike);
-            self.read.remarks.push(says);
+            let message =
+                format!("{} more lines look like errors, similar to those shown", self.keeper.alike);
+            self.read.remarks.push(message);
         }
         self.read.found = self.keeper.found();
         self.read
@@ -172,7 +179,8 @@ impl Blocks {
         }
     }
 
-    /// Searches the lines that are whole; and what there is of the last one, where the stream has ended or the block is full of it.
+    /// Searches the lines that are whole; and what there is of the last one, where the stream has ended or
+    /// the block is full of it.
     fn search(&mut self, last: bool) {
         if let Some(end) = memrchr(b'\n', &self.block[self.from..self.length]) {
             let limit = self.from + end + 1;
@@ -230,7 +238,8 @@ impl Blocks {
         let (mut number, mut counted) = (self.number, self.from);
         while let Some(mut place) = literals.any(&self.block[..self.length], at, limit) {
             let (mut first, mut end) = self.text_around(place.start);
-            // Any literal leads to a text that is a whole line. Of a longer line texts are taken around the first literal, then the next.
+            // Any literal leads to a text that is a whole line. Of a longer line texts are taken around the
+            // first literal, then the next.
             if !(self.starts_line(first) && self.ends_line(end)) {
                 let Some(leading) = literals.next(&self.block[..self.length], at, limit) else { break };
                 (first, end) = self.text_around(leading.start);
@@ -310,7 +319,8 @@ impl Blocks {
         if first.is_none() && !line.error_like {
             return;
         }
-        // A line that matches nothing but what is flooded is only counted; what it captures need not be known.
+        // A line that matches nothing but what is flooded is only counted; what it captures need not be
+        // known.
         if self.keeper.is_flooded(first) && line.signatures().all(|one| self.keeper.is_flooded(Some(one))) {
             return self.keeper.count(first, number, Some(bytes));
         }
@@ -330,7 +340,7 @@ impl Blocks {
     }
 
     /// The lines beside a text that starts at a place, as far as the block has them whole.
-    fn around(&self, start: usize, next: Option<usize>) -> Around {
+    fn around(&self, start: usize, next: Option<usize>) -> Neighbors {
         let mut first = memrchr(b'\n', &self.block[..start]).map_or(0, |at| at + 1);
         let mut before = Vec::new();
         while before.len() < BESIDE && first > 0 {
@@ -353,7 +363,7 @@ impl Blocks {
             after.push(shown(&rest[..end]));
             rest = rest.get(end + 1..).unwrap_or_default();
         }
-        Around { before, next: after }
+        Neighbors { before, next: after }
     }
 }
 

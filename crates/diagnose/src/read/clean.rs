@@ -37,7 +37,8 @@ impl Default for Cleaner {
 }
 
 impl Cleaner {
-    /// Cleans the next piece of the stream in place; its length without the codes. Ends of line are never taken out.
+    /// Cleans the next piece of the stream in place; its length without the codes. Ends of line are never
+    /// taken out.
     pub fn clean(&mut self, bytes: &mut [u8]) -> usize {
         let (mut read, mut written) = (0, 0);
         while read < bytes.len() {

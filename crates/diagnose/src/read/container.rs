@@ -5,13 +5,13 @@ use futures_util::{Stream, StreamExt, stream};
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
 use docker::container;
-use docker::docker::Engine;
+use docker::engine::Engine;
 
 /// A line that is longer is handed on in parts, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does. Nothing is kept beyond what
-/// [`Read`] says, whatever the container printed.
+/// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does.
+/// Nothing is kept beyond what [`Read`] says, whatever the container printed.
 pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, String> {
     let name = match node {
         Some(node) if node != container => format!("container {container} of {node}"),
@@ -30,14 +30,15 @@ pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Resul
     Ok(blocks.end())
 }
 
-/// The lines that a container printed, and with `follow` those that it prints until it ends; where the engine stops telling them, why.
+/// The lines that a container printed, and with `follow` those that it prints until it ends; where the engine
+/// stops telling them, why.
 pub async fn lines<'engine>(
     engine: &'engine Engine,
     container: &str,
     node: Option<&str>,
     follow: bool,
 ) -> Result<impl Stream<Item = Result<Vec<u8>, String>> + use<'engine>, String> {
-    if container::look(engine, container).await?.is_none() {
+    if container::inspect(engine, container).await?.is_none() {
         return Err(format!("there is no container {container} on {}", engine.endpoint));
     }
     let joined =
@@ -53,7 +54,7 @@ pub async fn lines<'engine>(
                     }
                 }
                 Some(Err(why)) => {
-                    let remark = format!("the engine stopped telling what it printed: {why}");
+                    let remark = format!("reading its log stopped: {why}");
                     return Some((Err(remark), Some((stream::empty().boxed(), joined))));
                 }
                 None => return Some((Ok(joined.rest().concat()), None)),
@@ -65,20 +66,21 @@ pub async fn lines<'engine>(
 /// What the engine says of how a container ended.
 pub async fn ended(engine: &Engine, container: &str) -> Vec<String> {
     let mut remarks = Vec::new();
-    let Ok(Some(state)) = container::look(engine, container).await else { return remarks };
+    let Ok(Some(state)) = container::inspect(engine, container).await else { return remarks };
     if state.out_of_memory {
-        remarks.push("the engine says that it was killed for want of memory".into());
+        remarks.push("killed by the OOM killer, according to the engine".into());
     }
     if let Some(code) = state.exit.filter(|code| *code != 0 && !state.running) {
         remarks.push(format!("exited with code {code}"));
     }
     if !state.error.is_empty() {
-        remarks.push(format!("the engine says: {}", state.error));
+        remarks.push(format!("engine error: {}", state.error));
     }
     remarks
 }
 
-/// Puts together what one output printed without an end of line in between, as the engine hands out long lines in parts.
+/// Puts together what one output printed without an end of line in between, as the engine hands out long
+/// lines in parts.
 #[derive(Debug, Default)]
 struct Joined {
     prefix: String,

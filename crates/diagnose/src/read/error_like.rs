@@ -30,8 +30,8 @@ pub fn error_like(line: &str) -> bool {
     scan::line(line).error_like
 }
 
-/// Whether one of the words at these places of a line makes it look like an error: what is fine takes away the words that it overlaps, and
-/// no others.
+/// Whether one of the words at these places of a line makes it look like an error: what is fine takes away
+/// the words that it overlaps, and no others.
 pub fn any_counts(line: &str, words: &[Range<usize>]) -> bool {
     static LIST: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let fine: Vec<Range<usize>> = LIST

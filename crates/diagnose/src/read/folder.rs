@@ -41,8 +41,8 @@ const NO_LOGS: &[&str] = &[
     "zip",
 ];
 
-/// The sources that paths stand for: files, folders with all that is below them, `-` for standard input. Hidden files and what is plainly
-/// no log are left out of folders, which one source per folder says.
+/// The sources that paths stand for: files, folders with all that is below them, `-` for standard input.
+/// Hidden files and what is plainly no log are left out of folders, which one source per folder says.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
     for path in paths {
@@ -68,16 +68,13 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
         }
         let mut why = Vec::new();
         if hidden > 0 {
-            why.push(format!("hidden files that were not read: {hidden}"));
+            why.push(format!("{hidden} hidden files not read"));
         }
         if !others.is_empty() {
             let count = others.len();
             others.sort();
             others.dedup();
-            why.push(format!(
-                "files that are no logs by their ending and were not read: {count} (.{})",
-                others.join(", .")
-            ));
+            why.push(format!("{count} files without a log extension not read (.{})", others.join(", .")));
         }
         if !why.is_empty() {
             sources.push(Source::LeftOut { name: path.display().to_string(), why });

@@ -125,8 +125,8 @@ pub struct Taking {
 }
 
 impl Taking {
-    /// Takes what it can from the part of a block between `from` and `limit`, which ends with an end of line. `first` is the beginning
-    /// of its first line. Whether it has all that is wanted.
+    /// Takes what it can from the part of a block between `from` and `limit`, which ends with an end of line.
+    /// `first` is the beginning of its first line. Whether it has all that is wanted.
     pub fn take(&mut self, block: &[u8], from: usize, limit: usize, first: &Partial) -> bool {
         self.at = self.at.max(from);
         while self.wanted > 0 && self.at < limit {

@@ -1,22 +1,24 @@
-//! Reading logs: from files, folders and streams to the lines that mean something, in memory that does not grow with the input.
+//! Reading logs: from files, folders and streams to the lines that mean something, in memory that does not
+//! grow with the input.
 //!
-//! Bytes are unpacked ([`open`], [`packed`], [`utf16`], [`special`]), freed of colours ([`clean`]) and searched in blocks ([`blocks`]); what is kept of them is bounded
-//! ([`keep`], [`known`]).
+//! Bytes are unpacked ([`source`], [`compression`], [`utf16`], [`formats`]), freed of colours ([`clean`]) and
+//! searched in blocks ([`blocks`]); what is kept of them is bounded ([`retention`], [`line_cache`]).
 
 pub mod blocks;
 pub mod clean;
+pub mod compression;
 pub mod container;
+mod error;
 pub mod error_like;
 pub mod folder;
-pub mod keep;
-pub mod known;
+pub mod formats;
+pub mod line_cache;
 pub mod lines;
-pub mod open;
-pub mod packed;
 pub mod pickle;
 pub mod ready;
 pub mod recorder;
-pub mod special;
+pub mod retention;
+pub mod source;
 pub mod utf16;
 
 #[cfg(test)]
@@ -57,14 +59,16 @@ pub enum Source {
 pub struct Found {
     /// Line number from 1, as an editor counts: carriage returns of progress bars end no line.
     pub number: u64,
-    /// The text between two ends of line or carriage returns, without ANSI codes, invalid UTF-8 replaced; of a text over 4 KiB so much
-    /// around the first match.
+    /// The text between two ends of line or carriage returns, without ANSI codes, invalid UTF-8 replaced; of
+    /// a text over 4 KiB so much around the first match.
     pub text: String,
     /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
     pub hits: Vec<Hit>,
-    /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature matches it.
+    /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature
+    /// matches it.
     pub error_like: bool,
-    /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where much had been found before.
+    /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where
+    /// much had been found before.
     pub before: Vec<String>,
     /// Up to 4 lines after it, likewise.
     pub next: Vec<String>,
@@ -72,7 +76,8 @@ pub struct Found {
     pub after: Vec<String>,
 }
 
-/// What was read of one source. Of each signature with the same captures the first 32 and the last 4 lines are kept, the rest counted.
+/// What was read of one source. Of each signature with the same captures the first 32 and the last 4 lines
+/// are kept, the rest counted.
 #[derive(Debug, Clone, Default)]
 pub struct Read {
     /// The source's name.
@@ -91,13 +96,15 @@ pub struct Read {
     pub omitted: u64,
     /// What is odd about the source: "gzip ends early at byte …", "12 NUL bytes", "binary".
     pub remarks: Vec<String>,
+    /// Whether it is no text: only the text in it was searched.
+    pub binary: bool,
     /// It was asked for and could not be read; the remarks say why.
     pub unread: bool,
 }
 
 /// Reads a source to its end.
 pub fn read(source: &Source) -> Result<Read, Error> {
-    open::read(source)
+    source::read(source)
 }
 
 /// What is found in a text.

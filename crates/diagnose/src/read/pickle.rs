@@ -1,5 +1,7 @@
-//! Pickles of plain data (dictionaries, lists, tuples, strings, numbers), read without executing anything: whatever would import or call
-//! something is refused. Opcodes as in CPython's `pickletools`.
+//! Pickles of plain data (dictionaries, lists, tuples, strings, numbers), read without executing anything:
+//! whatever would import or call something is refused. Opcodes as in CPython's `pickletools`.
+
+use super::error::DumpError;
 
 /// So many values at most: 24 MiB of them.
 const VALUES: usize = 500_000;
@@ -79,7 +81,7 @@ impl<'b> Pickle<'b> {
     }
 
     /// Reads a pickle; why not, in a few words.
-    pub fn read(bytes: &'b [u8]) -> Result<Pickle<'b>, String> {
+    pub(crate) fn read(bytes: &'b [u8]) -> Result<Pickle<'b>, DumpError> {
         let mut machine = Machine {
             bytes,
             at: 0,
@@ -90,21 +92,19 @@ impl<'b> Pickle<'b> {
         };
         while let Some(code) = machine.byte() {
             if code == b'.' {
-                let root = machine.stack.pop().ok_or("it is empty")?;
+                let root = machine.stack.pop().ok_or(DumpError::Empty)?;
                 return Ok(Pickle { bytes, values: machine.values, root });
             }
-            machine.step(code).ok_or_else(|| format!("byte {}: {}", machine.at - 1, refused(code)))?;
+            machine.step(code).ok_or_else(|| refused(machine.at - 1, code))?;
         }
-        Err("it is cut off".into())
+        Err(DumpError::Truncated)
     }
 }
 
-fn refused(code: u8) -> String {
+fn refused(at: usize, code: u8) -> DumpError {
     match code {
-        b'c' | b'R' | b'i' | b'o' | b'b' | 0x81 | 0x92 | 0x93 | b'P' | b'Q' => {
-            "it would import or call something".into()
-        }
-        _ => format!("opcode 0x{code:02x} is damaged or does not belong to plain data"),
+        b'c' | b'R' | b'i' | b'o' | b'b' | 0x81 | 0x92 | 0x93 | b'P' | b'Q' => DumpError::Code { at },
+        _ => DumpError::Opcode { at, code },
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn what_would_execute_is_refused() {
         let attack = b"\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R.";
-        assert!(Pickle::read(attack).unwrap_err().contains("import or call"));
+        assert!(Pickle::read(attack).unwrap_err().to_string().contains("import or call"));
         assert!(Pickle::read(b"\x80\x02h\x05.").is_err());
         assert!(Pickle::read(b"\x80\x02e.").is_err());
         assert!(Pickle::read(b"\x80\x02X\xff\xff\xff\xff.").is_err());

@@ -1,11 +1,13 @@
-//! Dumps of PyTorch's flight recorder, as pickles and as JSON: what each group of a rank waits in, a line each.
-//! Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of `torch.distributed.flight_recorder`.
+//! Dumps of PyTorch's flight recorder, as pickles and as JSON: what each group of a rank waits in, a line
+//! each. Keys as in `torch/csrc/distributed/c10d/FlightRecorder.hpp` and the loader of
+//! `torch.distributed.flight_recorder`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use super::error::DumpError;
 use super::pickle::{Item, Pickle};
 
 /// A dump, what is used of it.
@@ -24,8 +26,8 @@ struct Entry {
     collective_seq_id: Number,
     profiling_name: String,
     state: String,
-    /// Whether the recorder has put it away. Backends without events of their own (Gloo) never get beyond `scheduled`: it is put away
-    /// when it ended, well or not.
+    /// Whether the recorder has put it away. Backends without events of their own (Gloo) never get beyond
+    /// `scheduled`: it is put away when it ended, well or not.
     retired: bool,
     is_p2p: bool,
 }
@@ -45,8 +47,8 @@ struct Group {
 }
 
 impl Entry {
-    /// How far it is, in a word.
-    fn told(&self) -> &str {
+    /// Its state in a word.
+    fn state(&self) -> &str {
         match self.state.as_str() {
             "" => "unknown",
             "completed" => "completed",
@@ -61,23 +63,27 @@ impl Entry {
 #[serde(try_from = "serde_json::Value")]
 struct Number(i64);
 
-impl TryFrom<serde_json::Value> for Number {
-    type Error = String;
+#[derive(Debug, thiserror::Error)]
+#[error("not a number")]
+struct NotANumber;
 
-    fn try_from(value: serde_json::Value) -> Result<Number, String> {
+impl TryFrom<serde_json::Value> for Number {
+    type Error = NotANumber;
+
+    fn try_from(value: serde_json::Value) -> Result<Number, NotANumber> {
         let number = value.as_i64().or_else(|| value.as_str()?.parse().ok());
-        number.map(Number).ok_or_else(|| "no number".into())
+        number.map(Number).ok_or(NotANumber)
     }
 }
 
 impl Dump {
     /// A dump in JSON.
-    pub fn of_json(bytes: &[u8]) -> Result<Dump, String> {
-        serde_json::from_slice(bytes).map_err(|error| error.to_string())
+    pub(crate) fn from_json(bytes: &[u8]) -> Result<Dump, DumpError> {
+        Ok(serde_json::from_slice(bytes)?)
     }
 
     /// A dump in a pickle.
-    pub fn of_pickle(bytes: &[u8]) -> Result<Dump, String> {
+    pub(crate) fn from_pickle(bytes: &[u8]) -> Result<Dump, DumpError> {
         let pickle = Pickle::read(bytes)?;
         let root = pickle.root();
         let number = |item: Item, key: &str| Number(item.get(key).and_then(Item::int).unwrap_or(-1));
@@ -109,7 +115,8 @@ impl Dump {
         })
     }
 
-    /// A line for each group: where the rank is in it. `torch-flight-recorder` is the signature of these words.
+    /// A line for each group: where the rank is in it. The signature that reports `flight-recorder` matches
+    /// these lines.
     pub fn lines(&self) -> String {
         let mut groups: BTreeMap<&str, (&str, Vec<&Entry>)> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| !entry.is_p2p) {
@@ -139,10 +146,11 @@ impl Dump {
             let completed = status.map_or(-1, |status| status.last_completed_collective.0);
             let _ = writeln!(
                 lines,
-                "flight recorder: group {name} ({desc}) of {ranks} ranks: number {} {} is {}; last enqueued {}, last completed {completed}",
+                "flight recorder: group {name} ({desc}) of {ranks} ranks: number {} {} is {}; \
+                 last enqueued {}, last completed {completed}",
                 shown.collective_seq_id.0,
                 if shown.profiling_name.is_empty() { "unnamed" } else { &shown.profiling_name },
-                shown.told(),
+                shown.state(),
                 enqueued.0,
             );
         }

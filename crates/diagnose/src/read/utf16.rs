@@ -14,8 +14,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// The order of a text that starts like this; `None`: it is no UTF-16. Without a mark it is known by the zeros of Latin letters, digits and
-    /// spaces, which stand at every other place.
+    /// The order of a text that starts like this; `None`: it is no UTF-16. Without a mark it is known by the
+    /// zeros of Latin letters, digits and spaces, which stand at every other place.
     pub fn of(first: &[u8]) -> Option<Order> {
         match first {
             [0xff, 0xfe, ..] => return Some(Order::Little),

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::weigh::looked::Outcome;
-use crate::weigh::{self, Confidence, Diagnosis};
+use crate::root_cause::machine_evidence::Outcome;
+use crate::root_cause::{self, Confidence, Diagnosis};
 use catalog::signatures::Role;
 
 /// Version of the format.
@@ -17,19 +17,20 @@ pub struct DiagnoseReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// The first is the root cause; the others are what else failed, or further candidates. Empty where no known failure was found.
+    /// The first is the root cause; the others are what else failed, or further candidates. Empty where no
+    /// known failure was found.
     pub causes: Vec<CauseEntry>,
-    /// Lines that tell of a failure and that nothing explains.
+    /// Error lines that match no signature.
     pub unmatched_errors: Vec<Line>,
-    /// Lines that look like errors and need not be.
+    /// Lines that look like errors but may be harmless.
     pub suspicious: Vec<Line>,
-    /// Where nothing failed that is known: the last lines of the sources, if these are few.
+    /// Without a known failure: the last lines of the sources, if there are few sources.
     pub last: Vec<Line>,
-    /// Ranks that said nothing while others failed.
+    /// Ranks that logged no failure while others failed.
     pub silent_ranks: Vec<u32>,
-    /// What happened, in order.
+    /// The events in order.
     pub timeline: Vec<MomentEntry>,
-    /// What was odd about the files.
+    /// Remarks on the files, for example that one is truncated.
     pub remarks: Vec<String>,
     /// How many lines were read.
     pub lines: u64,
@@ -40,27 +41,31 @@ pub struct DiagnoseReport {
 pub struct CauseEntry {
     /// Id of the signature (`envdoc explain ID`); `xid-79` for a fault that the driver numbers.
     pub id: String,
-    /// Whose failure it is: `docker`, `nccl`, `torch` …
+    /// The component that failed: `docker`, `nccl`, `torch` …
     pub component: String,
-    /// `root`, or `symptom` where the log tells no cause.
+    /// `root`, or `symptom` where the log does not show the cause.
     pub role: String,
     /// What happened, in a sentence.
+    pub message: String,
+    /// The same as `message`, under its former name.
     pub says: String,
     /// What it means.
     pub meaning: String,
     /// `certain`, `likely` or `candidate`.
     pub confidence: Confidence,
-    /// The rank and node that failed; null where the log does not tell.
+    /// The rank and node that failed; null if unknown.
     pub whose: Option<String>,
-    /// The lines that it rests on, the most telling first.
+    /// The lines it is based on, the most relevant first.
     pub evidence: Vec<Line>,
-    /// What the log says around the first of them, where that line alone tells little.
+    /// Log context of the first line, where that line alone says little.
     pub around: Vec<Line>,
-    /// What to do against the likeliest of what may be behind it.
+    /// The fix for the most likely cause, without its commands.
     pub fix: String,
-    /// What may be behind it.
+    /// A fix for each possible cause, the most likely first.
+    pub fixes: Vec<FixEntry>,
+    /// The possible causes, and how to confirm each.
     pub choices: Vec<ChoiceEntry>,
-    /// What checks said of the machine, with `--from`.
+    /// Results of the checks of the machine, with `--from`.
     pub looked: Vec<LookedEntry>,
 }
 
@@ -71,31 +76,40 @@ pub struct Line {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// Its words.
+    /// Its text.
     pub text: String,
 }
 
-/// One of the causes that end in the same words.
+/// A possible cause.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChoiceEntry {
     /// The cause in a few words.
     pub cause: String,
-    /// What tells it from the others: the id of a check, or a command.
+    /// How to confirm it: the id of a check, or a command.
     pub check: String,
     /// What to do.
     pub fix: String,
-    /// What to type; words in capitals are to be replaced.
+    /// The commands; words in capitals are placeholders.
     pub commands: Vec<String>,
 }
 
-/// What a check said of the machine.
+/// How to fix a possible cause.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FixEntry {
+    /// What to do, in a sentence; it ends with a colon where commands follow.
+    pub title: String,
+    /// The commands; words in capitals are placeholders.
+    pub commands: Vec<String>,
+}
+
+/// The result of a check of the machine.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LookedEntry {
     /// Id of the check.
     pub check: String,
     /// `confirmed`, `ruled-out` or `unknown`.
     pub outcome: Outcome,
-    /// What it found, or why it could not look.
+    /// What it found, or why it could not run.
     pub says: String,
 }
 
@@ -112,9 +126,9 @@ pub struct MomentEntry {
     pub role: String,
     /// In a sentence.
     pub says: String,
-    /// The first line that tells it.
+    /// The first line that reports it.
     pub evidence: Line,
-    /// How many lines tell the same.
+    /// How many lines report the same.
     pub count: usize,
 }
 
@@ -134,47 +148,53 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
     }
 }
 
-fn cause(one: &weigh::Cause) -> CauseEntry {
+fn cause(one: &root_cause::Cause) -> CauseEntry {
     let choice = |choice: &catalog::signatures::Cause| ChoiceEntry {
         cause: choice.cause.to_owned(),
         check: choice.check.to_owned(),
         fix: choice.fix.to_owned(),
         commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };
-    let looked = |looked: &weigh::Looked| LookedEntry {
+    let fix = |choice: &catalog::signatures::Cause| FixEntry {
+        title: choice.fix.to_owned(),
+        commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
+    };
+    let looked = |looked: &root_cause::MachineEvidence| LookedEntry {
         check: looked.check.clone(),
         outcome: looked.outcome,
-        says: looked.says.clone(),
+        says: looked.message.clone(),
     };
     CauseEntry {
         id: one.id.clone(),
         component: one.component.id().into(),
         role: role(one.role).into(),
-        says: one.says.clone(),
+        message: one.message.clone(),
+        says: one.message.clone(),
         meaning: one.meaning.clone(),
         confidence: one.confidence,
         whose: one.whose.clone(),
         evidence: one.evidence.iter().map(line).collect(),
-        around: one.around.iter().map(line).collect(),
+        around: one.context.iter().map(line).collect(),
         fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
+        fixes: one.choices.iter().map(fix).collect(),
         choices: one.choices.iter().map(choice).collect(),
-        looked: one.looked.iter().map(looked).collect(),
+        looked: one.machine_evidence.iter().map(looked).collect(),
     }
 }
 
-fn moment(one: &weigh::Moment) -> MomentEntry {
+fn moment(one: &root_cause::Moment) -> MomentEntry {
     MomentEntry {
         seconds: one.seconds,
         whose: one.whose.clone(),
         id: one.id.clone(),
         role: role(one.role).into(),
-        says: one.says.clone(),
+        says: one.message.clone(),
         evidence: line(&one.evidence),
         count: one.count,
     }
 }
 
-fn line(line: &weigh::Evidence) -> Line {
+fn line(line: &root_cause::Evidence) -> Line {
     Line { file: line.file.clone(), line: line.line, text: line.text.clone() }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::text::look;
 use super::{nothing, noticed, seconds, sentences, title};
-use crate::weigh::{Cause, Diagnosis, Evidence};
+use crate::root_cause::{Cause, Diagnosis, Evidence};
 use host::redact;
 
 /// The report, redacted.
@@ -18,12 +18,12 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
     }
     if !diagnosis.silent.is_empty() {
         let ranks: Vec<String> = diagnosis.silent.iter().map(u32::to_string).collect();
-        let _ = writeln!(text, "Ranks that said nothing of a failure: {}\n", ranks.join(", "));
+        let _ = writeln!(text, "Ranks that logged no failure: {}\n", ranks.join(", "));
     }
-    block(&mut text, "## Errors that nothing explains", &diagnosis.unmatched_errors);
+    block(&mut text, "## Errors that match no signature", &diagnosis.unmatched_errors);
     block(&mut text, "## The log ends with", &diagnosis.last);
     if timeline {
-        text.push_str("## Timeline\n\n| seconds | whose | what | first line |\n|---|---|---|---|\n");
+        text.push_str("## Timeline\n\n| seconds | rank and node | event | first line |\n|---|---|---|---|\n");
         for moment in &diagnosis.timeline {
             let _ = writeln!(
                 text,
@@ -41,8 +41,8 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
         let _ = writeln!(
             text,
-            "- no failure, and perhaps worth knowing: {} (`{}`, {line})",
-            escape(&moment.says),
+            "- no failure, but worth knowing: {} (`{}`, {line})",
+            escape(&moment.message),
             moment.id
         );
     }
@@ -56,17 +56,17 @@ fn one(text: &mut String, place: usize, cause: &Cause) {
     let _ = writeln!(text, "## {}: `{}`\n\n{}\n", title(place, cause), cause.id, escape(&sentences(cause)));
     block(text, "", &cause.evidence);
     if place == 0 {
-        block(text, "The log around it:", &cause.around);
+        block(text, "Log context:", &cause.context);
     }
-    for looked in &cause.looked {
-        let _ = writeln!(text, "- `{}`: {:?}: {}", looked.check, looked.outcome, escape(&looked.says));
+    for looked in &cause.machine_evidence {
+        let _ = writeln!(text, "- `{}`: {:?}: {}", looked.check, looked.outcome, escape(&looked.message));
     }
     if place > 0 {
         return;
     }
     for choice in cause.choices {
         let _ =
-            writeln!(text, "- {} (look: `{}`): {}", escape(choice.cause), look(choice), escape(choice.fix));
+            writeln!(text, "- {} (check: `{}`): {}", escape(choice.cause), look(choice), escape(choice.fix));
     }
     text.push('\n');
 }

@@ -5,42 +5,40 @@ pub mod markdown;
 pub mod signature;
 pub mod text;
 
-use crate::weigh::{Cause, Confidence, Diagnosis, Moment};
+use crate::root_cause::{Cause, Confidence, Diagnosis, Moment};
 use catalog::signatures::Role;
 use diagnostic::words::capital;
 
 /// What is known in a sentence where no cause is.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     let lines = match diagnosis.lines {
-        0 => return "Not one line was read.".into(),
+        0 => return "No lines were read.".into(),
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     };
     match (diagnosis.unmatched_errors.is_empty(), diagnosis.suspicious.is_empty()) {
-        (true, true) => format!("Nothing in {lines} tells of a failure that is known, or looks like one."),
+        (true, true) => format!("No known failure found in {lines}."),
         (true, false) => {
-            format!("Nothing in {lines} tells of a failure that is known; some lines look like one.")
+            format!("No known failure found in {lines}; some lines look like errors.")
         }
-        _ => format!("No known failure in {lines}, but lines that tell of one: what they mean is not known."),
+        _ => format!("No known failure found in {lines}, but errors that match no signature."),
     }
 }
 
 /// The cause in at most three sentences: what happened and to whom, what it means, and how sure that is.
 pub(super) fn sentences(cause: &Cause) -> String {
-    let says = match &cause.whose {
-        Some(whose) if !cause.says.to_lowercase().contains(&whose.to_lowercase()) => {
-            format!("{}: {}", capital(whose), cause.says)
+    let message = match &cause.whose {
+        Some(whose) if !cause.message.to_lowercase().contains(&whose.to_lowercase()) => {
+            format!("{}: {}", capital(whose), cause.message)
         }
-        _ => cause.says.clone(),
+        _ => cause.message.clone(),
     };
     let sure = match cause.confidence {
         Confidence::Certain => "",
-        Confidence::Likely => " The log points to it; it does not prove it.",
-        Confidence::Candidate => {
-            " The log does not tell what brought it about: look for what tells the causes below apart."
-        }
+        Confidence::Likely => " The log suggests this but does not prove it.",
+        Confidence::Candidate => " The log does not show the cause; check the possible causes below.",
     };
-    format!("{says} {}{sure}", cause.meaning)
+    format!("{message} {}{sure}", cause.meaning)
 }
 
 /// The word before a cause in a list.
@@ -62,7 +60,7 @@ pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
     let success = |moment: &Moment| moment.signature.reports.iter().any(|report| report.is_success());
     let tells = |moment: &&Moment| moment.role == Role::Context && !success(moment);
     for moment in diagnosis.timeline.iter().filter(tells) {
-        if !noticed.iter().any(|known| known.says == moment.says) {
+        if !noticed.iter().any(|known| known.message == moment.message) {
             noticed.push(moment);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::says;
+use crate::message;
 use crate::scan::Hit;
 use catalog::cuda_errors::CudaError;
 use catalog::signatures::{Cause, Signature};
@@ -13,11 +13,11 @@ use diagnostic::layout::hanging;
 
 /// A signature, of which no line is known.
 pub fn signature(one: &Signature, width: usize) -> String {
-    let mut text = format!("# {}\n\n{}", one.id, hanging(&says::general(one.says), 0, width));
+    let mut text = format!("# {}\n\n{}", one.id, hanging(&message::general(one.message), 0, width));
     rest(&mut text, one, width);
     text.push_str(match one.is_derived() {
-        true => "\nNo single line says it: envdoc diagnose reads it from several.\n",
-        false => "\nLines with it:\n",
+        true => "\nNo single line matches: envdoc diagnose derives it from several lines.\n",
+        false => "\nExample lines:\n",
     });
     one.matches.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
     text
@@ -33,15 +33,15 @@ pub fn hits(hits: &[Hit], width: usize) -> String {
         if place > 0 {
             text.push('\n');
         }
-        let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.says(), 0, width));
+        let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.message(), 0, width));
         numbers(&mut text, hit, width);
         rest(&mut text, hit.signature, width);
     }
     if !others.is_empty() {
-        text.push_str("\nThe same words are also:\n");
+        text.push_str("\nThe line also matches:\n");
     }
     for hit in others {
-        text.push_str(&hanging(&format!("- {}: {}", hit.signature.id, hit.says()), 2, width));
+        text.push_str(&hanging(&format!("- {}: {}", hit.signature.id, hit.message()), 2, width));
     }
     text
 }
@@ -57,8 +57,8 @@ fn numbers(text: &mut String, hit: &Hit, width: usize) {
         ));
     }
     if let Some(row) = number("sxid").and_then(sxid) {
-        let says = format!("SXid {}, {}: {} {}", row.number, row.name, row.meaning, row.action);
-        text.push_str(&hanging(&says, 0, width));
+        let message = format!("SXid {}, {}: {} {}", row.number, row.name, row.meaning, row.action);
+        text.push_str(&hanging(&message, 0, width));
     }
 }
 
@@ -68,31 +68,31 @@ fn rest(text: &mut String, one: &Signature, width: usize) {
     text.push_str(if one.causes.len() == 1 {
         "\nCause:\n"
     } else {
-        "\nCauses, and what tells them apart:\n"
+        "\nPossible causes and how to confirm each:\n"
     });
     for (number, cause) in one.causes.iter().enumerate() {
         text.push_str(&hanging(&format!("{}. {}", number + 1, cause.cause), 3, width));
-        text.push_str(&hanging(&format!("   look: {}", look(cause)), 9, width));
-        text.push_str(&hanging(&format!("   fix:  {}", cause.fix), 9, width));
-        cause.commands.iter().for_each(|command| text.push_str(&format!("           {command}\n")));
+        text.push_str(&hanging(&format!("   check: {}", look(cause)), 9, width));
+        text.push_str(&hanging(&format!("   fix:   {}", cause.fix), 9, width));
+        cause.commands.iter().for_each(|command| text.push_str(&format!("            {command}\n")));
     }
     if !one.leads_to.is_empty() {
         let _ = write!(text, "\n{}", hanging(&format!("Leads to: {}", one.leads_to.join(", ")), 2, width));
     }
-    let source = format!("Source: {} (these words were read in {})", one.source, one.verified.says());
+    let source = format!("Source: {} (verified in {})", one.source, one.verified.describe());
     let _ = write!(text, "\n{}", hanging(&source, 2, width));
 }
 
-/// Whose failure it is, and what it is in the story of a failure.
+/// Whose failure it is, and what it is in the timeline of a failure.
 pub fn place(one: &Signature) -> String {
     let component = one.component.title();
     let versions = match (&one.since, &one.until) {
-        (Some(since), Some(until)) => format!(" · words of {component} {since} to {until}"),
-        (Some(since), None) => format!(" · words of {component} {since} and newer"),
-        (None, Some(until)) => format!(" · words of {component} up to {until}"),
+        (Some(since), Some(until)) => format!(" · logged by {component} {since} to {until}"),
+        (Some(since), None) => format!(" · logged by {component} {since} and later"),
+        (None, Some(until)) => format!(" · logged by {component} up to {until}"),
         (None, None) => String::new(),
     };
-    format!("{component} · {} · {}{versions}", one.role.says(), one.severity.id())
+    format!("{component} · {} · {}{versions}", one.role.describe(), one.severity.id())
 }
 
 /// How to look for a cause: the check of this machine, or the command.
@@ -107,7 +107,7 @@ fn look(cause: &Cause) -> String {
 pub fn of_xid(row: &Xid, width: usize) -> String {
     let severity = format!("{:?}", row.severity).to_lowercase();
     let nvidia = row.nvidia.as_ref().map_or(String::new(), |action| format!(" · NVIDIA's action: {action}"));
-    let place = format!("Fault that the driver reports of a GPU · {severity}{nvidia}");
+    let place = format!("GPU error reported by the driver · {severity}{nvidia}");
     number(
         &format!("Xid {}: {}", row.number, row.name),
         &[&row.meaning, &row.action],
@@ -121,15 +121,15 @@ pub fn of_xid(row: &Xid, width: usize) -> String {
 /// An SXid.
 pub fn of_sxid(row: &Sxid, width: usize) -> String {
     let severity = format!("{:?}", row.severity).to_lowercase();
-    let place = format!("Error that the driver reports of an NVSwitch · {severity} · {}", row.class.says());
-    let says = [
+    let place = format!("NVSwitch error reported by the driver · {severity} · {}", row.class.says());
+    let message = [
         row.meaning.as_str(),
         row.action.as_str(),
-        "The line in the kernel's log says itself whether it was fatal, which counts more.",
+        "The kernel log line states whether it was fatal; that takes precedence.",
     ];
     number(
         &format!("SXid {}: {}", row.number, row.name),
-        &says,
+        &message,
         &place,
         "nvswitch-errors",
         &row.source,
@@ -137,20 +137,20 @@ pub fn of_sxid(row: &Sxid, width: usize) -> String {
     )
 }
 
-fn number(title: &str, says: &[&str], place: &str, check: &str, source: &str, width: usize) -> String {
+fn number(title: &str, message: &[&str], place: &str, check: &str, source: &str, width: usize) -> String {
     let mut text = format!("# {title}\n\n");
-    says.iter().for_each(|sentence| text.push_str(&hanging(sentence, 0, width)));
-    let _ = write!(text, "\n{}\nLook: envdoc check --only {check}\n", hanging(place, 2, width));
+    message.iter().for_each(|sentence| text.push_str(&hanging(sentence, 0, width)));
+    let _ = write!(text, "\n{}\nCheck: envdoc check --only {check}\n", hanging(place, 2, width));
     let _ = write!(text, "\n{}", hanging(&format!("Source: {source}"), 2, width));
     text
 }
 
 /// An error of CUDA, and the signatures of its text.
 pub fn of_cuda(row: &CudaError, found: &[Hit], width: usize) -> String {
-    let mut text = format!("# CUDA error {}: {}\n\nCUDA says: {}\n", row.number, row.name, row.text);
+    let mut text = format!("# CUDA error {}: {}\n\nCUDA message: {}\n", row.number, row.name, row.text);
     let _ = write!(text, "\n{}\n", hanging(&format!("Source: {}", row.source), 2, width));
     match found.is_empty() {
-        true => text.push_str("No signature tells more of it.\n"),
+        true => text.push_str("No signature matches this error.\n"),
         false => text.push_str(&hits(found, width)),
     }
     text

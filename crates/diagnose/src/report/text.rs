@@ -5,9 +5,9 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{nothing, noticed, seconds, sentences, title};
+use crate::root_cause::machine_evidence::Outcome;
+use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
-use crate::weigh::looked::Outcome;
-use crate::weigh::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use catalog::signatures::{Cause as Choice, Role};
 use checks::CHECKS;
 use diagnostic::layout::Layout;
@@ -34,17 +34,12 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     }
     if !diagnosis.silent.is_empty() {
         let ranks: Vec<String> = diagnosis.silent.iter().map(u32::to_string).collect();
-        paragraph(
-            &mut text,
-            &format!("\nRanks that said nothing of a failure: {}", ranks.join(", ")),
-            "",
-            layout,
-        );
+        paragraph(&mut text, &format!("\nRanks that logged no failure: {}", ranks.join(", ")), "", layout);
     }
-    lines(&mut text, "Errors that nothing explains:", &diagnosis.unmatched_errors, layout);
+    lines(&mut text, "Errors that match no signature:", &diagnosis.unmatched_errors, layout);
     // Where nothing is known, they are all that there is.
     if layout.verbose || !diagnosis.failed() {
-        lines(&mut text, "Lines that only look like errors:", &diagnosis.suspicious, layout);
+        lines(&mut text, "Lines that look like errors but may be harmless:", &diagnosis.suspicious, layout);
     }
     if !diagnosis.last.is_empty() {
         text.push_str("\nThe log ends with:\n");
@@ -70,24 +65,24 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
     let bold = Style::new().bold();
     let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(place, cause), cause.id);
     if !full {
-        paragraph(text, &cause.says, "  ", layout);
+        paragraph(text, &cause.message, "  ", layout);
         cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));
         return;
     }
     paragraph(text, &sentences(cause), "  ", layout);
     text.push('\n');
     cause.evidence.iter().for_each(|line| evidence(text, line, layout));
-    if !cause.around.is_empty() {
-        text.push_str("\n  The log around it:\n");
-        cause.around.iter().for_each(|line| evidence(text, line, layout));
+    if !cause.context.is_empty() {
+        text.push_str("\n  Log context:\n");
+        cause.context.iter().for_each(|line| evidence(text, line, layout));
     }
-    for looked in &cause.looked {
+    for looked in &cause.machine_evidence {
         let word = match looked.outcome {
             Outcome::Confirmed => "confirmed",
             Outcome::RuledOut => "ruled out",
-            Outcome::Unknown => "not known",
+            Outcome::Unknown => "unknown",
         };
-        paragraph(text, &format!("{}: {word}: {}", looked.check, looked.says), "  ", layout);
+        paragraph(text, &format!("{}: {word}: {}", looked.check, looked.message), "  ", layout);
     }
     text.push('\n');
     choices(text, cause.choices, layout);
@@ -107,15 +102,15 @@ pub fn brief(diagnosis: &Diagnosis, layout: Layout) -> String {
 fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     let several = choices.len() > 1;
     if several {
-        text.push_str("  What may be behind it, and what tells:\n");
+        text.push_str("  Possible causes and how to confirm each:\n");
     }
     for (number, choice) in choices.iter().enumerate() {
         let start = if several { format!("{}. ", number + 1) } else { String::new() };
         paragraph(text, &format!("{start}{}", choice.cause), "  ", layout);
-        paragraph(text, &format!("look: {}", look(choice)), "     ", layout);
-        paragraph(text, &format!("fix:  {}", choice.fix), "     ", layout);
+        paragraph(text, &format!("check: {}", look(choice)), "     ", layout);
+        paragraph(text, &format!("fix:   {}", choice.fix), "     ", layout);
         choice.commands.iter().for_each(|command| {
-            let _ = writeln!(text, "           {command}");
+            let _ = writeln!(text, "            {command}");
         });
     }
 }
@@ -172,12 +167,12 @@ fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
     if moments.is_empty() {
         return;
     }
-    text.push_str("\nNo failures, and perhaps worth knowing:\n");
+    text.push_str("\nNo failure, but worth knowing:\n");
     let shown = if layout.verbose { moments.len() } else { SHOWN };
     for moment in moments.iter().take(shown) {
         let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", capital(whose)));
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
-        paragraph(text, &format!("{whose}{} {} ({line})", moment.says, moment.id), "  ", layout);
+        paragraph(text, &format!("{whose}{} {} ({line})", moment.message, moment.id), "  ", layout);
     }
     if moments.len() > shown {
         let _ = writeln!(text, "  and {} more (--verbose)", moments.len() - shown);
@@ -187,7 +182,7 @@ fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
 fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
     text.push_str("\nTimeline:\n");
     if diagnosis.timeline.is_empty() {
-        text.push_str("  nothing that is known happened\n");
+        text.push_str("  no known events\n");
     }
     for moment in &diagnosis.timeline {
         let role = match moment.role {
@@ -202,7 +197,7 @@ fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
             format!("{:>9}  {whose:16} {role:8} {}{count}  {line}", seconds(moment.seconds), moment.id);
         let _ = writeln!(text, "{}", start.trim_end());
         if layout.verbose {
-            paragraph(text, &moment.says, "             ", layout);
+            paragraph(text, &moment.message, "             ", layout);
         }
     }
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use diagnose::read::{self, Source};
-use diagnose::weigh;
+use diagnose::root_cause;
 
 fn dump(sequence: u32, state: &str, enqueued: u32, completed: u32) -> Vec<u8> {
     format!(
@@ -12,7 +12,7 @@ fn dump(sequence: u32, state: &str, enqueued: u32, completed: u32) -> Vec<u8> {
     .into_bytes()
 }
 
-fn diagnose(dumps: &[(u32, Vec<u8>)]) -> weigh::Diagnosis {
+fn diagnose(dumps: &[(u32, Vec<u8>)]) -> root_cause::Diagnosis {
     let reads: Vec<read::Read> = dumps
         .iter()
         .map(|(rank, bytes)| {
@@ -20,7 +20,7 @@ fn diagnose(dumps: &[(u32, Vec<u8>)]) -> weigh::Diagnosis {
             read::read(&source).unwrap()
         })
         .collect();
-    weigh::weigh(&reads, None)
+    root_cause::diagnose(&reads, None)
 }
 
 #[test]
@@ -30,7 +30,11 @@ fn the_rank_that_lags_is_named() {
     let diagnosis = diagnose(&[(0, waits.clone()), (1, waits.clone()), (2, late), (3, waits)]);
     let cause = &diagnosis.causes[0];
     assert_eq!((cause.id.as_str(), cause.whose.as_deref()), ("torch-desync", Some("rank 2")), "{cause:?}");
-    assert!(cause.says.contains("last called number 11 and 3 others wait in number 12"), "{}", cause.says);
+    assert!(
+        cause.message.contains("last called number 11 and 3 others wait in number 12"),
+        "{}",
+        cause.message
+    );
 }
 
 #[test]
@@ -57,8 +61,9 @@ fn pickles_are_read_too() {
     assert_eq!(read.found[0].hits[0].captured("sequence"), Some("12"));
 }
 
-/// Dumps of a real run: PyTorch 2.15.0 with Gloo and three ranks, of which rank 1 slept while the others called their sixth all-reduce
-/// and gave up after 8 s; written by `torch._C._distributed_c10d._dump_fr_trace` (`TORCH_FR_BUFFER_SIZE=200`).
+/// Dumps of a real run: PyTorch 2.15.0 with Gloo and three ranks, of which rank 1 slept while the others
+/// called their sixth all-reduce and gave up after 8 s; written by
+/// `torch._C._distributed_c10d._dump_fr_trace` (`TORCH_FR_BUFFER_SIZE=200`).
 #[test]
 fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
     let dumps: [&[u8]; 3] = [
@@ -71,9 +76,9 @@ fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
     assert_eq!(first.causes[0].id, "torch-desync", "{:?}", first.causes);
     assert_eq!(first.causes[0].whose.as_deref(), Some("rank 1"));
     assert!(
-        first.causes[0].says.contains("rank 1 last called number 5 and 2 others called number 6"),
+        first.causes[0].message.contains("rank 1 last called number 5 and 2 others called number 6"),
         "{}",
-        first.causes[0].says
+        first.causes[0].message
     );
     // Where all called the same, and where a dump is missing, nothing is wrong: what is put away has ended.
     let two = (1, dumps[2].to_vec());

@@ -1,5 +1,6 @@
-//! Real logs with random damage: bits, cuts, doubled parts, other encodings, half packed files. Nothing panics, and what is kept stays
-//! bounded. The seed is fixed; `ENVDOC_FUZZ_ROUNDS` and `ENVDOC_FUZZ_SEED` ask for more and for others.
+//! Real logs with random damage: bits, cuts, doubled parts, other encodings, half packed files. Nothing
+//! panics, and what is kept stays bounded. The seed is fixed; `ENVDOC_FUZZ_ROUNDS` and `ENVDOC_FUZZ_SEED` ask
+//! for more and for others.
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
@@ -7,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use diagnose::read::{self, Source};
-use diagnose::weigh;
+use diagnose::root_cause;
 
 /// A small generator (xorshift), so that a seed gives the same damage everywhere.
 struct Random(u64);
@@ -87,7 +88,7 @@ fn damage_never_panics() {
         let read = read::read(&Source::Bytes { name, bytes }).unwrap();
         let kept: usize = read.found.iter().map(|found| found.text.len()).sum();
         assert!(kept < 32 << 20, "round {round}: {kept} bytes are kept of {size}");
-        let diagnosis = weigh::weigh(&[read], None);
+        let diagnosis = root_cause::diagnose(&[read], None);
         assert!(diagnosis.causes.len() <= 4, "round {round}");
     }
 }

@@ -1,8 +1,9 @@
-//! The diagnosis against logs whose truth is known: the right causes are counted, and healthy logs raise no alarm.
+//! The diagnosis against logs whose truth is known: the right causes are counted, and healthy logs raise no
+//! alarm.
 //!
-//! Right is a cause that is named first and is the truth, in whatever confidence. Where the truth is that a log proves no cause, naming a
-//! root as certain or likely is wrong. The counts are a floor; raise them when signatures are added. `cargo test --test logs -- --nocapture`
-//! tells them; docs/diagnose.md has the table.
+//! Right is a cause that is named first and is the truth, in whatever confidence. Where the truth is that a
+//! log proves no cause, naming a root as certain or likely is wrong. The counts are a floor; raise them when
+//! signatures are added. `cargo test --test logs -- --nocapture` tells them; docs/diagnose.md has the table.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,7 +15,7 @@
 use std::path::{Path, PathBuf};
 
 use catalog::signatures::Role;
-use diagnose::weigh::{self, Cause, Confidence, Diagnosis};
+use diagnose::root_cause::{self, Cause, Confidence, Diagnosis};
 use serde::Deserialize;
 
 /// Right answers of so many logs, by set; docs/diagnose.md tells which were blind.
@@ -46,7 +47,8 @@ struct Failure {
     cause: String,
     #[serde(default)]
     also: Vec<String>,
-    /// What the cause's sentence or its first line must hold too: an exception that is named may be another than the truth's.
+    /// What the cause's sentence or its first line must hold too: an exception that is named may be another
+    /// than the truth's.
     words: Option<String>,
     set: String,
 }
@@ -69,7 +71,8 @@ fn read(file: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether a cause is what a truth names: Xids by their number, of which a truth may name several (`xid-144-150-nvlink5`).
+/// Whether a cause is what a truth names: Xids by their number, of which a truth may name several
+/// (`xid-144-150-nvlink5`).
 fn is(cause: &Cause, truth: &str) -> bool {
     let numbers =
         |id: &str| -> Vec<u32> { id.split('-').skip(1).map_while(|part| part.parse().ok()).collect() };
@@ -88,7 +91,7 @@ fn right(diagnosis: &Diagnosis, failure: &Failure) -> bool {
     let told = |words: &String| {
         let holds = |text: &str| text.to_lowercase().contains(&words.to_lowercase());
         first.is_some_and(|cause| {
-            holds(&cause.says) || cause.evidence.first().is_some_and(|line| holds(&line.text))
+            holds(&cause.message) || cause.evidence.first().is_some_and(|line| holds(&line.text))
         })
     };
     if !failure.words.iter().all(told) {
@@ -110,7 +113,7 @@ fn failures_are_named() {
     for (set, floor, all) in SETS {
         let of_set: Vec<&Failure> = failures.iter().filter(|failure| failure.set == *set).collect();
         let named = |failure: &&&Failure| {
-            let diagnosis = weigh::text(&failure.file, &read(&failure.file));
+            let diagnosis = root_cause::diagnose_text(&failure.file, &read(&failure.file));
             let right = right(&diagnosis, failure);
             if !right {
                 println!(
@@ -135,7 +138,7 @@ fn healthy_logs_raise_no_alarm() {
     let healthy: Vec<Healthy> = list("healthy.yaml");
     assert!(healthy.len() >= 30);
     for log in healthy {
-        let diagnosis = weigh::text(&log.file, &read(&log.file));
+        let diagnosis = root_cause::diagnose_text(&log.file, &read(&log.file));
         let causes: Vec<&str> = diagnosis.causes.iter().map(|cause| cause.id.as_str()).collect();
         assert!(!diagnosis.failed(), "{}: {causes:?} {:?}", log.file, diagnosis.unmatched_errors);
     }

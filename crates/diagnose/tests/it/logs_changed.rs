@@ -1,5 +1,5 @@
-//! What does not matter to a cause must not change it: lines that stand twice, other times, other orders of ranks, a start that is
-//! missing, and what other programs put before each line.
+//! What does not matter to a cause must not change it: lines that stand twice, other times, other orders of
+//! ranks, a start that is missing, and what other programs put before each line.
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use diagnose::weigh;
+use diagnose::root_cause;
 use proptest::prelude::*;
 use regex::Regex;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ static LOGS: LazyLock<Vec<Log>> = LazyLock::new(|| {
     tune.map(|failure| {
         let bytes = std::fs::read(folder().join(&failure.file)).unwrap();
         let lines: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-        let diagnosis = weigh::text("log", &lines.join("\n"));
+        let diagnosis = root_cause::diagnose_text("log", &lines.join("\n"));
         let evidence = diagnosis.causes.iter().flat_map(|cause| &cause.evidence).map(|line| line.line).min();
         let first = usize::try_from(evidence.unwrap_or(1)).unwrap();
         (failure.file, lines, diagnosis.causes.first().map(|cause| cause.id.clone()), first)
@@ -42,7 +42,7 @@ static LOGS: LazyLock<Vec<Log>> = LazyLock::new(|| {
 });
 
 fn cause(lines: &[String]) -> Option<String> {
-    weigh::text("log", &lines.join("\n")).causes.first().map(|cause| cause.id.clone())
+    root_cause::diagnose_text("log", &lines.join("\n")).causes.first().map(|cause| cause.id.clone())
 }
 
 /// The rank at the start of a line, where a launcher put it there.
@@ -72,7 +72,8 @@ fn mixed(lines: &[String], mut seed: u64) -> Vec<String> {
     mixed
 }
 
-/// What the order of lines alone tells: which rank went elsewhere is read from tracebacks that others must not tear apart.
+/// What the order of lines alone tells: which rank went elsewhere is read from tracebacks that others must
+/// not tear apart.
 const TORN: &[&str] = &["torch-desync"];
 
 /// What programs that pass a log on put before each of its lines, by the line's number.

@@ -1,4 +1,5 @@
-//! JSON documents. Each command has a document of its own with stable keys; what findings have in common is here.
+//! JSON documents. Each command has a document of its own with stable keys; what findings have in common is
+//! here.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

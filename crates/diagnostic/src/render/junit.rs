@@ -8,8 +8,9 @@ use crate::error::{Error, Kind};
 use crate::report::{Outcome, Report};
 use crate::{Diagnostic, Severity, Verdict};
 
-/// The report. Errors are failures; warnings, notes and unknown results are skipped cases with their text as the message,
-/// because JUnit knows no third state and a warning must not fail a pipeline that `--fail-on` lets pass.
+/// The report. Errors are failures; warnings, notes and unknown results are skipped cases with their text as
+/// the message, because JUnit knows no third state and a warning must not fail a pipeline that `--fail-on`
+/// lets pass.
 pub fn report(report: &Report) -> Result<String, Error> {
     let mut xml = quick_junit::Report::new(report.command);
     for group in report.groups() {

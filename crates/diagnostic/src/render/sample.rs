@@ -22,7 +22,8 @@ fn rule(id: &'static str, group: Group, summary: &'static str) -> RuleInfo {
 /// An error, a warning, unknowns with one reason and another, a pass, and a group that does not apply.
 pub(super) fn report() -> Report {
     let reboot = Fix::needs_reboot("Reboot to load the new module:", &["sudo reboot"]);
-    let mismatch = "loaded kernel module is 550.54.14 but libcuda is 550.90.07; new CUDA processes fail until they match";
+    let mismatch = "loaded kernel module is 550.54.14 but libcuda is 550.90.07; new CUDA processes fail \
+        until they match";
     let upgrade = Fix::restarts_service(
         "Install a driver branch that gets fixes <soon>:",
         &["sudo apt-get update", "sudo apt-get install nvidia-driver-580"],

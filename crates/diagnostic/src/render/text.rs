@@ -1,5 +1,5 @@
-//! The report for people: one line a healthy group; for each finding what is wrong, what was expected, the consequence, and the
-//! command.
+//! The report for people: one line a healthy group; for each finding what is wrong, what was expected, the
+//! consequence, and the command.
 
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use bollard::models::BuildInfo;
 
 use super::progress::shown;
-use super::{Event, LAST_LINES, Step};
+use super::{Event, LAST_LINES_LIMIT, Step};
 use crate::reference;
 
 /// What has been heard so far.
@@ -62,7 +62,7 @@ impl Classic {
         if line.trim().is_empty() || id || own.iter().any(|own| line.starts_with(own)) {
             return;
         }
-        if self.last.len() == LAST_LINES {
+        if self.last.len() == LAST_LINES_LIMIT {
             self.last.remove(0);
         }
         self.last.push(line.to_owned());
@@ -87,7 +87,7 @@ impl Classic {
         if !open.is_empty() {
             self.line(&shown(&open), on);
         }
-        self.end((!whole).then(|| "it failed".to_owned()), on);
+        self.end((!whole).then(|| "failed".to_owned()), on);
         let failed = self.steps.last().map(|step| (step.name.clone(), self.last.clone()));
         (failed, self.steps, self.image)
     }
@@ -103,7 +103,8 @@ fn step_name(line: &str) -> Option<String> {
     numeric.then(|| format!("[{count}] {}", name.trim()))
 }
 
-/// The registry that a FROM line takes its image from: `FROM ghcr.io/x/y AS z` from `ghcr.io`, `FROM debian` from `docker.io`.
+/// The registry that a FROM line takes its image from: `FROM ghcr.io/x/y AS z` from `ghcr.io`, `FROM debian`
+/// from `docker.io`.
 pub(super) fn registry_of_from(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     words.next().filter(|word| word.eq_ignore_ascii_case("from"))?;

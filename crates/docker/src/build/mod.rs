@@ -1,7 +1,7 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
-//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders
-//! say into [`Event`]s, [`request`] mends the requests that bollard writes.
+//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
+//! turn what the two builders say into [`Event`]s, [`request`] fixes the requests that bollard writes.
 
 mod classic;
 mod progress;
@@ -17,12 +17,12 @@ use bollard::query_parameters::BuildImageOptions;
 
 use super::auth::{self, Logins};
 use super::context::Context;
-use super::docker::Engine;
+use super::engine::Engine;
 use crate::error::Error;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.
-const FIRST_WORD: Duration = Duration::from_secs(60);
+const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which builder is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ pub struct Build {
     pub platform: Option<String>,
     /// Values of ARG.
     pub arguments: BTreeMap<String, String>,
-    /// Labels beside the Dockerfile's.
+    /// Labels in addition to those of the Dockerfile.
     pub labels: BTreeMap<String, String>,
     /// The stage to stop at.
     pub target: Option<String>,
@@ -161,7 +161,7 @@ pub enum Failure {
 }
 
 /// Lines that are kept of each step for the case that it fails.
-pub const LAST_LINES: usize = 20;
+pub const LAST_LINES_LIMIT: usize = 20;
 
 /// Builds. Dropped half way, the engine ends the build: its connections are closed.
 pub async fn build(
@@ -171,20 +171,21 @@ pub async fn build(
     on: &mut dyn FnMut(Event),
 ) -> Result<Built, Failure> {
     let started = Instant::now();
-    let buildkit = choose(engine, &build, on)?;
+    let buildkit = use_buildkit(engine, &build, on)?;
     let id = build.id.clone();
     let secrets = build.secrets.clone();
     let session = match buildkit {
         true => {
-            let open = session::Session::open(engine.road.local(), &id, secrets, logins.clone());
-            let open = tokio::time::timeout(FIRST_WORD, open).await;
-            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_WORD)));
-            Some(open.map_err(|why| Failure::Gone(format!("the engine opened no session: {why}")))?)
+            let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
+            let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
+            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
+            Some(open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))?)
         }
         false => None,
     };
     let options = options(&build, buildkit.then_some(id));
-    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the registries of FROM.
+    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the
+    // registries of FROM.
     let credentials = match buildkit {
         true => None,
         false => {
@@ -213,48 +214,48 @@ pub async fn build(
 
 /// A name for a build that no other has.
 pub fn new_id() -> String {
-    format!("{}{:x}-{:x}", request::MARK, std::process::id(), nanoseconds())
+    format!("{}{:x}-{:x}", request::SESSION_PREFIX, std::process::id(), nanoseconds())
 }
 
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
 pub async fn cancel(engine: &Engine, id: &str) {
     let path = format!("/build/cancel?id={id}");
-    let _ =
-        tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.road.local(), &path)).await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
+        .await;
 }
 
 /// Whether to use BuildKit; says why not.
-fn choose(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
+fn use_buildkit(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
     let without = match build.builder {
         Builder::Classic => Some(String::new()),
         _ => engine.without_buildkit(),
     };
     let Some(why) = without else { return Ok(true) };
     if build.builder == Builder::BuildKit {
-        return Err(Failure::Impossible(format!("there is no BuildKit here: {why}")));
+        return Err(Failure::Impossible(format!("BuildKit is not available: {why}")));
     }
     if let Some(need) = build.needs_buildkit.as_ref().filter(|_| !engine.podman) {
-        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
-        return Err(Failure::Impossible(format!("this image needs BuildKit ({need}), and {why}")));
+        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
+        return Err(Failure::Impossible(format!("this image requires BuildKit ({need}), but {why}")));
     }
     if build.inline_cache {
-        let why = if why.is_empty() { "the classic builder was asked for" } else { &why };
-        return Err(Failure::Impossible(format!("--cache-to needs BuildKit, and {why}")));
+        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
+        return Err(Failure::Impossible(format!("--cache-to requires BuildKit, but {why}")));
     }
     let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
     if !build.secrets.is_empty() && !engine.podman {
         let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
         return Err(Failure::Impossible(format!(
-            "secrets and --ca-cert need BuildKit, and this is a build with {instead}{why}"
+            "secrets and --ca-cert require BuildKit; this build uses {instead}{why}"
         )));
     }
     if !build.secrets.is_empty() {
         return Err(Failure::Impossible(format!(
-            "secrets and --ca-cert cannot be given to {instead} through its socket ({why})"
+            "{instead} does not accept secrets or --ca-cert through its socket ({why})"
         )));
     }
     if !why.is_empty() {
-        on(Event::Note(format!("{why}: using {instead}, which builds one step after the other")));
+        on(Event::Note(format!("{why}: using {instead}, which runs one step at a time")));
     }
     Ok(false)
 }
@@ -300,7 +301,7 @@ async fn credentials(
     registries.dedup();
     let found = tokio::task::spawn_blocking(move || {
         let login = |registry: String| {
-            let login = logins.of(&registry)?;
+            let login = logins.for_registry(&registry)?;
             Ok::<_, Error>(login.map(|login| {
                 let key = auth::key(&registry);
                 (key.to_owned(), login.for_engine(key))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bollard::grpc::build::moby::buildkit::v1::{StatusResponse, Vertex, VertexLog};
 
-use super::{Event, LAST_LINES, Step};
+use super::{Event, LAST_LINES_LIMIT, Step};
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Progress {
             self.log(log, on);
         }
         for warning in &status.warnings {
-            on(Event::Note(format!("the builder warns: {}", String::from_utf8_lossy(&warning.short).trim())));
+            on(Event::Note(format!("builder warning: {}", String::from_utf8_lossy(&warning.short).trim())));
         }
     }
 
@@ -113,14 +113,15 @@ impl Progress {
 
 fn keep(known: &mut Known, step: usize, line: String, on: &mut dyn FnMut(Event)) {
     let line = shown(&line);
-    if known.last.len() == LAST_LINES {
+    if known.last.len() == LAST_LINES_LIMIT {
         known.last.remove(0);
     }
     known.last.push(line.clone());
     on(Event::Output { step, line });
 }
 
-/// A line as it would stand on a terminal at its end: what a carriage return wrote over is gone, and so are colours.
+/// A line as it would stand on a terminal at its end: what a carriage return wrote over is gone, and so are
+/// colours.
 pub(super) fn shown(line: &str) -> String {
     let line = line.trim_end_matches(['\n', '\r']);
     let line = line.rsplit('\r').next().unwrap_or(line);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bollard::models::{BuildInfo, BuildInfoAux};
 use futures_util::{Stream, StreamExt};
 
-use super::{Event, FIRST_WORD, Failure, Step, classic, progress};
+use super::{Event, FIRST_MESSAGE_TIMEOUT, Failure, Step, classic, progress};
 use crate::context::Sent;
 use crate::error::Error;
 
@@ -40,8 +40,14 @@ pub(super) async fn listen(
                 before = (sent.bytes(), Instant::now());
                 continue;
             }
-            Err(_) if before.1.elapsed() < FIRST_WORD => continue,
-            Err(_) => return End::Broken(format!("no word from it for {} s", FIRST_WORD.as_secs())),
+            Err(_) if before.1.elapsed() < FIRST_MESSAGE_TIMEOUT => continue,
+            Err(_) => {
+                return End::Broken(format!(
+                    "no message from the engine for {} \
+                    s",
+                    FIRST_MESSAGE_TIMEOUT.as_secs()
+                ));
+            }
             Ok(None) => return End::Whole,
             Ok(Some(info)) => info,
         };
@@ -112,7 +118,7 @@ impl Reader {
             }),
             (End::Broken(why), _) => Err(Failure::Gone(why)),
             (End::Whole, Some(image)) => Ok((image, steps)),
-            (End::Whole, None) => Err(Failure::Gone("it ended the build without a word".into())),
+            (End::Whole, None) => Err(Failure::Gone("the engine ended the build without a result".into())),
         }
     }
 }

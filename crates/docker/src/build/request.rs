@@ -1,21 +1,23 @@
-//! What bollard's requests lack, mended on their way out.
+//! What bollard's requests lack, fixed before they are sent.
 //!
-//! bollard opens a session of its own whenever it is told to use BuildKit, and that session serves no secrets. So it is told to use the
-//! classic builder, and the address says what is meant: the platform `VERSION/BUILD-ID/PLATFORM` becomes `version=2&buildid=…`.
+//! bollard opens a session of its own for BuildKit, and that session serves no secrets. So it gets the
+//! classic builder, and the address says what is meant: the platform `VERSION/BUILD-ID/PLATFORM` becomes
+//! `version=2&buildid=…`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use bollard::BollardRequest;
 
 /// The marker in the place of the session: what follows belongs to the address.
-pub(super) const MARK: &str = "envdoc-buildkit-";
+pub(super) const SESSION_PREFIX: &str = "envdoc-buildkit-";
 
-/// Credentials in the URL-safe alphabet, which engines expect and bollard does not write; `version=2` for sessions of ours.
-pub fn mend(mut request: BollardRequest) -> BollardRequest {
+/// Credentials in the URL-safe alphabet, which engines expect and bollard does not write; `version=2` for
+/// sessions of ours.
+pub(crate) fn fix_request(mut request: BollardRequest) -> BollardRequest {
     for name in ["x-registry-auth", "x-registry-config"] {
         let value = request.headers().get(name).and_then(|value| value.to_str().ok());
-        let mended = value.and_then(|value| STANDARD.decode(value).ok()).map(|bytes| URL_SAFE.encode(bytes));
-        if let Some(value) = mended.and_then(|text| text.parse().ok()) {
+        let fixed = value.and_then(|value| STANDARD.decode(value).ok()).map(|bytes| URL_SAFE.encode(bytes));
+        if let Some(value) = fixed.and_then(|text| text.parse().ok()) {
             request.headers_mut().insert(name, value);
         }
     }
@@ -27,9 +29,9 @@ pub fn mend(mut request: BollardRequest) -> BollardRequest {
 
 fn address(uri: &str) -> Option<String> {
     let (path, query) = uri.split_once('?')?;
-    let id = query.split('&').find_map(|pair| pair.strip_prefix("session=")?.strip_prefix(MARK))?;
+    let id = query.split('&').find_map(|pair| pair.strip_prefix("session=")?.strip_prefix(SESSION_PREFIX))?;
     let pairs: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("version=")).collect();
-    Some(format!("{path}?{}&version=2&buildid={MARK}{id}", pairs.join("&")))
+    Some(format!("{path}?{}&version=2&buildid={SESSION_PREFIX}{id}", pairs.join("&")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! BuildKit's session: a second connection on which the engine asks envdoc, by gRPC, for secrets and registry credentials.
+//! BuildKit's session: a second connection on which the engine asks envdoc, by gRPC, for secrets and registry
+//! credentials.
 //!
 //! When it is closed, the engine gives the build up.
 
@@ -88,11 +89,11 @@ impl Health for Alive {
     }
 
     async fn list(&self, _: Request<HealthListRequest>) -> Result<Response<HealthListResponse>, Status> {
-        Err(Status::unimplemented("only Check is answered"))
+        Err(Status::unimplemented("only Check is implemented"))
     }
 
     async fn watch(&self, _: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Err(Status::unimplemented("only Check is answered"))
+        Err(Status::unimplemented("only Check is implemented"))
     }
 }
 
@@ -106,7 +107,7 @@ impl Secrets for Store {
     ) -> Result<Response<GetSecretResponse>, Status> {
         match self.0.get(&request.get_ref().id) {
             Some(data) => Ok(Response::new(GetSecretResponse { data: data.clone() })),
-            None => Err(Status::not_found(format!("envdoc was given no secret {}", request.get_ref().id))),
+            None => Err(Status::not_found(format!("envdoc has no secret {}", request.get_ref().id))),
         }
     }
 }
@@ -122,7 +123,7 @@ impl Auth for Keys {
         let host = request.into_inner().host;
         let logins = self.0.clone();
         // A credential helper is a program: it must not hold up the connection.
-        let found = tokio::task::spawn_blocking(move || logins.of(&host)).await;
+        let found = tokio::task::spawn_blocking(move || logins.for_registry(&host)).await;
         let login = found.map_err(Error::other).flatten();
         let login = login.map_err(|error| Status::internal(error.to_string()))?;
         let (username, secret) = login.map(|login| login.for_buildkit()).unwrap_or_default();
@@ -134,20 +135,20 @@ impl Auth for Keys {
         &self,
         _: Request<FetchTokenRequest>,
     ) -> Result<Response<FetchTokenResponse>, Status> {
-        Err(Status::unimplemented("the engine asks for tokens itself"))
+        Err(Status::unimplemented("the engine requests tokens itself"))
     }
 
     async fn get_token_authority(
         &self,
         _: Request<GetTokenAuthorityRequest>,
     ) -> Result<Response<GetTokenAuthorityResponse>, Status> {
-        Err(Status::unavailable("the engine asks for tokens itself"))
+        Err(Status::unavailable("the engine requests tokens itself"))
     }
 
     async fn verify_token_authority(
         &self,
         _: Request<VerifyTokenAuthorityRequest>,
     ) -> Result<Response<VerifyTokenAuthorityResponse>, Status> {
-        Err(Status::unavailable("the engine asks for tokens itself"))
+        Err(Status::unavailable("the engine requests tokens itself"))
     }
 }

@@ -44,8 +44,8 @@ pub(super) fn of(host: &dyn Host, pid: u32) -> Fact<Vec<String>> {
     })
 }
 
-/// When a process started: `/proc/PID/stat` counts in hundredths of a second since boot (field 22), `btime` of
-/// `/proc/stat` is boot in seconds since 1970.
+/// When a process started: `/proc/PID/stat` counts in hundredths of a second since boot (field 22), `btime`
+/// of `/proc/stat` is boot in seconds since 1970.
 pub(super) fn started(host: &dyn Host, pid: u32) -> Fact<i64> {
     let path = format!("/proc/{pid}/stat");
     let ticks = host.read(&path).text().and_then(|text| match start_ticks(&text) {
@@ -119,7 +119,8 @@ fn exec_starts(text: &str) -> Vec<String> {
     values.map(|value| value.trim().to_owned()).collect()
 }
 
-/// Words of a systemd command line; quotes hold words together. Variables stay as they are: what they hold is not known.
+/// Words of a systemd command line; quotes hold words together. Variables stay as they are: what they hold is
+/// not known.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -180,7 +181,8 @@ mod tests {
 
     #[test]
     fn flags_are_read_in_every_form() {
-        // The second line of the running process in docker/docker-status-and-runtimes-of-host-with-failing-gpu-containers.txt.
+        // The second line of the running process in
+        // docker/docker-status-and-runtimes-of-host-with-failing-gpu-containers.txt.
         let read = flags(&argv("/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock"));
         assert_eq!(
             read,

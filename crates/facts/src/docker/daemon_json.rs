@@ -12,7 +12,7 @@ use host::{Host, Stat};
 pub struct DaemonJson {
     /// Its path.
     pub path: String,
-    /// As it stands.
+    /// Unparsed.
     pub text: String,
     /// Parsed, or what is wrong where.
     pub value: Result<Value, DaemonJsonError>,
@@ -54,8 +54,8 @@ pub(super) fn find(
     })
 }
 
-/// Parses as dockerd does: a byte order mark and an empty file are allowed (from 23.0 on), the last of two equal keys
-/// counts, the top level must be an object.
+/// Parses as dockerd does: a byte order mark and an empty file are allowed (from 23.0 on), the last of two
+/// equal keys counts, the top level must be an object.
 pub(super) fn parse(text: &str) -> Result<Value, DaemonJsonError> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     if body.trim().is_empty() {
@@ -94,16 +94,16 @@ fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -
         };
     }
     if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
-        return "a comment begins here; JSON has none: delete it".to_owned();
+        return "a comment; JSON allows none: delete it".to_owned();
     }
     if before.ends_with(',') && rest.starts_with(['}', ']']) {
-        return format!("a comma stands before the closing {}: delete the comma", &rest[..1]);
+        return format!("a comma before the closing {}: delete the comma", &rest[..1]);
     }
     if rest.starts_with('\'') {
-        return "a single quote; JSON strings stand in double quotes (\")".to_owned();
+        return "a single quote; JSON strings need double quotes (\")".to_owned();
     }
     if rest.starts_with(['“', '”', '„', '‘', '’']) {
-        return "a typographic quote; JSON strings stand in plain double quotes (\")".to_owned();
+        return "a typographic quote; JSON strings need plain double quotes (\")".to_owned();
     }
     if rest.starts_with('"')
         && (before.ends_with(['"', '}', ']', 'e', 'l']) || before.ends_with(|c: char| c.is_ascii_digit()))
@@ -126,10 +126,10 @@ fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -
     let first = rest.chars().next();
     match first {
         Some(c) if c.is_alphabetic() && before.ends_with(['{', ',']) => {
-            "a key without quotes; JSON keys stand in double quotes (\")".to_owned()
+            "a key without quotes; JSON keys need double quotes (\")".to_owned()
         }
         Some('{' | '[' | '"') if serde_json::from_str::<Value>(before).is_ok() => {
-            "the JSON is complete before this; only one object may stand in the file".to_owned()
+            "the JSON is complete before this; the file must hold exactly one object".to_owned()
         }
         _ => {
             let said = error.to_string();
@@ -169,11 +169,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_in_words() {
+    fn syntax_errors_are_explained() {
         let cases = [
-            ("{\n  \"debug\": true,\n}", 3, 1, "a comma stands before the closing }"),
-            ("{\n  // the runtime\n  \"debug\": true\n}", 2, 3, "a comment begins here"),
-            ("{\n  # the runtime\n}", 2, 3, "a comment begins here"),
+            ("{\n  \"debug\": true,\n}", 3, 1, "a comma before the closing }"),
+            ("{\n  // the runtime\n  \"debug\": true\n}", 2, 3, "a comment; JSON allows none"),
+            ("{\n  # the runtime\n}", 2, 3, "a comment; JSON allows none"),
             ("{\"debug\": True}", 1, 11, "True is not JSON; write true"),
             ("{'debug': true}", 1, 2, "a single quote"),
             ("{“debug”: true}", 1, 2, "a typographic quote"),

@@ -15,7 +15,8 @@ pub struct Endpoint {
     pub url: String,
     /// `DOCKER_HOST`, `context NAME`, `rootless`, `default`.
     pub from: String,
-    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's loopback).
+    /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's
+    /// loopback).
     pub elsewhere: bool,
 }
 
@@ -28,8 +29,8 @@ impl Endpoint {
     }
 }
 
-/// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the default. Where
-/// the default socket is missing and a rootless engine's is there, that one.
+/// In the docker program's order: DOCKER_HOST, DOCKER_CONTEXT, `currentContext` of its configuration, the
+/// default. Where the default socket is missing and a rootless engine's is there, that one.
 pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact<Endpoint> {
     let variables = match variables {
         Fact::Known(variables) => variables,
@@ -60,18 +61,19 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
         _ => {}
     }
     let rootless = set("XDG_RUNTIME_DIR").map(|dir| format!("{}/docker.sock", dir.trim_end_matches('/')));
-    let there = |path: &str| matches!(host.stat(path).json::<Stat>(), Fact::Known(_));
+    let default = || Fact::Known(Endpoint::new(DEFAULT, "default"));
     match rootless {
-        Some(socket) if host.stat("/var/run/docker.sock").text() == Fact::Absent && there(&socket) => {
-            Fact::Known(Endpoint::new(&format!("unix://{socket}"), "rootless"))
+        Some(socket) if host.stat("/var/run/docker.sock").text() == Fact::Absent => {
+            let rootless = host.stat(&socket).json::<Stat>().about(&socket);
+            rootless.map(|_| Endpoint::new(&format!("unix://{socket}"), "rootless")).or_else(default)
         }
-        _ => Fact::Known(Endpoint::new(DEFAULT, "default")),
+        _ => default(),
     }
 }
 
-/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP: that of the context where
-/// the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's where DOCKER_TLS_VERIFY is set or `wanted`. Absent:
-/// without TLS.
+/// The folder of ca.pem, cert.pem and key.pem with which the docker program would reach an engine by TCP:
+/// that of the context where the endpoint is the context's, else DOCKER_CERT_PATH or the configuration's
+/// where DOCKER_TLS_VERIFY is set or `wanted`. Absent: without TLS.
 pub fn certificates(
     host: &dyn Host,
     variables: &Fact<BTreeMap<String, String>>,
@@ -113,9 +115,20 @@ fn configuration(variables: &BTreeMap<String, String>) -> Option<String> {
 /// `contexts/tls/SHA256-OF-NAME/docker/`, which stands only where the context has certificates.
 fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> {
     let folder = format!("{dir}/contexts/meta");
-    for entry in host.list(&folder).lines().known().cloned().unwrap_or_default() {
-        let Fact::Known(meta) = host.read(&format!("{folder}/{entry}/meta.json")).json::<Value>() else {
-            continue;
+    let entries = match host.list(&folder).lines().absent_as(Vec::new()).about(&folder) {
+        Fact::Known(entries) => entries,
+        other => return other.and_then(|_| Fact::Absent),
+    };
+    let mut unreadable = None;
+    for entry in entries {
+        let path = format!("{folder}/{entry}/meta.json");
+        let meta = match host.read(&path).json::<Value>().about(&path) {
+            Fact::Known(meta) => meta,
+            Fact::Absent => continue,
+            Fact::Unknown(why) => {
+                unreadable = Some(why);
+                continue;
+            }
         };
         if meta.get("Name").and_then(Value::as_str) != Some(name) {
             continue;
@@ -123,7 +136,7 @@ fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> 
         let certificates = format!("{dir}/contexts/tls/{entry}/docker");
         return host.stat(&certificates).json::<Stat>().map(|_| certificates);
     }
-    Fact::Absent
+    unreadable.map_or(Fact::Absent, Fact::Unknown)
 }
 
 /// `"currentContext": "desktop-linux"` in `config.json`.

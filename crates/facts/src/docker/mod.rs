@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Fact;
 use crate::IntoFact;
+use crate::service_path::in_service_path;
 use host::{Host, Space, Stat};
 
 pub use command_line::{Unit, flags};
@@ -18,36 +19,39 @@ pub use daemon_json::{DaemonJson, DaemonJsonError};
 pub use endpoint::Endpoint;
 pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
 
-/// Docker, or Podman where its socket stands in.
+/// Docker, or Podman behind Docker's socket.
 #[derive(Debug, Clone)]
 pub struct Docker {
     /// Path of the `docker` program, links followed; absent when not on PATH.
     pub program: Fact<String>,
     /// Path of `dockerd`; absent when neither on PATH nor in `/usr/sbin` or `/usr/local/bin`.
     pub daemon_program: Fact<String>,
-    /// The endpoint that the `docker` program would ask, and why it (DOCKER_HOST, the context of `~/.docker/config.json`,
-    /// rootless socket, default).
+    /// The endpoint that the `docker` program would ask, and why it (DOCKER_HOST, the context of
+    /// `~/.docker/config.json`, rootless socket, default).
     pub endpoint: Fact<Endpoint>,
     /// The endpoint that envdoc asked: the same, or this machine's own socket where that is elsewhere.
     pub asked: Fact<String>,
     /// That endpoint's socket file; absent when there is none, or when the endpoint is no socket.
     pub socket: Fact<Stat>,
-    /// Nothing was asked because the engine does not run and the question would have made systemd start it (`docker.socket`).
+    /// Nothing was asked because the engine does not run and the question would have made systemd start it
+    /// (`docker.socket`).
     pub idle: Fact<bool>,
-    /// `GET /info` as the engine wrote it. Absent: no socket. Unknown: no permission, nobody listens, no answer.
+    /// `GET /info` as the engine wrote it. Absent: no socket. Unknown: no permission, nobody listens, no
+    /// answer.
     pub info: Fact<Value>,
     /// `GET /version`.
     pub version: Fact<Value>,
     /// `/etc/docker/daemon.json` (or the file after `--config-file`); absent when there is none.
     pub daemon_json: Fact<DaemonJson>,
-    /// The running daemon's command line (`/proc/PID/cmdline`, found through `/var/run/docker.pid` or `/run/docker.pid`);
-    /// absent when none runs.
+    /// The running daemon's command line (`/proc/PID/cmdline`, found through `/var/run/docker.pid` or
+    /// `/run/docker.pid`); absent when none runs.
     pub command_line: Fact<Vec<String>>,
     /// When the running daemon started, seconds since 1970 (`/proc/PID/stat` and `/proc/stat`'s btime).
     pub started: Fact<i64>,
     /// Space where the images lie; absent where that is inside Docker Desktop's virtual machine.
     pub data_root: Fact<DataRoot>,
-    /// `HTTP_PROXY` and the like that the daemon itself has: `/info` (HttpProxy, HttpsProxy). Empty when it has none.
+    /// `HTTP_PROXY` and the like that the daemon itself has: `/info` (HttpProxy, HttpsProxy). Empty when it
+    /// has none.
     pub proxies: Fact<Vec<String>>,
     /// Members of the group `docker`, and its id: `/etc/group`. Absent when there is no such group.
     pub group: Fact<Group>,
@@ -63,9 +67,10 @@ pub struct Docker {
     pub init_script: Fact<bool>,
     /// The command line that the unit and its drop-ins start.
     pub unit: Fact<Unit>,
-    /// Runtimes of `daemon.json` that name a path: name, path, and whether something stands there.
+    /// Runtimes of `daemon.json` that name a path: name, path, and whether it exists.
     pub runtime_paths: Fact<Vec<RuntimePath>>,
-    /// The kubelet's cgroup driver: `/var/lib/kubelet/config.yaml`. Absent when no kubelet is configured here.
+    /// The kubelet's cgroup driver: `/var/lib/kubelet/config.yaml`. Absent when no kubelet is configured
+    /// here.
     pub kubelet_cgroup_driver: Fact<String>,
     /// Whether a kubelet runs its containers in Docker: the socket `/run/cri-dockerd.sock`.
     pub kubelet_uses_docker: Fact<bool>,
@@ -78,7 +83,7 @@ pub struct Docker {
 pub struct RuntimePath {
     /// `nvidia`.
     pub name: String,
-    /// As it stands in the file: a path, or a name that dockerd looks for on its PATH.
+    /// As written in the file: a path, or a name that dockerd looks for on its PATH.
     pub path: String,
     /// Where it is; absent when it is nowhere.
     pub found: Fact<String>,
@@ -102,12 +107,9 @@ pub struct Group {
     pub members: Vec<String>,
 }
 
-/// Directories in which dockerd, started by systemd, looks for programs.
-pub const SERVICE_PATH: &[&str] =
-    &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 impl Docker {
-    /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send it or sends "".
+    /// A text field of `/info`, by path: `["Swarm", "LocalNodeState"]`. Absent when the engine does not send
+    /// it or sends "".
     pub fn info_text(&self, path: &[&str]) -> Fact<String> {
         self.info.as_ref().and_then(|info| match lookup(info, path).and_then(Value::as_str) {
             Some(text) if !text.is_empty() => Fact::Known(text.to_owned()),
@@ -123,7 +125,8 @@ impl Docker {
         })
     }
 
-    /// Whether Podman answers in Docker's place: its `/info` or `/version` says so, or `docker` is a link to it.
+    /// Whether Podman answers in Docker's place: its `/info` or `/version` says so, or `docker` is a link to
+    /// it.
     pub fn is_podman(&self) -> bool {
         let component = self.version.known().and_then(|v| v.get("Components")?.get(0)?.get("Name")?.as_str());
         component.is_some_and(|name| name.contains("Podman"))
@@ -193,6 +196,7 @@ pub fn gather(host: &dyn Host) -> Docker {
     });
     let idle = idle(host, &asked, &socket, &command_line);
     let (info, version) = ask(host, &asked, &socket, &idle);
+    let idle = idle.known;
     let daemon_json =
         daemon_json::find(host, &command_line, &unit, rootless.as_ref().map(|(config, _)| config.as_str()));
     let data_root = data_root(host, &info, &daemon_json);
@@ -237,7 +241,7 @@ fn ask(
     host: &dyn Host,
     asked: &Fact<String>,
     socket: &Fact<Stat>,
-    idle: &Fact<bool>,
+    idle: &Idle,
 ) -> (Fact<Value>, Fact<Value>) {
     let url = match asked {
         Fact::Known(url) => url,
@@ -247,14 +251,18 @@ fn ask(
     if url.starts_with("unix://") && *socket == Fact::Absent {
         return (Fact::Absent, Fact::Absent);
     }
-    if *idle == Fact::Known(true) {
-        return (Fact::Unknown(IDLE.into()), Fact::Unknown(IDLE.into()));
+    match &idle.known {
+        Fact::Known(true) => return (Fact::unknown(IDLE), Fact::unknown(IDLE)),
+        Fact::Unknown(why) if idle.may_start => {
+            return (Fact::Unknown(why.clone()), Fact::Unknown(why.clone()));
+        }
+        _ => {}
     }
     let get = |path| host.engine(url, path).json::<Value>().about(url);
-    // Side by side: each takes the engine several milliseconds.
+    // In parallel: each takes the engine several milliseconds.
     let (info, version) = std::thread::scope(|scope| {
         let version = scope.spawn(|| get("/version"));
-        (get("/info"), version.join().unwrap_or_else(|_| Fact::unknown("envdoc itself failed while asking")))
+        (get("/info"), version.join().unwrap_or_else(|_| Fact::unknown("envdoc crashed while asking")))
     });
     match &info {
         Fact::Known(_) => (info, version),
@@ -263,21 +271,24 @@ fn ask(
 }
 
 /// The reason when asking would start the engine.
-pub const IDLE: &str = "the engine is stopped; asking it would make systemd start it (docker.socket)";
+pub(crate) const IDLE: &str = "the engine is stopped; connecting would start it (docker.socket)";
+
+/// Whether the engine is stopped and a question would start it.
+struct Idle {
+    known: Fact<bool>,
+    /// A question might start the engine, so that none may be asked while this is unknown.
+    may_start: bool,
+}
 
 /// systemd listens on the socket in the engine's place, and starts it at the first connection.
-fn idle(
-    host: &dyn Host,
-    asked: &Fact<String>,
-    socket: &Fact<Stat>,
-    running: &Fact<Vec<String>>,
-) -> Fact<bool> {
+fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fact<Vec<String>>) -> Idle {
+    let certain = |known| Idle { known, may_start: false };
     let default =
         asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
     match socket {
         Fact::Known(_) if default && *running == Fact::Absent => {}
-        Fact::Unknown(why) => return Fact::Unknown(why.clone()),
-        _ => return Fact::Known(false),
+        Fact::Unknown(why) => return certain(Fact::Unknown(why.clone())),
+        _ => return certain(Fact::Known(false)),
     }
     let exists = |path: &str| host.stat(path).json::<Stat>().map(|_| true).absent_as(false);
     // A daemon with a pid file of its own is found by its control group.
@@ -290,11 +301,12 @@ fn idle(
     for (path, wanted) in signs {
         match exists(path) {
             Fact::Known(there) if there == wanted => {}
-            Fact::Known(_) => return Fact::Known(false),
-            other => return other,
+            Fact::Known(_) => return certain(Fact::Known(false)),
+            other => return certain(other),
         }
     }
-    listened_to(host, socket.known().map_or("", |socket| socket.path.as_str()))
+    let path = socket.known().map_or("", |socket| socket.path.as_str());
+    Idle { known: listened_to(host, path), may_start: true }
 }
 
 /// Whether somebody listens on a socket: its file stays when the engine and `docker.socket` are both stopped.
@@ -304,19 +316,19 @@ fn idle(
 /// 0000000000000000: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock
 /// ```
 ///
-/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen. Without the file it is taken for granted.
+/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen.
 fn listened_to(host: &dyn Host, socket: &str) -> Fact<bool> {
-    let all = host.read("/proc/net/unix").text();
-    let Fact::Known(all) = all else { return Fact::Known(true) };
     let listens = |line: &str| {
         let mut words = line.split_whitespace();
         words.nth(3) == Some("00010000")
             && words.last().is_some_and(|path| path == socket || path == "/var/run/docker.sock")
     };
-    Fact::Known(all.lines().any(listens))
+    let all = host.read("/proc/net/unix").text().must_exist("/proc/net/unix").about("docker.socket");
+    all.map(|all| all.lines().any(listens))
 }
 
-/// Where a rootless engine of this user has its configuration and its process id, when it is the one that is asked.
+/// Where a rootless engine of this user has its configuration and its process id, when it is the one that is
+/// asked.
 fn rootless_directories(
     asked: &Fact<String>,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
@@ -336,20 +348,6 @@ fn rootless_directories(
 /// A path with its links followed.
 fn real(host: &dyn Host, path: String) -> Fact<String> {
     Fact::Known(host.stat(&path).json::<Stat>().known().map_or(path, |stat| stat.path.clone()))
-}
-
-/// A program in the directories in which a service looks.
-pub fn in_service_path(host: &dyn Host, name: &str) -> Fact<String> {
-    let mut unknown = None;
-    for dir in SERVICE_PATH {
-        let path = format!("{dir}/{name}");
-        match host.stat(&path).json::<Stat>() {
-            Fact::Known(_) => return Fact::Known(path),
-            Fact::Absent => {}
-            Fact::Unknown(why) => unknown = Some(why),
-        }
-    }
-    unknown.map_or(Fact::Absent, Fact::Unknown)
 }
 
 fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fact<DataRoot> {
@@ -387,10 +385,11 @@ fn data_root(host: &dyn Host, info: &Fact<Value>, file: &Fact<DaemonJson>) -> Fa
     }
 }
 
-/// Where an engine keeps image data: its data root, or the root of the containerd that it was given, if it uses the
-/// containerd image store (the default of new installations from Docker 29 on).
+/// Where an engine keeps image data: its data root, or the root of the containerd that it was given, if it
+/// uses the containerd image store (the default of new installations from Docker 29 on).
 ///
-/// `"DriverStatus":[["driver-type","io.containerd.snapshotter.v1"]]`, `"Containerd":{"Address":"/run/containerd/containerd.sock"}`
+/// `"DriverStatus":[["driver-type","io.containerd.snapshotter.v1"]]`,
+/// `"Containerd":{"Address":"/run/containerd/containerd.sock"}`
 fn images_directory(info: &Value) -> String {
     let status = info.get("DriverStatus").and_then(Value::as_array);
     let snapshotter = status.is_some_and(|rows| {
@@ -421,16 +420,13 @@ fn podman_socket(
     host: &dyn Host,
     variables: &Fact<std::collections::BTreeMap<String, String>>,
 ) -> Fact<String> {
-    let user = variables
-        .known()
-        .and_then(|v| v.get("XDG_RUNTIME_DIR"))
-        .map(|dir| format!("{dir}/podman/podman.sock"));
-    let paths = ["/run/podman/podman.sock".to_owned()].into_iter().chain(user);
-    let mut found = Fact::Absent;
-    for path in paths {
-        found = found.or_look(|| host.stat(&path).json::<Stat>().map(|_| path.clone()));
-    }
-    found
+    let there = |path: String| host.stat(&path).json::<Stat>().map(|_| path);
+    there("/run/podman/podman.sock".to_owned()).or_look(|| {
+        variables.as_ref().and_then(|variables| match variables.get("XDG_RUNTIME_DIR") {
+            Some(dir) => there(format!("{dir}/podman/podman.sock")),
+            None => Fact::Absent,
+        })
+    })
 }
 
 fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePath>> {
@@ -452,8 +448,7 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
     })
 }
 
-/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
-/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm there is none beside them.
+/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm dockerd is often missing.
 fn others(host: &dyn Host) -> Fact<Vec<String>> {
     const FILES: &[(&str, &str)] = &[
         ("/run/containerd/containerd.sock", "containerd"),
@@ -479,6 +474,7 @@ fn others(host: &dyn Host) -> Fact<Vec<String>> {
     }
 }
 
+/// `cgroupDriver: systemd` in `/var/lib/kubelet/config.yaml`; the kubelet's own default is cgroupfs.
 fn kubelet(host: &dyn Host) -> Fact<String> {
     host.read("/var/lib/kubelet/config.yaml").text().about("/var/lib/kubelet/config.yaml").map(|text| {
         let set = text.lines().find_map(|line| line.strip_prefix("cgroupDriver:"));

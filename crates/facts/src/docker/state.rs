@@ -8,7 +8,8 @@ use crate::toolkit::Toolkit;
 use catalog::version::Version;
 use host::{Missing, MissingKind};
 
-/// The first engine whose `--gpus` tries CDI before the hook: moby/moby:daemon/devices_nvidia_linux.go at docker-v29.2.0.
+/// The first engine whose `--gpus` tries CDI before the hook: moby/moby:daemon/devices_nvidia_linux.go at
+/// docker-v29.2.0.
 pub const ENGINE_WITH_GPUS_BY_CDI: &str = "29.2.0";
 
 /// How the engine stands.
@@ -35,9 +36,9 @@ impl Docker {
             Fact::Unknown(why) => why,
         };
         if self.idle == Fact::Known(true) {
-            State::Stopped("systemd listens on its socket in its place".into())
+            State::Stopped("systemd holds its socket (docker.socket)".into())
         } else if why.kind == MissingKind::Refused {
-            State::Stopped("its socket is there, but nobody listens on it".into())
+            State::Stopped("its socket exists but nothing listens on it".into())
         } else if why.is_denied() {
             State::Denied
         } else {
@@ -48,7 +49,7 @@ impl Docker {
     fn without_socket(&self) -> State {
         match (&self.daemon_program, &self.unit_file) {
             (Fact::Known(_), _) | (_, Fact::Known(_)) => {
-                State::Stopped("it is installed, and its socket is not there".into())
+                State::Stopped("it is installed but its socket does not exist".into())
             }
             (Fact::Absent, Fact::Absent) => State::Missing,
             (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => State::Unknown(why.clone()),
@@ -59,13 +60,15 @@ impl Docker {
     pub fn answering(&self) -> Result<&Value, Unavailable> {
         match (&self.info, self.state()) {
             (Fact::Known(_), _) if self.is_podman() => {
-                Err(Unavailable::Absent("Podman answers in Docker's place".into()))
+                Err(Unavailable::Absent("Podman serves Docker's socket".into()))
             }
             (Fact::Known(info), _) => Ok(info),
-            (_, State::Stopped(_)) => Err(Unavailable::Absent("the engine does not run".into())),
+            (_, State::Stopped(_)) => Err(Unavailable::Absent("the engine is not running".into())),
             (_, State::Missing) => Err(Unavailable::Absent("no Docker engine on this machine".into())),
             (Fact::Unknown(why), _) => Err(Unavailable::Unknown(why.clone())),
-            (Fact::Absent, _) => Err(Unavailable::Unknown("whether there is an engine is not known".into())),
+            (Fact::Absent, _) => {
+                Err(Unavailable::Unknown("could not determine whether an engine exists".into()))
+            }
         }
     }
 
@@ -75,7 +78,7 @@ impl Docker {
             let numbers = text.split(['+', '-', '~']).next().unwrap_or_default();
             match Version::parse(numbers) {
                 Some(version) => Fact::Known(version),
-                None => Fact::unknown(format!("the engine calls its version {text:?}")),
+                None => Fact::unknown(format!("unexpected engine version {text:?}")),
             }
         })
     }
@@ -88,7 +91,8 @@ impl Docker {
         }
     }
 
-    /// Whether the engine was built by Docker itself: a distribution mends its own builds without a new number.
+    /// Whether the engine was built by Docker itself: a distribution mends its own builds without a new
+    /// number.
     pub fn built_by_docker(&self) -> Fact<bool> {
         self.version.as_ref().map(|version| {
             version
@@ -111,10 +115,10 @@ impl Docker {
         })
     }
 
-    /// Whether `--gpus` works by CDI here: Docker 29.2 or newer with `nvidia-cdi-hook` in its PATH, CDI on, and a
-    /// specification of NVIDIA's GPUs. Otherwise it works through the toolkit's hook, or not at all.
+    /// Whether `--gpus` works by CDI here: Docker 29.2 or newer with `nvidia-cdi-hook` in its PATH, CDI on,
+    /// and a specification of NVIDIA's GPUs. Otherwise it works through the toolkit's hook, or not at all.
     pub fn gives_gpus_by_cdi(&self, toolkit: &Toolkit) -> Result<bool, Unavailable> {
-        let asked = "not known without a running engine";
+        let asked = "unknown without a running engine";
         Ok(*self.at_least(ENGINE_WITH_GPUS_BY_CDI).require(asked)?
             && toolkit.program("nvidia-cdi-hook").decided()?.is_some()
             && !self.cdi_directories().require(asked)?.is_empty()

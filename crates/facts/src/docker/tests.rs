@@ -1,6 +1,8 @@
 //! Tests on whole gatherings and on the corpus.
 
 use super::*;
+use crate::testing::Sparse;
+use host::Missing;
 
 const OUTPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/outputs/docker/");
 
@@ -10,7 +12,7 @@ fn output(name: &str) -> String {
 }
 
 fn gathered(readings: &[(&str, &str)]) -> Docker {
-    gather(&crate::testing::Sparse::new(readings))
+    gather(&Sparse::new(readings))
 }
 
 const SOCKET: &str =
@@ -63,21 +65,42 @@ fn an_engine_that_systemd_would_start_is_not_asked() {
         ("stat /lib/systemd/system/docker.socket", SOCKET),
         ("engine unix:///var/run/docker.sock /info", "{}"),
     ];
+    // Whether somebody listens cannot be read: not known, and not asked either.
     let docker = gathered(&readings);
-    assert_eq!(docker.idle, Fact::Known(true));
-    assert_eq!(docker.info, Fact::Unknown(IDLE.into()));
+    assert!(matches!(&docker.idle, Fact::Unknown(why) if why.detail.contains("/proc/net/unix")));
+    assert!(matches!(docker.info, Fact::Unknown(_)));
+    let denied = Sparse::new(&readings).failing(&[("read /proc/net/unix", Missing::denied())]);
+    let docker = gather(&denied);
+    assert!(
+        matches!((&docker.idle, &docker.info), (Fact::Unknown(one), Fact::Unknown(_)) if one.is_denied())
+    );
     // docker.socket is stopped too: its file stayed, and nobody listens.
     readings
         .push(("read /proc/net/unix", "Num\n0: 00000003 00000000 00000000 0001 03 25012 /run/docker.sock\n"));
     assert_eq!(gathered(&readings).idle, Fact::Known(false));
     readings
         .push(("read /proc/net/unix", "Num\n0: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock\n"));
-    assert_eq!(gathered(&readings).idle, Fact::Known(true));
+    let docker = gathered(&readings);
+    assert_eq!(docker.idle, Fact::Known(true));
+    assert_eq!(docker.info, Fact::Unknown(IDLE.into()));
     readings.push(("read /var/run/docker.pid", "77"));
     readings.push(("read /proc/77/cmdline", "/usr/bin/dockerd\0-H\0fd://\0"));
     let docker = gathered(&readings);
     assert_eq!(docker.idle, Fact::Known(false));
     assert!(docker.info.known().is_some());
+}
+
+/// A denied reading becomes neither absence nor a default.
+#[test]
+fn what_is_denied_stays_unknown() {
+    let user = ("environment", "HOME=/home/b\nXDG_RUNTIME_DIR=/run/user/1000");
+    let denied = |key: &'static str| gather(&Sparse::new(&[user]).failing(&[(key, Missing::denied())]));
+    let docker = denied("stat /run/user/1000/docker.sock");
+    assert!(matches!(docker.endpoint, Fact::Unknown(why) if why.is_denied()));
+    let docker = denied("stat /run/user/1000/podman/podman.sock");
+    assert!(matches!(docker.podman_socket, Fact::Unknown(why) if why.is_denied()));
+    let docker = denied("environment");
+    assert!(matches!(docker.podman_socket, Fact::Unknown(why) if why.is_denied()));
 }
 
 #[test]
@@ -126,7 +149,8 @@ fn images_of_the_containerd_store_lie_in_containerds_root() {
     assert_eq!(images_directory(&info), "/data/docker");
 }
 
-/// Every JSON output of an engine in the corpus: its version, default runtime, storage driver and CDI directories.
+/// Every JSON output of an engine in the corpus: its version, default runtime, storage driver and CDI
+/// directories.
 #[test]
 fn every_info_of_the_corpus_is_read() {
     let cases = [
@@ -157,7 +181,7 @@ fn every_info_of_the_corpus_is_read() {
             &output("docker-info-25.0.0-desktop-containerd-snapshotter.txt"),
         ),
     ]);
-    assert!(matches!(broken.info, Fact::Unknown(why) if why.detail.contains("not the JSON")));
+    assert!(matches!(broken.info, Fact::Unknown(why) if why.detail.contains("unexpected JSON")));
 }
 
 #[test]

@@ -12,11 +12,11 @@ use host::{Host, Missing, Stat};
 pub struct Driver {
     /// The loaded kernel module, as `/proc/driver/nvidia/version` describes it. Absent when it is not loaded.
     pub module: Fact<Module>,
-    /// Version of the user library: the file that `libcuda.so.1` (or `libnvidia-ml.so.1`) links to, in the loader's
-    /// directories. Absent when there is none.
+    /// Version of the user library: the file that `libcuda.so.1` (or `libnvidia-ml.so.1`) links to, in the
+    /// loader's directories. Absent when there is none.
     pub library: Fact<DriverVersion>,
-    /// Every `libcuda.so.*`/`libnvidia-ml.so.*` found, in the loader's order of directories (several versions mean trouble);
-    /// without stubs and without CUDA's compat libraries.
+    /// Every `libcuda.so.*`/`libnvidia-ml.so.*` found, in the loader's order of directories (several versions
+    /// mean trouble); without stubs and without CUDA's compat libraries.
     pub libraries: Fact<Vec<DriverLibrary>>,
     /// `libcuda.so.1` and `libnvidia-ml.so.1` whose file bears no version: WSL2 (`/usr/lib/wsl/lib`), Jetson.
     pub unversioned: Fact<Vec<String>>,
@@ -24,13 +24,13 @@ pub struct Driver {
     pub stubs: Fact<Vec<String>>,
     /// Driver libraries that cannot be loaded: empty files, links that lead nowhere; and which of both.
     pub broken: Fact<Vec<(String, &'static str)>>,
-    /// Driver packages (`nvidia-driver-550-server`, `cuda-drivers`, `kmod-nvidia…`) from [`super::packages`]; absent when the
-    /// driver came from NVIDIA's .run installer or not at all.
+    /// Driver packages (`nvidia-driver-550-server`, `cuda-drivers`, `kmod-nvidia…`) from [`super::packages`];
+    /// absent when the driver came from NVIDIA's .run installer or not at all.
     pub packages: Fact<Vec<(String, String)>>,
     /// Where `nvidia-smi` is; absent when it is neither on PATH nor, on WSL2, in `/usr/lib/wsl/lib`.
     pub smi: Fact<String>,
-    /// Whether `nvidia-modprobe` may load modules and make device nodes for every user: it belongs to root and is setuid.
-    /// Absent when it is not installed.
+    /// Whether `nvidia-modprobe` may load modules and make device nodes for every user: it belongs to root
+    /// and is setuid. Absent when it is not installed.
     pub modprobe: Fact<bool>,
     /// `/dev/nvidia*`; absent when there is none at all.
     pub device_nodes: Fact<DeviceNodes>,
@@ -148,7 +148,8 @@ fn procfs(host: &dyn Host, text: Fact<String>) -> Fact<String> {
 
 /// Reads the first line of `/proc/driver/nvidia/version`:
 /// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.113.01  Tue Sep 12 04:46:24 UTC 2023`, or
-/// `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  (root@node)  Mon Mar  2 …`.
+/// `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  (root@node)  Mon Mar
+/// 2 …`.
 fn parse_version(text: &str) -> Fact<Module> {
     let line = text.lines().find(|line| line.starts_with("NVRM version:")).unwrap_or_default();
     let version = line.split_whitespace().find_map(|word| word.parse::<DriverVersion>().ok());
@@ -161,7 +162,8 @@ fn parse_version(text: &str) -> Fact<Module> {
     }
 }
 
-/// `nvidia0`, `nvidiactl`, `nvidia-uvm`, `nvidia-uvm-tools`, `nvidia-modeset`, `nvidia-caps`, `nvidia-nvswitch0`, …
+/// `nvidia0`, `nvidiactl`, `nvidia-uvm`, `nvidia-uvm-tools`, `nvidia-modeset`, `nvidia-caps`,
+/// `nvidia-nvswitch0`, …
 fn parse_nodes(names: &[String]) -> Fact<DeviceNodes> {
     let numbered = |prefix: &str| -> Vec<u32> {
         let mut numbers: Vec<u32> =
@@ -226,7 +228,14 @@ struct Found {
 impl Found {
     fn gather(host: &dyn Host) -> Found {
         let mut found = Found::default();
-        for dir in directories(host) {
+        let directories = match directories(host) {
+            Ok(directories) => directories,
+            Err(why) => {
+                found.failed = Some(why);
+                return found;
+            }
+        };
+        for dir in directories {
             match host.find(&dir, &["libcuda.so", "libnvidia-ml.so"]).lines() {
                 Fact::Known(names) => found.directory(host, &dir, &names),
                 Fact::Absent => {}
@@ -251,7 +260,7 @@ impl Found {
             let stat = match host.stat(&path).json::<Stat>() {
                 Fact::Known(stat) => stat,
                 Fact::Absent => {
-                    self.broken.push((path, "leads nowhere"));
+                    self.broken.push((path, "is a dangling symlink"));
                     continue;
                 }
                 Fact::Unknown(why) => {
@@ -285,7 +294,7 @@ impl Found {
             (Some(why), ..) => Fact::Unknown(why.clone()),
             (None, Some(link), _) => Fact::Known(link.version),
             (None, None, Some(path)) => {
-                Fact::unknown(format!("the file of {path} bears no version in its name"))
+                Fact::unknown(format!("the file of {path} has no version in its name"))
             }
             (None, None, None) => Fact::Absent,
         }
@@ -298,10 +307,10 @@ fn version_of(name: &str) -> Option<DriverVersion> {
     version.parse::<DriverVersion>().ok().filter(|version| version.branch >= 100)
 }
 
-/// The loader's directories in its order, as far as it can be told without reading its cache: `LD_LIBRARY_PATH`, what
-/// `/etc/ld.so.conf.d` names, the built-in ones, and those that driver containers use. Directories of CUDA's compat
-/// libraries are left out: those are meant to be of another version.
-fn directories(host: &dyn Host) -> Vec<String> {
+/// The loader's directories in its order, as far as it can be told without reading its cache:
+/// `LD_LIBRARY_PATH`, what `/etc/ld.so.conf.d` names, the built-in ones, and those that driver containers
+/// use. Directories of CUDA's compat libraries are left out: those are meant to be of another version.
+fn directories(host: &dyn Host) -> Result<Vec<String>, Missing> {
     const KNOWN: &[&str] = &[
         "/usr/lib/x86_64-linux-gnu",
         "/usr/lib/aarch64-linux-gnu",
@@ -313,14 +322,16 @@ fn directories(host: &dyn Host) -> Vec<String> {
         "/usr/lib",
     ];
     let mut dirs = Vec::new();
-    let environment = host.environment().text().known().cloned().unwrap_or_default();
+    let environment = host.environment().text().about("environment").absent_as(String::new());
+    let environment = environment.decided()?.cloned().unwrap_or_default();
     let path = environment.lines().find_map(|line| line.strip_prefix("LD_LIBRARY_PATH="));
     dirs.extend(path.unwrap_or_default().split(':').map(str::to_owned));
-    let configured = host.list("/etc/ld.so.conf.d").lines();
-    for name in configured.known().into_iter().flatten().filter(|name| name.ends_with(".conf")) {
-        let text = host.read(&format!("/etc/ld.so.conf.d/{name}")).text();
+    let configured = host.list("/etc/ld.so.conf.d").lines().about("/etc/ld.so.conf.d");
+    for name in configured.decided()?.into_iter().flatten().filter(|name| name.ends_with(".conf")) {
+        let path = format!("/etc/ld.so.conf.d/{name}");
+        let text = host.read(&path).text().about(&path);
         dirs.extend(
-            text.known().into_iter().flat_map(|text| text.lines()).map(|line| line.trim().to_owned()),
+            text.decided()?.into_iter().flat_map(|text| text.lines()).map(|line| line.trim().to_owned()),
         );
     }
     dirs.extend(KNOWN.iter().map(|&dir| dir.to_owned()));
@@ -334,7 +345,7 @@ fn directories(host: &dyn Host) -> Vec<String> {
             unique.push(dir);
         }
     }
-    unique
+    Ok(unique)
 }
 
 #[cfg(test)]

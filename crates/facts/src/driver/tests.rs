@@ -56,10 +56,13 @@ fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
         (FIND, "libnvidia-ml.so.1"),
     ]);
     let driver = gather(&host);
-    assert!(matches!(driver.library, Fact::Unknown(why) if why.detail.contains("bears no version")));
+    assert!(matches!(driver.library, Fact::Unknown(why) if why.detail.contains("has no version")));
     assert_eq!(driver.unversioned, Fact::Known(vec!["/usr/lib/wsl/lib/libcuda.so.1".into()]));
     assert_eq!(driver.stubs, Fact::Known(vec!["/usr/local/cuda/lib64/stubs/libcuda.so".into()]));
-    assert_eq!(driver.broken, Fact::Known(vec![(format!("{DIR}/libnvidia-ml.so.1"), "leads nowhere")]));
+    assert_eq!(
+        driver.broken,
+        Fact::Known(vec![(format!("{DIR}/libnvidia-ml.so.1"), "is a dangling symlink")])
+    );
 }
 
 #[test]
@@ -74,7 +77,18 @@ fn the_loaders_directories_are_those_of_its_configuration_without_doubles() {
         ),
         ("stat /lib", &lib),
     ]);
-    assert_eq!(directories(&host)[..3], ["/opt/x", DIR, "/usr/lib/aarch64-linux-gnu"]);
+    assert_eq!(directories(&host).unwrap()[..3], ["/opt/x", DIR, "/usr/lib/aarch64-linux-gnu"]);
+}
+
+/// A directory that nobody could list may hold the library that the loader takes first.
+#[test]
+fn an_unreadable_loader_configuration_leaves_the_libraries_unknown() {
+    let file = "/etc/ld.so.conf.d/cuda.conf";
+    for key in ["environment", "list /etc/ld.so.conf.d", &format!("read {file}")] {
+        let host = Sparse::new(&[("list /etc/ld.so.conf.d", "cuda.conf")]);
+        let driver = gather(&host.failing(&[(key, host::Missing::denied())]));
+        assert!(matches!(&driver.library, Fact::Unknown(why) if why.is_denied()), "{key}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `nvidia-smi -q -x` and `nvidia-smi --query-gpu` say of each GPU.
 //!
-//! `nvidia-smi` is only run where there is something for it to talk to: driver's device nodes, `/dev/dxg`, or an NVIDIA
-//! GPU on the PCI bus.
+//! `nvidia-smi` is only run where there is something for it to talk to: driver's device nodes, `/dev/dxg`, or
+//! an NVIDIA GPU on the PCI bus.
 
 mod nvlink;
 mod smi;
@@ -21,7 +21,8 @@ pub use smi::{Answer, answer};
 
 /// A machine with eight GPUs and without persistence mode needs this long to wake them all.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Where `nvidia-smi` lies when it is not on PATH: WSL2, driver containers of Kubernetes, images of cloud providers.
+/// Where `nvidia-smi` lies when it is not on PATH: WSL2, driver containers of Kubernetes, images of cloud
+/// providers.
 const ELSEWHERE: &[&str] = &[
     "/usr/bin/nvidia-smi",
     "/usr/lib/wsl/lib/nvidia-smi",
@@ -32,8 +33,8 @@ const ELSEWHERE: &[&str] = &[
 /// The GPUs as the driver sees them.
 #[derive(Debug, Clone)]
 pub struct Gpus {
-    /// One entry a GPU, in the driver's order: `nvidia-smi -q -x`. Absent when there is no `nvidia-smi`. Unknown when it hung
-    /// or failed, with what it said.
+    /// One entry a GPU, in the driver's order: `nvidia-smi -q -x`. Absent when there is no `nvidia-smi`.
+    /// Unknown when it hung or failed, with what it said.
     pub list: Fact<Vec<Gpu>>,
     /// The driver version that `nvidia-smi` reports (`driver_version`; from 610 on `kmd_version`).
     pub driver: Fact<DriverVersion>,
@@ -43,7 +44,7 @@ pub struct Gpus {
     pub attached: Fact<u32>,
     /// How `nvidia-smi -q -x` failed, if it did.
     pub failure: Option<Failure>,
-    /// Lines beside the XML, such as `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
+    /// Lines next to the XML, such as `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
     pub warnings: Vec<String>,
 }
 
@@ -61,7 +62,8 @@ pub enum Failure {
     },
 }
 
-/// One GPU. Fields that this GPU or driver does not report ("N/A", "Requested functionality has been deprecated") are absent.
+/// One GPU. Fields that this GPU or driver does not report ("N/A", "Requested functionality has been
+/// deprecated") are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gpu {
     /// Position in the driver's order.
@@ -72,7 +74,8 @@ pub struct Gpu {
     pub uuid: String,
     /// `NVIDIA H100 80GB HBM3`.
     pub name: String,
-    /// `GeForce`, `NVIDIA RTX`, `Tesla`, `NVIDIA`: what the container toolkit compares with an image's conditions.
+    /// `GeForce`, `NVIDIA RTX`, `Tesla`, `NVIDIA`: what the container toolkit compares with an image's
+    /// conditions.
     pub brand: Fact<String>,
     /// `Hopper`.
     pub architecture: Fact<String>,
@@ -88,13 +91,15 @@ pub struct Gpu {
     pub mig: Fact<(bool, bool)>,
     /// ECC: now, after the next reset.
     pub ecc: Fact<(bool, bool)>,
-    /// Uncorrected ECC errors since the driver was loaded (volatile) and since the board was made (aggregate).
+    /// Uncorrected ECC errors since the driver was loaded (volatile) and since the board was made
+    /// (aggregate).
     pub ecc_uncorrected: Fact<(u64, u64)>,
     /// Row remapping (Ampere and newer).
     pub remapped_rows: Fact<RemappedRows>,
     /// Pages retired (before Ampere): pending a reboot.
     pub retired_pages_pending: Fact<bool>,
-    /// Reasons for lower clocks that are active now, `hw_thermal_slowdown` and the like, without idle and application settings.
+    /// Reasons for lower clocks that are active now, `hw_thermal_slowdown` and the like, without idle and
+    /// application settings.
     pub throttling: Fact<Vec<String>>,
     /// GPU core temperature in degrees Celsius.
     pub temperature: Fact<i32>,
@@ -106,15 +111,18 @@ pub struct Gpu {
     pub performance_state: Fact<String>,
     /// Share of the last moments in which something ran on the GPU, in percent. Absent with MIG.
     pub utilization: Fact<u32>,
-    /// Fabric state and status of NVSwitch systems (`Completed`/`Success`, `In Progress`/`N/A`); absent without a fabric.
+    /// Fabric state and status of NVSwitch systems (`Completed`/`Success`, `In Progress`/`N/A`); absent
+    /// without a fabric.
     pub fabric: Fact<(String, String)>,
-    /// NVLinks: lines of `nvidia-smi nvlink -s` of this GPU: per link GB/s, or none when inactive; empty when it says that all
-    /// are inactive without counting them. Absent without NVLink, and on cards that were not asked for it.
+    /// NVLinks: lines of `nvidia-smi nvlink -s` of this GPU: per link GB/s, or none when inactive; empty when
+    /// it says that all are inactive without counting them. Absent without NVLink, and on cards that were not
+    /// asked for it.
     pub nvlinks: Fact<Vec<Option<f32>>>,
     /// `None`, `Pass-Through`, `VGPU`, `Host VGPU`…: virtualization mode.
     pub virtualization: Fact<String>,
-    /// What the driver asks for: `None`, `Reset`, `Reboot`, `Drain P2P`, `Drain and Reset` (`gpu_recovery_action`, from
-    /// 570 on; before, `Reset` where `reset_required` says so). Absent where the driver does not tell.
+    /// What the driver asks for: `None`, `Reset`, `Reboot`, `Drain P2P`, `Drain and Reset`
+    /// (`gpu_recovery_action`, from 570 on; before, `Reset` where `reset_required` says so). Absent where the
+    /// driver does not tell.
     pub recovery_action: Fact<String>,
     /// `Default`, `Exclusive_Process` or `Prohibited`.
     pub compute_mode: Fact<String>,
@@ -122,7 +130,8 @@ pub struct Gpu {
     pub display: Fact<bool>,
     /// PCI device id, `0x2330`.
     pub pci_device: Fact<u16>,
-    /// Whether the board had so many uncorrectable SRAM errors that NVIDIA replaces it (`sram_threshold_exceeded`).
+    /// Whether the board had so many uncorrectable SRAM errors that NVIDIA replaces it
+    /// (`sram_threshold_exceeded`).
     pub sram_threshold_exceeded: Fact<bool>,
 }
 
@@ -140,14 +149,14 @@ pub struct RemappedRows {
 }
 
 impl Gpus {
-    /// The GPUs of which `tell` says yes. When it says yes of none, the early verdict of a check: unknown when it could not
-    /// tell of one, not applicable (`absent`) when there is nothing to tell of any.
+    /// The GPUs of which `tell` says yes. When it says yes of none, the early verdict of a check: unknown
+    /// when it could not tell of one, not applicable (`absent`) when there is nothing to tell of any.
     pub fn found<'a>(
         &'a self,
         absent: &str,
         tell: impl Fn(&'a Gpu) -> Fact<bool>,
     ) -> Result<Vec<&'a Gpu>, Unavailable> {
-        let gpus = self.list.require("there is no nvidia-smi to ask")?;
+        let gpus = self.list.require("nvidia-smi not found")?;
         let told: Vec<(&Gpu, Fact<bool>)> = gpus.iter().map(|gpu| (gpu, tell(gpu))).collect();
         let found: Vec<&Gpu> =
             told.iter().filter(|(_, told)| *told == Fact::Known(true)).map(|(gpu, _)| *gpu).collect();
@@ -241,7 +250,7 @@ pub fn gather(host: &dyn Host) -> Gpus {
 }
 
 /// Whether there is anything of NVIDIA's here that a program could talk to. True where that is not known.
-pub fn nvidia_present(host: &dyn Host) -> bool {
+pub(crate) fn nvidia_present(host: &dyn Host) -> bool {
     let node = |path| host.stat(path) != Reading::Absent;
     node("/dev/nvidiactl") || node("/dev/dxg") || pci::may_have_gpu(host)
 }

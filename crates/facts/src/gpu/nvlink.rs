@@ -45,7 +45,7 @@ fn link(line: &str) -> Option<Option<f32>> {
     state.strip_suffix("GB/s")?.trim().parse().ok().map(Some)
 }
 
-/// Sentences that stand in place of links.
+/// Sentences printed instead of links.
 fn sentence(line: &str) -> Fact<Vec<Option<f32>>> {
     let lower = line.to_ascii_lowercase();
     if lower.contains("all links are inactive") {

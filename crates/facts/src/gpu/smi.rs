@@ -24,7 +24,7 @@ pub struct Answer {
     pub attached: Fact<u32>,
     /// The GPUs, in the driver's order.
     pub gpus: Vec<Gpu>,
-    /// Lines beside the XML.
+    /// Lines next to the XML.
     pub warnings: Vec<String>,
 }
 
@@ -44,8 +44,8 @@ pub fn answer(reading: Reading) -> Fact<Answer> {
     parse(xml).map(|answer| Answer { warnings, ..answer })
 }
 
-/// What stands before the document, the document, and what stands behind it; none where there is no whole one, or where
-/// the exit status says that it is not the whole truth.
+/// What stands before the document, the document, and what stands behind it; none where there is no whole
+/// one, or where the exit status says that it is not the whole truth.
 pub(super) fn document(status: Option<i32>, stdout: &str) -> Option<(&str, &str, &str)> {
     const END: &str = "</nvidia_smi_log>";
     if !matches!(status, Some(0 | CORRUPTED_INFOROM)) {
@@ -216,8 +216,8 @@ fn both<A, B>(a: Fact<A>, b: Fact<B>) -> Fact<(A, B)> {
     }
 }
 
-/// The sum of uncorrected errors below `volatile` or `aggregate`: boards until Volta count `double_bit/total`, later ones SRAM
-/// and DRAM, and since 570 SRAM errors in two kinds.
+/// The sum of uncorrected errors below `volatile` or `aggregate`: boards until Volta count
+/// `double_bit/total`, later ones SRAM and DRAM, and since 570 SRAM errors in two kinds.
 fn uncorrected(node: Node<'_, '_>, span: &str) -> Fact<u64> {
     const COUNTERS: &[&str] = &[
         "double_bit/total",
@@ -246,7 +246,8 @@ fn remapped_rows(node: Node<'_, '_>) -> Fact<RemappedRows> {
     })
 }
 
-/// The reasons that are active, without those that say that nobody asks for more. `clocks_throttle_reasons` until 530.
+/// The reasons that are active, without those that say that nobody asks for more. `clocks_throttle_reasons`
+/// until 530.
 fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
     const HARMLESS: &[&str] = &["gpu_idle", "applications_clocks_setting", "display_clocks_setting"];
     let reasons =

@@ -32,7 +32,8 @@ impl Route {
     }
 }
 
-/// Numbers are hexadecimal in the byte order of the machine, which is little endian on all that have NVIDIA GPUs:
+/// Numbers are hexadecimal in the byte order of the machine, which is little endian on all that have NVIDIA
+/// GPUs:
 ///
 /// ```text
 /// Iface  Destination  Gateway   Flags  RefCnt  Use  Metric  Mask      MTU  Window  IRTT

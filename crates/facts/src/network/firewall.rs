@@ -9,7 +9,8 @@ pub(super) fn gather(host: &dyn Host) -> Fact<Firewall> {
     ufw(host).or_else(|| firewalld(host))
 }
 
-/// `/etc/ufw/ufw.conf` says `ENABLED=yes` when it starts with the machine; the rules are readable for root only.
+/// `/etc/ufw/ufw.conf` says `ENABLED=yes` when it starts with the machine; the rules are readable for root
+/// only.
 fn ufw(host: &dyn Host) -> Fact<Firewall> {
     host.read("/etc/ufw/ufw.conf").text().about("/etc/ufw/ufw.conf").and_then(|text| {
         if setting(&text, "ENABLED").is_none_or(|value| !value.eq_ignore_ascii_case("yes")) {
@@ -41,8 +42,8 @@ fn setting(text: &str, name: &str) -> Option<String> {
         .next_back()
 }
 
-/// ufw keeps each rule in a comment above what it makes of it: action, protocol, port, to, port of the sender, from,
-/// direction.
+/// ufw keeps each rule in a comment above what it makes of it: action, protocol, port, to, port of the
+/// sender, from, direction.
 ///
 /// ```text
 /// ### tuple ### allow tcp 22 0.0.0.0/0 any 0.0.0.0/0 in
@@ -63,7 +64,8 @@ pub(super) fn ufw_rules(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// firewalld runs when its control group or its pid file is there; the default zone's file has what it lets in.
+/// firewalld runs when its control group or its pid file is there; the default zone's file has what it lets
+/// in.
 fn firewalld(host: &dyn Host) -> Fact<Firewall> {
     let signs = ["/sys/fs/cgroup/system.slice/firewalld.service", "/run/firewalld.pid"];
     let mut runs = false;

@@ -12,9 +12,11 @@ pub use addresses::{Address, Route};
 /// The network of this machine (or of the container that envdoc runs in).
 #[derive(Debug, Clone)]
 pub struct Network {
-    /// Interfaces in index order: `/sys/class/net/*`, `/proc/net/if_inet6`, `/proc/net/fib_trie`, `/proc/net/route`.
+    /// Interfaces in index order: `/sys/class/net/*`, `/proc/net/if_inet6`, `/proc/net/fib_trie`,
+    /// `/proc/net/route`.
     pub interfaces: Fact<Vec<Interface>>,
-    /// Interface of the default route (IPv4) with the lowest metric: `/proc/net/route`. Absent when there is none.
+    /// Interface of the default route (IPv4) with the lowest metric: `/proc/net/route`. Absent when there is
+    /// none.
     pub default_route: Fact<String>,
     /// The machine's own name: `/proc/sys/kernel/hostname`.
     pub hostname: Fact<String>,
@@ -22,10 +24,11 @@ pub struct Network {
     pub hostname_in_hosts: Fact<Vec<String>>,
     /// Name servers: `/etc/resolv.conf`.
     pub name_servers: Fact<Vec<String>>,
-    /// Names of `/etc/nsswitch.conf`'s line `hosts`, in order: `files`, `dns`, `myhostname`, …; absent without such a line.
+    /// Names of `/etc/nsswitch.conf`'s line `hosts`, in order: `files`, `dns`, `myhostname`, …; absent
+    /// without such a line.
     pub name_services: Fact<Vec<String>>,
-    /// The firewall that is active as its files show it: `ufw` or `firewalld`; absent when neither is. Rules that are loaded
-    /// by other means are not seen.
+    /// The firewall that is active as its files show it: `ufw` or `firewalld`; absent when neither is. Rules
+    /// that are loaded by other means are not seen.
     pub firewall: Fact<Firewall>,
 }
 
@@ -40,9 +43,9 @@ pub struct Interface {
     pub mtu: u32,
     /// Speed in Mbit/s; absent when the driver does not say (virtual ones, links that are down).
     pub speed: Fact<u32>,
-    /// IPv4 addresses with prefix length, `10.0.18.1/24`. `/proc` has addresses in one list and interfaces in another (the routes
-    /// to connected networks): an address whose network two interfaces share cannot be told to either, and stands in none.
-    /// Unknown when `/proc/net` could not be read.
+    /// IPv4 addresses with prefix length, `10.0.18.1/24`. `/proc` has addresses in one list and interfaces in
+    /// another (the routes to connected networks): an address whose network two interfaces share cannot be
+    /// told to either, and stands in none. Unknown when `/proc/net` could not be read.
     pub ipv4: Fact<Vec<String>>,
     /// Networks that it is connected to, `10.0.18.0/24`: routes of the main table without a gateway.
     pub networks: Vec<String>,
@@ -68,14 +71,15 @@ impl Interface {
 pub struct Firewall {
     /// `ufw`, `firewalld`.
     pub name: String,
-    /// What it lets in: `2377/tcp`, `7946/any`, `any/any` (everything), ranges as `9000:9100/tcp`; unknown when the rules cannot
-    /// be read. A rule for some senders only counts: those are the ones it was made for.
+    /// What it lets in: `2377/tcp`, `7946/any`, `any/any` (everything), ranges as `9000:9100/tcp`; unknown
+    /// when the rules cannot be read. A rule for some senders only counts: those are the ones it was made
+    /// for.
     pub allowed: Fact<Vec<String>>,
 }
 
 impl super::Facts {
-    /// What shows that this machine works together with others, or absent. For checks that mean something only then; a
-    /// source that could not be read shows nothing.
+    /// What shows that this machine works together with others, or absent. For checks that mean something
+    /// only then; a source that could not be read shows nothing.
     pub fn peers(&self) -> Option<String> {
         let variable = |name: &str| self.environment.variable(name).known().map(|value| (*value).to_owned());
         let number = |name: &str| variable(name).and_then(|value| value.parse::<u32>().ok());
@@ -228,7 +232,7 @@ fn speed(reading: Reading) -> Fact<u32> {
 }
 
 /// `127.0.1.1 node1.example.org node1 # comment`: names are compared without regard to case.
-pub fn in_hosts(text: &str, name: &str) -> Vec<String> {
+pub(crate) fn in_hosts(text: &str, name: &str) -> Vec<String> {
     text.lines()
         .filter_map(|line| {
             let mut words = line.split('#').next()?.split_whitespace();

@@ -25,7 +25,8 @@ pub struct Device {
     pub class: u32,
     /// The kernel driver that is bound to it: target of the link `driver`. Absent when none is.
     pub driver: Fact<String>,
-    /// PCIe link now and at most: `current_link_speed`, `current_link_width`, `max_link_speed`, `max_link_width`.
+    /// PCIe link now and at most: `current_link_speed`, `current_link_width`, `max_link_speed`,
+    /// `max_link_width`.
     pub link: Fact<Link>,
     /// IOMMU group: target of the link `iommu_group`. Absent when the IOMMU is off.
     pub iommu_group: Fact<u32>,
@@ -33,15 +34,19 @@ pub struct Device {
     pub numa_node: Fact<u32>,
     /// Physical function this one is a virtual function of (link `physfn`).
     pub virtual_function: bool,
-    /// The bridge directly above it, `0000:17:01.0`, from its place in `/sys/devices`. It is one of the devices too.
+    /// The bridge directly above it, `0000:17:01.0`, from its place in `/sys/devices`. It is one of the
+    /// devices too.
     pub upstream: Option<String>,
     /// How the IOMMU treats its group: `identity` (addresses pass unchanged), `DMA`, `DMA-FQ` (translated):
-    /// `/sys/kernel/iommu_groups/N/type`. Absent when the IOMMU is off or the kernel does not say. Read for GPUs and adapters.
+    /// `/sys/kernel/iommu_groups/N/type`. Absent when the IOMMU is off or the kernel does not say. Read for
+    /// GPUs and adapters.
     pub iommu_type: Fact<String>,
-    /// Whether ACS redirects peer-to-peer requests to the root (`ReqRedir+`), read from the configuration space of the bridges
-    /// above GPUs, which only root may see. Absent without that capability, and for all that is no bridge.
+    /// Whether ACS redirects peer-to-peer requests to the root (`ReqRedir+`), read from the configuration
+    /// space of the bridges above GPUs, which only root may see. Absent without that capability, and for all
+    /// that is no bridge.
     pub acs_redirects: Fact<bool>,
-    /// Whether the device still answers: its configuration space is not all ones. Read for GPUs; absent for others.
+    /// Whether the device still answers: its configuration space is not all ones. Read for GPUs; absent for
+    /// others.
     pub answers: Fact<bool>,
 }
 
@@ -112,9 +117,9 @@ pub fn gather(host: &dyn Host) -> Pci {
     Pci { devices: devices(host) }
 }
 
-/// Whether an NVIDIA display controller is on the bus: the cheap question before anything slow is asked about the driver.
-/// True where that is not known.
-pub fn may_have_gpu(host: &dyn Host) -> bool {
+/// Whether an NVIDIA display controller is on the bus: the cheap question before anything slow is asked about
+/// the driver. True where that is not known.
+pub(crate) fn may_have_gpu(host: &dyn Host) -> bool {
     match nvidia_and_mellanox(host) {
         Fact::Known(found) => found.iter().any(|found| found.vendor == NVIDIA && found.class >> 16 == 0x03),
         Fact::Absent => false,
@@ -332,12 +337,13 @@ fn acs(host: &dyn Host, address: &str) -> Fact<bool> {
     host.hex(&path).text().and_then(|config| parse_acs(&config)).about(&path)
 }
 
-/// Walks the extended capabilities from 0x100 on to Access Control Services (id 0x0d), whose control register is at +6;
-/// bit 2 of it is "P2P Request Redirect".
+/// Walks the extended capabilities from 0x100 on to Access Control Services (id 0x0d), whose control register
+/// is at +6; bit 2 of it is "P2P Request Redirect".
 fn parse_acs(config: &str) -> Fact<bool> {
     let byte = |at: usize| config.get(at * 2..at * 2 + 2).and_then(|two| u32::from_str_radix(two, 16).ok());
     let word = |at: usize| Some(byte(at)? | byte(at + 1)? << 8);
-    // The kernel shows 64 bytes to everybody and the rest to root only. 256 are all where there is no extended space.
+    // The kernel shows 64 bytes to everybody and the rest to root only. 256 are all where there is no
+    // extended space.
     if config.len() < 256 * 2 {
         return Fact::Unknown(Missing::new(
             MissingKind::Denied,

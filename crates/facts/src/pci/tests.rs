@@ -134,8 +134,8 @@ fn a_device_that_is_gone_answers_with_ones() {
     assert!(answers("de103023"));
 }
 
-/// `0000:1b:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)`, put back into
-/// the files of sysfs that it was made from.
+/// `0000:1b:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)`, put
+/// back into the files of sysfs that it was made from.
 fn from_lspci(text: &str) -> Sparse {
     let mut host = Sparse(BTreeMap::from([("list /sys/bus".to_owned(), Reading::Text("pci".into()))]));
     let mut names = Vec::new();

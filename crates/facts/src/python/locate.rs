@@ -8,8 +8,8 @@ use crate::IntoFact;
 use crate::environment;
 use host::{Host, Missing, Stat};
 
-/// Names in a directory of packages that matter here begin with one of these. They are part of the key of a reading, so they stand
-/// in one order and change rarely.
+/// Names in a directory of packages that matter here begin with one of these. They are part of the key of a
+/// reading, so they stand in one order and change rarely.
 pub const PREFIXES: &[&str] = &[
     "accelerate",
     "apex",
@@ -64,8 +64,8 @@ pub fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
         finder.interpreter(&format!("{place}/bin/python3"), "place");
     }
     match unseen.into_iter().next() {
-        Some(why) if finder.found.is_empty() => Fact::Unknown(why),
-        _ => Fact::Known(finder.found),
+        Some(why) => Fact::Unknown(why),
+        None => Fact::Known(finder.found),
     }
 }
 
@@ -99,7 +99,8 @@ impl Finder<'_> {
         }
         match self.host.stat(path).json::<Stat>() {
             Fact::Absent => {}
-            // A place that cannot be looked at need not hold anything; a path that the environment names does.
+            // A place that cannot be looked at need not hold anything; a path that the environment names
+            // does.
             Fact::Unknown(_) if found_by == "place" => {}
             Fact::Unknown(why) => self.add_unknown(prefix, found_by, &why),
             Fact::Known(_) if bin.ends_with("/shims") => self.shim(path, name, found_by),
@@ -119,7 +120,7 @@ impl Finder<'_> {
             let line = text.lines().find_map(|line| line.trim().strip_prefix("export PYENV_ROOT="))?;
             Some(line.trim_matches('"').to_owned())
         });
-        let why = Missing::from(format!("{path} is a shim, and what it would start could not be told"));
+        let why = Missing::from(format!("{path} is a shim; its target is unknown"));
         let Some(root) = root else { return self.add_unknown(path, found_by, &why) };
         match self.pyenv_version(&root) {
             Some(version) if version == "system" => {
@@ -148,8 +149,9 @@ impl Finder<'_> {
         }
     }
 
-    /// What pyenv would choose: PYENV_VERSION, `.python-version` in the home directory, then its own file `version`, then the
-    /// system's. (A `.python-version` in a project directory counts only for programs that start there.)
+    /// What pyenv would choose: PYENV_VERSION, `.python-version` in the home directory, then its own file
+    /// `version`, then the system's. (A `.python-version` in a project directory counts only for programs
+    /// that start there.)
     fn pyenv_version(&self, root: &str) -> Option<String> {
         let first =
             |text: &str| text.split([':', '\n']).map(str::trim).find(|v| !v.is_empty()).map(str::to_owned);
@@ -157,7 +159,7 @@ impl Finder<'_> {
         let files = self.variable("HOME").map(|home| format!("{home}/.python-version"));
         for file in files.into_iter().chain([format!("{root}/version")]) {
             if wanted.is_none() {
-                wanted = self.host.read(&file).text().known().and_then(|text| first(text));
+                wanted = self.host.read(&file).text().decided().ok()?.and_then(|text| first(text));
             }
         }
         let wanted = wanted.unwrap_or_else(|| "system".into());
@@ -255,8 +257,8 @@ impl Finder<'_> {
             .map(|home| format!("{}/.local/lib/python{minor}/site-packages", home.trim_end_matches('/')))
     }
 
-    /// The directories of packages of an installation. Debian's own Python reads `dist-packages` only, so that `pip install` never
-    /// writes among the packages of apt; everybody else's reads `site-packages`.
+    /// The directories of packages of an installation. Debian's own Python reads `dist-packages` only, so
+    /// that `pip install` never writes among the packages of apt; everybody else's reads `site-packages`.
     fn sites(&self, prefix: &str, minor: &str) -> Vec<String> {
         if prefix != "/usr" {
             return vec![format!("{prefix}/lib/python{minor}/site-packages")];

@@ -9,8 +9,9 @@ use host::Host;
 /// Python on this machine.
 #[derive(Debug, Clone)]
 pub struct Python {
-    /// Every environment found, the one that `python3` starts first: `python3` and `python` on PATH (pyenv's shims and links followed),
-    /// VIRTUAL_ENV, CONDA_PREFIX, then what stands in usual places (`~/.venv`, conda roots, the system's own).
+    /// Every environment found, the one that `python3` starts first: `python3` and `python` on PATH (pyenv's
+    /// shims and links followed), VIRTUAL_ENV, CONDA_PREFIX, then the usual locations (`~/.venv`,
+    /// conda roots, the system's own).
     pub environments: Fact<Vec<PythonEnvironment>>,
 }
 
@@ -23,14 +24,16 @@ pub struct PythonEnvironment {
     pub version: Fact<String>,
     /// `venv`, `conda`, `system`, `pyenv`, `uv`.
     pub kind: String,
-    /// How it was found: `PATH`, `VIRTUAL_ENV`, `CONDA_PREFIX`, or `place` where nothing in the environment points to it.
+    /// How it was found: `PATH`, `VIRTUAL_ENV`, `CONDA_PREFIX`, or `place` where nothing in the environment
+    /// points to it.
     pub found_by: String,
     /// Directories with packages that were read, in `sys.path` order.
     pub site_packages: Vec<String>,
     /// Whether an `EXTERNALLY-MANAGED` file forbids `pip install` there (PEP 668).
     pub externally_managed: Fact<bool>,
-    /// The distributions that matter here (torch, torchvision, torchaudio, triton, deepspeed, transformers, accelerate, flash-attn,
-    /// nvidia-*, …): names of `*.dist-info` directories, normalised (PEP 503), and versions.
+    /// The distributions that matter here (torch, torchvision, torchaudio, triton, deepspeed, transformers,
+    /// accelerate, flash-attn, nvidia-*, …): names of `*.dist-info` directories, normalised (PEP 503), and
+    /// versions.
     pub packages: Fact<Vec<Package>>,
     /// torch itself, from `torch/version.py`; absent when it is not installed.
     pub torch: Fact<Torch>,
@@ -54,7 +57,8 @@ pub struct Torch {
     pub version: String,
     /// The local part of the version, `cu121`, `cpu`; absent in builds that carry none (conda's).
     pub build: Fact<String>,
-    /// The CUDA that it was built with, `12.1` (`cuda: Optional[str] = '12.1'` in `torch/version.py`); absent in CPU and ROCm builds.
+    /// The CUDA that it was built with, `12.1` (`cuda: Optional[str] = '12.1'` in `torch/version.py`); absent
+    /// in CPU and ROCm builds.
     pub cuda: Fact<String>,
     /// ROCm version, where it is such a build.
     pub hip: Fact<String>,
@@ -69,7 +73,8 @@ impl Torch {
         }
     }
 
-    /// Whether this is a build of the PyTorch project for CUDA (`cu121`), of which the catalog knows how it was made.
+    /// Whether this is a build of the PyTorch project for CUDA (`cu121`), of which the catalog knows how it
+    /// was made.
     pub fn cuda_build(&self) -> Option<&str> {
         let build = self.build.known()?;
         let digits = build.strip_prefix("cu")?;
@@ -90,8 +95,8 @@ impl PythonEnvironment {
         self.found_by != "place"
     }
 
-    /// Its pip with a verb, for commands to type. Where the distribution forbids pip to change the environment (PEP 668), with the
-    /// option that lets it: what is wrong there was put there by pip.
+    /// Its pip with a verb, for commands to type. Where the distribution forbids pip to change the
+    /// environment (PEP 668), with the option that lets it: what is wrong there was put there by pip.
     pub fn pip(&self, verb: &str) -> String {
         let forbidden = self.externally_managed == Fact::Known(true);
         let option = if forbidden { " --break-system-packages" } else { "" };

@@ -1,4 +1,5 @@
-//! The texts that Python environments keep about themselves: pyvenv.cfg, names of metadata directories, torch/version.py.
+//! The texts that Python environments keep about themselves: pyvenv.cfg, names of metadata directories,
+//! torch/version.py.
 
 use super::{Fact, Torch};
 
@@ -13,9 +14,9 @@ pub struct VenvConfig {
     pub system_site_packages: bool,
 }
 
-/// Reads `pyvenv.cfg`: `KEY = VALUE` a line. venv writes `version = 3.11.7`, uv and virtualenv `version_info = 3.11.7` (virtualenv
-/// with `.final.0` behind it).
-pub fn venv_config(text: &str) -> VenvConfig {
+/// Reads `pyvenv.cfg`: `KEY = VALUE` a line. venv writes `version = 3.11.7`, uv and virtualenv `version_info
+/// = 3.11.7` (virtualenv with `.final.0` behind it).
+pub(crate) fn venv_config(text: &str) -> VenvConfig {
     let mut config = VenvConfig::default();
     let mut version_info = None;
     for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
@@ -35,7 +36,8 @@ pub fn venv_config(text: &str) -> VenvConfig {
 }
 
 /// Name (normalised) and version from the name of a metadata directory, or nothing for any other name.
-/// `nvidia_nccl_cu12-2.21.5.dist-info`, `torch-2.5.1-py3.11-linux-x86_64.egg-info`, `deepspeed-0.14.0-py3.10.egg`.
+/// `nvidia_nccl_cu12-2.21.5.dist-info`, `torch-2.5.1-py3.11-linux-x86_64.egg-info`,
+/// `deepspeed-0.14.0-py3.10.egg`.
 pub fn distribution(name: &str) -> Option<(String, String)> {
     let (stem, egg) = match name.strip_suffix(".dist-info") {
         Some(stem) => (stem, false),
@@ -51,7 +53,7 @@ pub fn distribution(name: &str) -> Option<(String, String)> {
 }
 
 /// PEP 503: lower case, runs of `-`, `_` and `.` become one `-`.
-pub fn normalise(name: &str) -> String {
+pub(crate) fn normalise(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -63,8 +65,9 @@ pub fn normalise(name: &str) -> String {
     out
 }
 
-/// `X.Y` in the name of an interpreter: `python3.11`, `platform-python3.6`, `python3.13t`. Nothing in `python3`.
-pub fn version_in_name(name: &str) -> Option<String> {
+/// `X.Y` in the name of an interpreter: `python3.11`, `platform-python3.6`, `python3.13t`. Nothing in
+/// `python3`.
+pub(crate) fn version_in_name(name: &str) -> Option<String> {
     let version = name.rsplit_once("python")?.1.trim_end_matches('t');
     let (major, minor) = version.split_once('.')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -78,9 +81,9 @@ pub fn minor(version: &str) -> Option<String> {
     Some(format!("{major}.{minor}"))
 }
 
-/// Reads `torch/version.py`. The build is the local part of the version where it names one (`+cu121`, `+cpu`, `+rocm6.2`), also in
-/// wheels whose file name has none.
-pub fn torch_version(text: &str) -> Fact<Torch> {
+/// Reads `torch/version.py`. The build is the local part of the version where it names one (`+cu121`, `+cpu`,
+/// `+rocm6.2`), also in wheels whose file name has none.
+pub(crate) fn torch_version(text: &str) -> Fact<Torch> {
     let Fact::Known(full) = assigned(text, "__version__") else {
         return Fact::unknown("torch/version.py has no line that sets __version__");
     };
@@ -91,7 +94,8 @@ pub fn torch_version(text: &str) -> Fact<Torch> {
     Fact::Known(Torch { version, build, cuda: assigned(text, "cuda"), hip: assigned(text, "hip") })
 }
 
-/// What a line `NAME = 'VALUE'` or `NAME: Optional[str] = 'VALUE'` sets; `None` and a line that is missing are absent.
+/// What a line `NAME = 'VALUE'` or `NAME: Optional[str] = 'VALUE'` sets; `None` and a line that is missing
+/// are absent.
 fn assigned(text: &str, name: &str) -> Fact<String> {
     let value = text.lines().find_map(|line| {
         let rest = line.strip_prefix(name)?.trim_start();
@@ -140,7 +144,8 @@ hip: Optional[str] = None
         };
         use Fact::{Absent, Known};
         assert_eq!(torch_version(TORCH), torch("2.4.0", Known("cu121"), Known("12.1"), Absent));
-        let old = "__version__ = '1.13.1+cu117'\ndebug = False\ncuda = '11.7'\ngit_version = '49444c3e'\nhip = None\n";
+        let old = "__version__ = '1.13.1+cu117'\ndebug = False\ncuda = '11.7'\ngit_version = '49444c3e'\nhip \
+            = None\n";
         assert_eq!(torch_version(old), torch("1.13.1", Known("cu117"), Known("11.7"), Absent));
         let cpu = TORCH.replace("+cu121", "+cpu").replace("'12.1'", "None");
         assert_eq!(torch_version(&cpu), torch("2.4.0", Known("cpu"), Absent, Absent));

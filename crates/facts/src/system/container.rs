@@ -1,9 +1,9 @@
 //! Whether envdoc runs inside a container, and in which.
 //!
-//! Marks that engines leave (`/.dockerenv`) also stand in machines that were made from an image, so a mark alone decides
-//! nothing: what makes a container is namespaces of its own. The kernel gives its first namespaces fixed numbers
-//! (`include/uapi/linux/nsfs.h`, before that `include/linux/proc_ns.h`), and every process can read its own. A chroot
-//! has the namespaces of the machine.
+//! Marks that engines leave (`/.dockerenv`) also exist on machines that were made from an image, so a mark
+//! alone decides nothing: what makes a container is namespaces of its own. The kernel gives its first
+//! namespaces fixed numbers (`include/uapi/linux/nsfs.h`, before that `include/linux/proc_ns.h`), and every
+//! process can read its own. A chroot has the namespaces of the machine.
 
 use super::Wsl;
 use crate::IntoFact;
@@ -26,7 +26,8 @@ enum Namespaces {
     Machine,
     /// Processes are this container's own.
     OwnProcesses,
-    /// Processes are the machine's, something else is not: a container with `--pid=host`, or a service in a sandbox.
+    /// Processes are the machine's, something else is not: a container with `--pid=host`, or a service in a
+    /// sandbox.
     Mixed,
     /// They cannot be read.
     Unreadable,
@@ -36,16 +37,19 @@ pub(super) fn gather(host: &dyn Host, wsl: &Fact<Wsl>) -> Fact<String> {
     let marks = marks(host);
     let namespaces = namespaces(host);
     match (namespaces, &marks) {
-        // `docker run --pid=host --uts=host --ipc=host` on cgroup v1 is left: the control group's path tells it.
+        // `docker run --pid=host --uts=host --ipc=host` on cgroup v1 is left: the control group's path tells
+        // it.
         (Namespaces::Machine, _) => in_cgroup(host).map_or(Fact::Absent, Fact::Known),
-        // A machine made from an image has the mark, and its services in sandboxes have namespaces of their own.
+        // A machine made from an image has the mark, and its services in sandboxes have namespaces of their
+        // own.
         (Namespaces::Mixed, Marks::Found(_)) if !own_root(host) => Fact::Absent,
         (_, Marks::Found(name)) => Fact::Known(name.clone()),
         (Namespaces::OwnProcesses, _) => match (wsl, mount_type(host, "/dev").as_deref()) {
             // WSL 2 gives each distribution namespaces of its own in one virtual machine.
             (Fact::Known(_), _) => Fact::Absent,
             (_, Some("devtmpfs")) => Fact::Unknown(
-                "this process has a PID namespace of its own, but /dev is the machine's and nothing names a container"
+                "this process has a PID namespace of its own, but /dev is the machine's and nothing names a \
+                    container"
                     .into(),
             ),
             _ => Fact::Known("container".into()),
@@ -118,6 +122,9 @@ fn marks(host: &dyn Host) -> Marks {
     }
     if let Some(name) = in_cgroup(host) {
         return Marks::Found(name);
+    }
+    if let Reading::Failed(why) = host.read("/proc/self/cgroup") {
+        failed = Some(format!("/proc/self/cgroup: {why}"));
     }
     match variables.get("container").map(String::as_str) {
         Some("" | "wsl" | "oci") | None => {}

@@ -4,7 +4,7 @@ mod container;
 mod virtualisation;
 
 use super::Fact;
-use crate::IntoFact;
+use crate::{IntoFact, environment};
 use host::{Host, Reading};
 
 /// The machine below everything else.
@@ -14,13 +14,16 @@ pub struct System {
     pub os: Fact<OsRelease>,
     /// Release of the running kernel, `6.8.0-45-generic`: `/proc/sys/kernel/osrelease`.
     pub kernel: Fact<String>,
-    /// `x86_64`, `aarch64`: `/proc/sys/kernel/arch` (Linux 6.1 and newer), else the ELF loader that is installed.
+    /// `x86_64`, `aarch64`: `/proc/sys/kernel/arch` (Linux 6.1 and newer), else the ELF loader that is
+    /// installed.
     pub architecture: Fact<String>,
-    /// Hypervisor (`kvm`, `vmware`, `hyperv`, `xen`, …), as DMI (`/sys/class/dmi/id/{sys_vendor,product_name}`), the clock
-    /// sources and the cpuinfo flag `hypervisor` show it; absent on bare metal.
+    /// Hypervisor (`kvm`, `vmware`, `hyperv`, `xen`, …), as DMI
+    /// (`/sys/class/dmi/id/{sys_vendor,product_name}`), the clock sources and the cpuinfo flag `hypervisor`
+    /// show it; absent on bare metal.
     pub virtualisation: Fact<String>,
-    /// The container that envdoc itself runs in (`docker`, `podman`, `kubernetes`, `lxc`, …; `container` where nothing names
-    /// the engine). Absent on a machine itself, be it virtual. What decides stands in `container.rs`.
+    /// The container that envdoc itself runs in (`docker`, `podman`, `kubernetes`, `lxc`, …; `container`
+    /// where nothing names the engine). Absent on a machine itself, be it virtual. What decides stands in
+    /// `container.rs`.
     pub container: Fact<String>,
     /// Windows Subsystem for Linux: `/proc/version` names Microsoft.
     pub wsl: Fact<Wsl>,
@@ -120,12 +123,12 @@ fn os_release(host: &dyn Host) -> Fact<OsRelease> {
 /// ```
 ///
 /// A file without `ID` means `linux` (os-release(5)).
-pub fn parse_os_release(text: &str) -> OsRelease {
+pub(crate) fn parse_os_release(text: &str) -> OsRelease {
     let field = |name: &str| {
         text.lines()
             .filter_map(|line| line.trim().split_once('='))
             .filter(|(key, _)| *key == name)
-            .map(|(_, value)| unquote(value))
+            .map(|(_, value)| environment::unquote(value))
             .rfind(|value| !value.is_empty())
     };
     let id = field("ID").unwrap_or_else(|| "linux".into());
@@ -135,18 +138,6 @@ pub fn parse_os_release(text: &str) -> OsRelease {
         pretty_name: field("PRETTY_NAME").or_else(|| field("NAME")).unwrap_or_else(|| id.clone()),
         id,
     }
-}
-
-/// The value of a shell assignment: quotes and the backslashes within them taken away.
-pub(super) fn unquote(value: &str) -> String {
-    let value = value.trim();
-    for quote in ['"', '\''] {
-        let inner = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inner) = inner {
-            return if quote == '"' { inner.replace("\\\"", "\"").replace("\\$", "$") } else { inner.into() };
-        }
-    }
-    value.to_owned()
 }
 
 /// Loaders by the architecture that they load programs of.

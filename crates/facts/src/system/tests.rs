@@ -186,7 +186,8 @@ fn the_architecture_is_the_kernels_or_the_loaders() {
 
 #[test]
 fn ids_and_memory_are_read() {
-    let status = "Name:\tbash\nUid:\t1000\t0\t0\t0\nGid:\t1000\t1001\t1001\t1001\nFDSize:\t256\nGroups:\t4 24 1001 999 \n";
+    let status = "Name:\tbash\nUid:\t1000\t0\t0\t0\nGid:\t1000\t1001\t1001\t1001\nFDSize:\t256\nGroups:\t4 \
+        24 1001 999 \n";
     let meminfo = "MemTotal:       131757392 kB\nMemFree:         1000000 kB\nHugePages_Total:       0\n";
     let system = gather(&Sparse::new(&[("read /proc/self/status", status), ("read /proc/meminfo", meminfo)]));
     assert_eq!(system.uid, Fact::Known(0));

@@ -60,10 +60,10 @@ fn by_processor(host: &dyn Host, has_dmi: bool) -> Fact<String> {
     let flags = text.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));
     match flags {
         Some((_, flags)) if flags.split_whitespace().any(|flag| flag == "hypervisor") => {
-            Fact::Known("a hypervisor that does not name itself".into())
+            Fact::Known("unidentified hypervisor".into())
         }
         Some(_) => Fact::Absent,
         None if has_dmi => Fact::Absent,
-        None => Fact::unknown("neither DMI nor the processor says whether there is a hypervisor"),
+        None => Fact::unknown("neither DMI nor CPU flags show whether there is a hypervisor"),
     }
 }

@@ -8,7 +8,8 @@ use crate::{Expected, Fact, Facts, gather};
 use host::Reading;
 use host::closed::Closed;
 
-/// A machine with these files and nothing else. A key that does not begin with `/` is a question to the host, `stat …` and the like.
+/// A machine with these files and nothing else. A key that does not begin with `/` is a question to the host,
+/// `stat …` and the like.
 pub fn machine(files: &[(&str, &str)]) -> Facts {
     let readings: BTreeMap<String, Reading> = files
         .iter()
@@ -70,8 +71,8 @@ pub fn gpu(card: &str) -> Gpu {
     }
 }
 
-/// Files of a virtual environment in `/venv` that the shell points to, with a torch (`2.5.1+cu121 12.1`; the second word is its CUDA,
-/// `None` in others) and distributions (`numpy-2.1.3`).
+/// Files of a virtual environment in `/venv` that the shell points to, with a torch (`2.5.1+cu121 12.1`; the
+/// second word is its CUDA, `None` in others) and distributions (`numpy-2.1.3`).
 pub fn venv(torch: &str, distributions: &[&str]) -> Vec<(&'static str, &'static str)> {
     const SITE: &str = "/venv/lib/python3.12/site-packages";
     let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };

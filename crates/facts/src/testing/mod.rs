@@ -1,9 +1,10 @@
 //! Machines for the tests of parsers and of everything above: checks, lint, resolve.
 //!
-//! Not behind `cfg(test)`, which other crates do not see; nothing in the program calls it, so that it is not in the binary.
+//! Not behind `cfg(test)`, which other crates do not see; nothing in the program calls it, so that it is not
+//! in the binary.
 //!
-//! [`files`], [`sparse`] and [`smi`] go through the parsers: a machine is what its files and programs say. [`roles`] and
-//! [`server`] give facts to be changed field by field.
+//! [`files`], [`sparse`] and [`smi`] go through the parsers: a machine is what its files and programs say.
+//! [`roles`] and [`server`] give facts to be changed field by field.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 pub mod files;

@@ -10,11 +10,15 @@ pub fn machine(gpus: &[&str]) -> Facts {
         .iter()
         .zip(0..)
         .map(|(inner, index)| {
-            format!("<gpu id=\"00000000:{index:02X}:00.0\"><product_name>NVIDIA H100 80GB HBM3</product_name>{inner}</gpu>")
+            format!(
+                "<gpu id=\"00000000:{index:02X}:00.0\"><product_name>NVIDIA H100 80GB \
+                HBM3</product_name>{inner}</gpu>"
+            )
         })
         .collect();
     let stdout = format!(
-        "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>570.86.15</driver_version>{gpus}</nvidia_smi_log>"
+        "<?xml version=\"1.0\" \
+            ?>\n<nvidia_smi_log><driver_version>570.86.15</driver_version>{gpus}</nvidia_smi_log>"
     );
     said(Reading::Ran { status: Some(0), stdout, stderr: String::new() })
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::{Expected, Fact, Facts, gather};
 use host::{Ask, Host, Missing, Reading};
 
-/// A machine that has the given readings and nothing else: everything that is not among them is absent, not unknown.
+/// A machine that has the given readings and nothing else: everything that is not among them is absent, not
+/// unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Sparse(pub BTreeMap<String, Reading>);
 
@@ -52,7 +53,7 @@ pub fn gpu_host(sparse: &Sparse) -> Facts {
     facts
 }
 
-/// A socket as it lies there beside a running engine.
+/// The socket of a running engine.
 pub const SOCKET: &str =
     r#"{"kind":"socket","mode":"0660","uid":0,"gid":999,"size":0,"mtime":1,"path":"/run/docker.sock"}"#;
 

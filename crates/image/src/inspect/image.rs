@@ -1,5 +1,5 @@
-//! An image's own description: what an engine (`/images/NAME/json`, `/images/NAME/history`) or a registry (manifest and
-//! configuration of the OCI image specification) says of it.
+//! An image's own description: what an engine (`/images/NAME/json`, `/images/NAME/history`) or a registry
+//! (manifest and configuration of the OCI image specification) says of it.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,8 @@ pub struct Image {
     pub architectures: Vec<String>,
     /// When it was made, RFC 3339.
     pub created: Option<String>,
-    /// All layers together, in bytes: compressed where it was read from a registry, unpacked where an engine has it.
+    /// All layers together, in bytes: compressed where it was read from a registry, unpacked where an engine
+    /// has it.
     pub bytes: Option<u64>,
     /// What each instruction added, the first first.
     pub layers: Vec<Layer>,
@@ -256,8 +257,8 @@ impl Image {
         self.labels.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// What is in it by its own labels and variables: what it is, and where that stands. A variable tells what the base was made
-    /// with; what was installed later it does not tell.
+    /// What is in it by its own labels and variables: what it is, and where that stands. A variable tells
+    /// what the base was made with; what was installed later it does not tell.
     pub fn contents(&self) -> Vec<(&'static str, String, &'static str)> {
         const LABELS: &[(&str, &str)] = &[
             ("Python", "envdoc.python"),

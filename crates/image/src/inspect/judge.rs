@@ -46,7 +46,7 @@ impl rule::Rule for Question {
 pub const QUESTIONS: &[Question] = &[
     Question {
         id: "image-architecture-mismatch",
-        summary: "the image is for this machine's processor",
+        summary: "the image is built for this machine's CPU architecture",
         explain: "\
 ## What it checks
 The image's architecture against the machine's processor.
@@ -61,15 +61,18 @@ A program for another processor ends with \"exec format error\", or runs under e
     },
     Question {
         id: "image-driver-requirement-unmet",
-        summary: "NVIDIA's container toolkit starts the image on this driver",
+        summary: "the NVIDIA container toolkit starts the image on this driver",
         explain: "\
 ## What it checks
-The conditions in the image's NVIDIA_REQUIRE_* variables, as the container toolkit reads them: `cuda` is the newest CUDA of the driver,
+The conditions in the image's NVIDIA_REQUIRE_* variables, as the container toolkit reads them: `cuda` is the \
+            newest CUDA of the driver,
 `driver` its version, `arch` and `brand` those of the first GPU.
 
 ## Why it matters
-The toolkit refuses to start a container whose condition does not hold: \"unsatisfied condition: cuda>=12.4, please update your driver\".
-Minor-version compatibility does not count there: an image may be refused that would run. NVIDIA_DISABLE_REQUIRE=true turns the
+The toolkit refuses to start a container whose condition does not hold: \"unsatisfied condition: cuda>=12.4, \
+            please update your driver\".
+Minor-version compatibility does not count there: an image may be refused that would run. \
+            NVIDIA_DISABLE_REQUIRE=true turns the
 conditions off.
 
 ## Sources
@@ -82,7 +85,8 @@ conditions off.
         summary: "the driver runs the CUDA in the image",
         explain: "\
 ## What it checks
-The CUDA of the image (its labels and CUDA_VERSION) and the CUDA of its torch build against the driver, minor-version and forward
+The CUDA of the image (its labels and CUDA_VERSION) and the CUDA of its torch build against the driver, \
+            minor-version and forward
 compatibility included.
 
 ## Why it matters
@@ -98,7 +102,8 @@ compatibility included.
         summary: "torch in the image has code for every GPU",
         explain: "\
 ## What it checks
-The torch release and CUDA build that the image's labels or variables name, against the compute capabilities of the GPUs.
+The torch release and CUDA build that the image's labels or variables name, against the compute capabilities \
+            of the GPUs.
 
 ## Why it matters
 \"no kernel image is available for execution on the device\" comes at the first operation on the GPU.
@@ -110,13 +115,14 @@ The torch release and CUDA build that the image's labels or variables name, agai
     },
     Question {
         id: "image-hides-gpus",
-        summary: "the image's own variables let the GPUs and the driver's libraries in",
+        summary: "the image's variables enable the GPUs and the driver libraries",
         explain: "\
 ## What it checks
 NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES as the image sets them.
 
 ## Why it matters
-Where nobody sets them otherwise, `void` and `none` keep the GPUs out; without `compute` there is no libcuda, without `utility` no
+Where nobody sets them otherwise, `void` and `none` keep the GPUs out; without `compute` there is no \
+            libcuda, without `utility` no
 nvidia-smi.
 
 ## Sources
@@ -155,9 +161,9 @@ pub fn judge(image: &Image, facts: &Facts) -> Vec<Judged> {
 
 fn architecture(image: &Image, facts: &Facts) -> Verdict {
     let Some(of_image) = &image.architecture else {
-        return Verdict::Unknown("the image does not say for which processor it is".into());
+        return Verdict::Unknown("the image does not name its CPU architecture".into());
     };
-    let here = match facts.system.architecture.require("the machine's processor is not known") {
+    let here = match facts.system.architecture.require("the CPU architecture of the machine is unknown") {
         Ok(here) => here,
         Err(why) => return why.into(),
     };
@@ -173,12 +179,12 @@ fn architecture(image: &Image, facts: &Facts) -> Verdict {
     }
     let text = match image.architectures.contains(here) {
         true => {
-            format!("The name has an image for {here} too: pull it anew on the machine, or with --platform.")
+            format!("The tag also has an image for {here}: pull it again on the machine, or with --platform.")
         }
-        false => format!("Build it for {here}, or use an image that has it."),
+        false => format!("Build it for {here}, or use an image that supports it."),
     };
     Verdict::error(
-        format!("the image is for {of_image}, the machine is {here}: its programs do not start there"),
+        format!("the image is for {of_image}, but the machine is {here}; its programs do not start there"),
         Fix::safe(text, &[]),
     )
 }
@@ -187,7 +193,7 @@ fn architecture(image: &Image, facts: &Facts) -> Verdict {
 fn without_gpu(facts: &Facts) -> Option<Verdict> {
     match facts.has_gpu() {
         Fact::Known(true) => None,
-        Fact::Unknown(why) => Some(Verdict::unknown(format!("whether the machine has a GPU: {why}"))),
+        Fact::Unknown(why) => Some(Verdict::unknown(format!("unknown whether the machine has a GPU: {why}"))),
         Fact::Known(false) | Fact::Absent => {
             Some(Verdict::NotApplicable("the machine has no NVIDIA GPU".into()))
         }
@@ -196,7 +202,7 @@ fn without_gpu(facts: &Facts) -> Option<Verdict> {
 
 fn requirements(image: &Image, facts: &Facts) -> Verdict {
     if requirement::disabled(image) {
-        return Verdict::NotApplicable("the image turns its conditions off (NVIDIA_DISABLE_REQUIRE)".into());
+        return Verdict::NotApplicable("the image disables its conditions (NVIDIA_DISABLE_REQUIRE)".into());
     }
     let conditions = requirement::of(image);
     if conditions.is_empty() {
@@ -228,13 +234,14 @@ fn unmet(name: &str, condition: &str, properties: &Properties) -> Verdict {
         has.iter().filter_map(|(what, value)| Some(format!("{what} {}", value.as_ref()?))).collect();
     Verdict::error(
         format!(
-            "NVIDIA's container toolkit refuses to start it: the image requires {first}, or certain brands of GPUs on certain older \
-             driver branches, and the machine has {}",
+            "the NVIDIA container toolkit refuses to start it: the image requires {first}, or certain GPU \
+             brands on certain older driver branches, but the machine has {}",
             has.join(", ")
         ),
         Fix::needs_reboot(
-            "Install a driver that meets the condition. Where the CUDA of the image runs on this driver all the same (see \
-             image-cuda-too-new-for-driver), NVIDIA_DISABLE_REQUIRE=true in the container's environment starts it.",
+            "Install a driver that meets the condition. If the CUDA of the image runs on this driver anyway \
+             (see image-cuda-too-new-for-driver), NVIDIA_DISABLE_REQUIRE=true in the container's environment \
+             starts it.",
             &[],
         ),
     )
@@ -262,7 +269,7 @@ fn driver(image: &Image, facts: &Facts) -> Verdict {
     let of_torch = torch_of(image)
         .and_then(|(version, build, _)| Some((torch::cuda_of(&build?)?, format!("torch {version}"))));
     let judged = of_image.into_iter().chain(of_torch).map(|(version, from)| runs(&version, &from, facts));
-    Verdict::together(judged.map(Ok), "neither label nor variable of the image tells its CUDA")
+    Verdict::together(judged.map(Ok), "no label or variable of the image names its CUDA version")
         .unwrap_or_else(|verdict| verdict)
 }
 
@@ -279,12 +286,15 @@ fn runs(version: &str, from: &str, facts: &Facts) -> Verdict {
         .is_some_and(|row| driver.is_some_and(|driver| row.driver_branches.contains(&driver.branch)));
     if forward && facts.data_centre_gpus() != Fact::Known(false) {
         return Verdict::unknown(format!(
-            "CUDA {version} ({from}) is newer than driver{name}: it runs through forward compatibility if the image has the package \
-             cuda-compat of that CUDA, which cannot be seen from outside"
+            "CUDA {version} ({from}) is newer than driver{name}; it runs only if the image has the \
+             cuda-compat package of that CUDA, which envdoc cannot see from outside"
         ));
     }
     Verdict::error(
-        format!("CUDA {version} in the image needs driver {needs} or newer; the machine has driver{name}"),
+        format!(
+            "CUDA {version} in the image needs driver {needs} or newer, but the machine has \
+             driver{name}"
+        ),
         Fix::needs_reboot(
             format!("Install driver {needs} or newer, or build the image for an older CUDA."),
             &[],
@@ -298,19 +308,19 @@ fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
         return verdict;
     }
     let Some((version, build, from)) = torch_of(image) else {
-        return Verdict::NotApplicable("neither label nor variable of the image tells of a torch".into());
+        return Verdict::NotApplicable("no label or variable of the image names a torch version".into());
     };
     let Some(release) = torch::release(&version) else {
         return Verdict::unknown(format!("torch {version} ({from}) is not in the catalog"));
     };
     let Some(build) = build else {
-        return Verdict::unknown(format!("which build of torch {version} is in the image is not known"));
+        return Verdict::unknown(format!("the build of torch {version} in the image is unknown"));
     };
     let Some(row) = release.build(&build) else {
         return Verdict::unknown(format!("torch {version}+{build} is not in the catalog"));
     };
     let capabilities = facts.compute_capabilities();
-    let capabilities = match capabilities.require("the GPUs are not known") {
+    let capabilities = match capabilities.require("the GPUs are unknown") {
         Ok(capabilities) => capabilities,
         Err(why) => return why.into(),
     };
@@ -319,11 +329,11 @@ fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
             Fact::Known(true) => Verdict::Pass,
             Fact::Unknown(why) => Verdict::Unknown(why),
             Fact::Known(false) | Fact::Absent => Verdict::error(
-                format!("torch {version}+{build} in the image has no code for sm_{major}{minor}, the compute capability of a GPU here"),
-                Fix::safe(
-                    format!("Make an image for it: `envdoc build --gpu sm_{major}{minor}`."),
-                    &[],
+                format!(
+                    "torch {version}+{build} in the image has no code for sm_{major}{minor}, the compute \
+                     capability of a GPU here"
                 ),
+                Fix::safe(format!("Build an image for it: `envdoc build --gpu sm_{major}{minor}`."), &[]),
             ),
         })
     });
@@ -337,7 +347,8 @@ fn visible(image: &Image, facts: &Facts) -> Verdict {
     if let Some(value @ ("void" | "none")) = image.variable("NVIDIA_VISIBLE_DEVICES") {
         return Verdict::warning(
             format!(
-                "the image sets NVIDIA_VISIBLE_DEVICES={value}: unless it is overridden, no GPU is let in"
+                "the image sets NVIDIA_VISIBLE_DEVICES={value}; unless it is overridden, the container gets \
+                 no GPU"
             ),
             Fix::safe("Start it with --gpus all, or set NVIDIA_VISIBLE_DEVICES=all.", &[]),
         );
@@ -376,7 +387,7 @@ fn machine(_image: &Image, facts: &Facts) -> Verdict {
     }
     let ids: Vec<&str> = errors.iter().map(|(id, _)| *id).collect();
     let verdict = Verdict::error(
-        format!("the machine has errors of its own: {}", ids.join(", ")),
+        format!("the machine itself has errors: {}", ids.join(", ")),
         Fix::safe("", &["envdoc check"]),
     );
     errors.into_iter().fold(verdict, |verdict, (id, says)| verdict.evidence(format!("{id}: {says}")))

@@ -1,8 +1,9 @@
-//! What an image is, read from the engine that has it or from its registry without pulling it, and whether it runs on a machine.
+//! What an image is, read from the engine that has it or from its registry without pulling it, and whether it
+//! runs on a machine.
 //!
-//! [`docker::reference`] reads names, [`image`] what an engine or a registry says, [`requirement`] the condition under which NVIDIA's container
-//! toolkit starts an image, [`judge`] holds an image against a machine;
-//! [`inside`] reads what a container of it tells. Everything here is pure.
+//! [`docker::reference`] reads names, [`image`] what an engine or a registry says, [`requirement`] the
+//! condition under which NVIDIA's container toolkit starts an image, [`judge`] holds an image against a
+//! machine; [`inside`] reads what a container of it tells. Everything here is pure.
 
 pub mod image;
 pub mod inside;

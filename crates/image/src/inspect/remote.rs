@@ -13,7 +13,8 @@ use docker::registry::{Access, Answer, Client};
 const SIZE_LIMIT_BYTES: u64 = 8 << 20;
 
 /// Manifests of one image and lists of them, of both families.
-const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
+const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, \
+    application/vnd.oci.image.manifest.v1+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json, \
                          application/vnd.docker.distribution.manifest.v2+json";
 

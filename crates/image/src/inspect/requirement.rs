@@ -1,13 +1,14 @@
 //! `NVIDIA_REQUIRE_*`: the condition under which NVIDIA's container toolkit starts an image.
 //!
-//! Every such variable must hold. In it, alternatives stand with spaces between them, and the conditions of an alternative with commas:
+//! Every such variable must hold. In it, alternatives stand with spaces between them, and the conditions of
+//! an alternative with commas:
 //!
 //! ```text
 //! cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=geforce,driver>=535,driver<536
 //! ```
 //!
-//! `cuda` is the newest CUDA that the driver knows, `arch` the compute capability and `brand` the brand of the first GPU. Conditions on
-//! anything else are passed over. `NVIDIA_DISABLE_REQUIRE` turns all of it off.
+//! `cuda` is the newest CUDA that the driver knows, `arch` the compute capability and `brand` the brand of
+//! the first GPU. Conditions on anything else are passed over. `NVIDIA_DISABLE_REQUIRE` turns all of it off.
 //! Source: NVIDIA/nvidia-container-toolkit:internal/requirements@2da32970 and its image.go@3de6c52a.
 
 use std::cmp::Ordering;
@@ -116,12 +117,12 @@ fn condition(text: &str, properties: &Properties) -> Option<Fact<bool>> {
     let wanted = &rest[operator.len()..];
     let Some(value) = properties.get(name)? else {
         let what = match name {
-            "cuda" => "which CUDA the driver knows",
+            "cuda" => "the newest CUDA that the driver supports",
             "arch" => "the compute capability of the first GPU",
             "brand" => "the brand of the first GPU",
             _ => "the driver's version",
         };
-        return Some(Fact::unknown(format!("{what} is not known")));
+        return Some(Fact::unknown(format!("{what} is unknown")));
     };
     let order = if name == "brand" { Some(value.as_str().cmp(wanted)) } else { compare(value, wanted) };
     let Some(order) = order else {
@@ -142,7 +143,8 @@ mod tests {
     use super::*;
 
     /// The beginning of what nvidia/cuda:12.4.1-base-ubuntu22.04 carries.
-    const CUDA_12_4: &str = "cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=geforce,driver>=470,driver<471 \
+    const CUDA_12_4: &str = "cuda>=12.4 brand=tesla,driver>=470,driver<471 \
+        brand=geforce,driver>=470,driver<471 \
                              brand=geforcertx,driver>=535,driver<536";
 
     fn machine(cuda: &str, driver: &str, brand: Option<&str>) -> Properties {

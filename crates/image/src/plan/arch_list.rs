@@ -11,13 +11,14 @@ pub fn list(work: &Work) -> Option<(String, String)> {
         let all: Vec<String> = known.iter().map(written).collect();
         return Some((
             format!("{}+PTX", all.join(";")),
-            "No GPU was named: every one that this torch has code for, and PTX for newer ones.".into(),
+            "No target GPU requested: all architectures of this torch build, and PTX for newer GPUs.".into(),
         ));
     }
     let mut chosen: Vec<(u32, u32)> = Vec::new();
     let mut ptx = false;
     for target in &work.request.targets {
-        // Code for 8.6 runs on 8.9: same major, not newer. Where there is none, the newest code is kept as PTX.
+        // Code for 8.6 runs on 8.9: same major, not newer. Where there is none, the newest code is kept as
+        // PTX.
         let near = known.iter().filter(|code| code.0 == target.0 && code.1 <= target.1).max();
         match near.or_else(|| known.iter().filter(|code| *code < target).max()) {
             Some(code) => {
@@ -33,7 +34,7 @@ pub fn list(work: &Work) -> Option<(String, String)> {
     let ending = if ptx { "+PTX" } else { "" };
     Some((
         format!("{}{ending}", written.join(";")),
-        "For the GPUs that were asked for; the builder needs none.".into(),
+        "The requested GPUs; the build machine needs no GPU.".into(),
     ))
 }
 
@@ -44,7 +45,7 @@ fn of_targets(work: &Work) -> Option<(String, String)> {
     chosen.dedup();
     let written: Vec<String> = chosen.iter().map(written).collect();
     (!written.is_empty())
-        .then(|| (written.join(";"), "For the GPUs that were asked for; the builder needs none.".into()))
+        .then(|| (written.join(";"), "The requested GPUs; the build machine needs no GPU.".into()))
 }
 
 fn written((major, minor): &(u32, u32)) -> String {

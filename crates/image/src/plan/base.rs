@@ -70,23 +70,25 @@ pub fn need(request: &ImageRequest, stack: &Stack) -> (Need, String) {
         stack.packages.get("flash-attn").filter(|version| flash_attn_wheel(stack, version).is_none());
     match (request.compile, &stack.deepspeed, flash_attn) {
         (Some(Compile::Run), ..) => {
-            (Need::Run, "CUDA code is compiled in the running container, as was asked".into())
+            (Need::Run, "CUDA code is compiled in the running container, as requested".into())
         }
         (_, Some(version), _) if !request.deepspeed_ops.is_empty() => (
             Need::Build,
-            format!("operators of DeepSpeed {version} are compiled while the image is built, as was asked"),
+            format!("DeepSpeed {version} operators are compiled during the image build, as requested"),
         ),
         (compile, Some(version), _) if compile != Some(Compile::Build) => (
             Need::Run,
+            format!("DeepSpeed {version} compiles its operators on first use, in the running container"),
+        ),
+        (_, _, Some(version)) => (
+            Need::Build,
             format!(
-                "DeepSpeed {version} compiles its operators when they are first used, in the running container"
+                "flash-attn {version} has no wheel for this torch and is compiled from \
+                 source"
             ),
         ),
-        (_, _, Some(version)) => {
-            (Need::Build, format!("flash-attn {version} has no wheel for this torch and is compiled"))
-        }
         (Some(Compile::Build), ..) => {
-            (Need::Build, "CUDA code is compiled while the image is built, as was asked".into())
+            (Need::Build, "CUDA code is compiled during the image build, as requested".into())
         }
         _ => (Need::Never, String::new()),
     }
@@ -98,8 +100,8 @@ pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
         return own_image(request, stack, own);
     }
     let Some(reference) = &stack.base_image else {
-        return Err(refused("an image needs a base image, and none was asked for")
-            .hint("leave `--base none` away, or name your own image with `base_image`"));
+        return Err(refused("an image needs a base image, but `--base none` was requested")
+            .hint("remove `--base none`, or set your own image with `base_image`"));
     };
     let known = known(reference);
     let mut base = Base {
@@ -115,28 +117,34 @@ pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
     };
     let (need, reason) = need(request, stack);
     match (need, base.nvcc) {
-        (Need::Run, true) => base.why.push(format!("A devel image: {reason}.")),
+        (Need::Run, true) => base.why.push(format!("devel image: {reason}.")),
         (Need::Build, true) => match lean(known) {
             Some(lean) => {
-                base.build_why = vec![format!("nvcc stays in this stage: {reason}.")];
+                base.build_why = vec![format!("nvcc stays in this build stage: {reason}.")];
                 base.build = Some(base.reference());
                 base.image = lean.reference();
                 base.digest = None;
                 base.known = Some(lean);
                 base.nvcc = false;
             }
-            None => base.why.push(format!(
-                "A devel image: {reason}. The catalog knows no image of its kind without nvcc."
-            )),
+            None => base
+                .why
+                .push(format!("devel image: {reason}. The catalog has no variant of it without nvcc.")),
         },
         (Need::Never, true) if known.is_some_and(|image| image.repository == images::NGC) => {
-            base.why.push("NVIDIA's image: its torch, its CUDA with nvcc and its libraries stay as they are.".into());
+            base.why.push(
+                "NVIDIA NGC image: its torch, CUDA (with nvcc) and libraries are kept \
+                 unchanged."
+                    .into(),
+            );
         }
         (Need::Never, true) if known.is_some_and(|image| image.repository == "nvidia/cuda") => {
-            base.why.push("A devel image, as was asked for; nothing in this stack needs nvcc.".into());
+            base.why.push("devel image, as requested; nothing in this stack needs nvcc.".into());
         }
         (Need::Never, _) => base.why.push(
-            "No nvcc: nothing in this stack is compiled, and torch's wheels bring the CUDA libraries that they use.".into(),
+            "No nvcc: this stack compiles nothing, and the torch wheels include the CUDA libraries they \
+             use."
+                .into(),
         ),
         (_, false) => base.warnings.push(without_nvcc(&base.image, &reason)),
     }
@@ -147,7 +155,7 @@ fn without_nvcc(image: &str, reason: &str) -> Warning {
     Warning {
         id: "nvcc-missing".into(),
         says: format!(
-            "{image} has no nvcc: {reason}; on a GPU that fails. A devel image of nvidia/cuda has it."
+            "{image} has no nvcc: {reason}; that fails on a GPU. The nvidia/cuda devel images have nvcc."
         ),
     }
 }
@@ -155,8 +163,8 @@ fn without_nvcc(image: &str, reason: &str) -> Warning {
 /// An image of one's own: what is in it is told by the request.
 fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, Error> {
     let Some(system) = stack.system.as_deref().and_then(systems::system) else {
-        return Err(refused(format!("what system is in {own}? The catalog does not know the image"))
-            .hint("tell it with `os`: ubuntu22.04, debian12"));
+        return Err(refused(format!("the catalog does not know {own}, so its operating system is unknown"))
+            .hint("set `os`, for example ubuntu22.04 or debian12"));
     };
     let (need, reason) = need(request, stack);
     let mut warnings = Vec::new();
@@ -169,7 +177,7 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
         None => warnings.push(Warning {
             id: "nvcc-not-known".into(),
             says: format!(
-                "whether {own} has nvcc was not told (`base_nvcc`), and it is needed on a GPU: {reason}"
+                "`base_nvcc` does not say whether {own} has nvcc, which is needed on a GPU: {reason}"
             ),
         }),
     }
@@ -179,10 +187,11 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
         known: None,
         system: Some(system),
         nvcc: request.base_nvcc == Some(true),
-        why: vec![format!("An image of your own; that {} is in it was told by the request.", system.name)],
+        why: vec![format!("Your own base image; the request says that it contains {}.", system.name)],
         build: devel.cloned(),
         build_why: vec![format!(
-            "nvcc stays in this stage: {reason}. That the image has nvcc and {}, as the last one has, was told by the request.",
+            "nvcc stays in this build stage: {reason}. The request says that this image has nvcc and, like \
+             the final one, {}.",
             system.name
         )],
         warnings,

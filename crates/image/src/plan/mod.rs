@@ -46,7 +46,8 @@ pub struct Plan {
     pub labels: BTreeMap<String, String>,
     /// Python packages that are installed, as pip takes them, in order.
     pub requirements: Vec<String>,
-    /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's first.
+    /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's
+    /// first.
     pub locked: Option<[Vec<LockedPackage>; 2]>,
     /// Files of this machine that the build is given as secrets: they are in no layer.
     pub secrets: Vec<Secret>,
@@ -56,7 +57,8 @@ pub struct Plan {
     pub glibc: String,
     /// The index of Python packages, where it is a mirror.
     pub index: Option<String>,
-    /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no layer and in no history.
+    /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no
+    /// layer and in no history.
     pub build_args: Vec<(String, String)>,
     /// The processor to build for, where one was asked for: `linux/arm64`.
     pub platform: Option<String>,
@@ -81,7 +83,8 @@ pub struct Secret {
     pub text: Option<Hidden>,
 }
 
-/// The files of the build context with the whole Python set: torch's part, which is a layer of its own, and the rest.
+/// The files of the build context with the whole Python set: torch's part, which is a layer of its own, and
+/// the rest.
 pub const LOCKED: [&str; 2] = ["requirements.torch.lock", "requirements.lock"];
 
 /// Settles everything.
@@ -92,10 +95,11 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
     let python = python::settle(request, stack, &base)?;
     if base.build.is_some() && python.environment.is_none() {
         return Err(refused(format!(
-            "`base_devel`: Python {} is {}'s own, and what is installed into it cannot be taken over from another image",
+            "`base_devel`: Python {} belongs to {}, and packages installed into it cannot be copied from \
+             another image",
             stack.python, base.image
         ))
-        .hint("ask for a Python that is not in the image, or for a base image with nvcc"));
+        .hint("request a Python that is not in the image, or a base image with nvcc"));
     }
     let work = Work { request, resolution, stack, base: &base, python: &python };
     let mut stages = python::stages(&work);
@@ -207,7 +211,8 @@ impl Work<'_> {
     }
 }
 
-/// The indexes that have a login: the id of the secret, the variables of pip and uv that it becomes, the text.
+/// The indexes that have a login: the id of the secret, the variables of pip and uv that it becomes, the
+/// text.
 fn hidden(request: &ImageRequest) -> Vec<(&'static str, [&'static str; 2], &Hidden)> {
     let index =
         request.hidden.index.iter().map(|text| ("index", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"], text));
@@ -255,8 +260,8 @@ fn mirrored(request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error
     let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
     let Some(mirror) = mirrors::mirror(&name) else {
         let names: Vec<&str> = mirrors::all().iter().map(|mirror| mirror.name.as_str()).collect();
-        return Err(refused(format!("there is no mirror {name:?} in the catalog")).hint(format!(
-            "there are {}; any other by its address, with pip_index and apt",
+        return Err(refused(format!("unknown mirror {name:?}")).hint(format!(
+            "known mirrors: {}; set any other by URL with pip_index and apt",
             names.join(", ")
         )));
     };
@@ -279,7 +284,7 @@ fn secrets(request: &ImageRequest) -> Vec<Secret> {
     let bundle = bundle.map(|from| Secret { id: "ca".into(), from: from.clone(), text: None });
     let hidden = hidden(request).into_iter().map(|(id, _, text)| Secret {
         id: id.into(),
-        from: "this machine's configuration of pip or uv".into(),
+        from: "the pip or uv configuration of this machine".into(),
         text: Some(text.clone()),
     });
     bundle.chain(hidden).collect()
@@ -289,7 +294,7 @@ fn secrets(request: &ImageRequest) -> Vec<Secret> {
 fn buildkit(stages: &[Stage]) -> Option<String> {
     let mounts = |step: &Step| matches!(&step.does, Instruction::Run { mounts, .. } if !mounts.is_empty());
     let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
-    any.then(|| "its RUN instructions have mounts".into())
+    any.then(|| "RUN instructions use mounts".into())
 }
 
 /// An image that brings torch, in a Python that is not used.
@@ -299,8 +304,8 @@ fn unused_torch(work: &Work) -> Option<Warning> {
     Some(Warning {
         id: "torch-of-image-unused".into(),
         says: format!(
-            "{} brings torch {torch} in a Python of its own that the catalog does not know; it stays unused, and torch is installed once \
-             more beside it. `base: cuda` gives the same stack without it",
+            "{} contains torch {torch} in a Python that the catalog does not know; it stays unused, and \
+             torch is installed a second time. `base: cuda` gives the same stack without it",
             work.base.image
         ),
     })

@@ -1,4 +1,5 @@
-//! DeepSpeed's operators that are compiled while the image is built, so that the finished image needs no nvcc.
+//! DeepSpeed's operators that are compiled while the image is built, so that the finished image needs no
+//! nvcc.
 
 use std::str::FromStr;
 
@@ -19,7 +20,8 @@ use resolve::install::{torch_of_image, torch_pin};
 /// Libraries beyond the CUDA toolkit that envdoc brings, and those that come with the toolkit.
 const BROUGHT: [&str; 2] = ["libaio", "curand"];
 
-/// The rows of the operators that are asked for; those that the catalog does not know are left out, see [`check`].
+/// The rows of the operators that are asked for; those that the catalog does not know are left out, see
+/// [`check`].
 fn asked(request: &ImageRequest) -> impl Iterator<Item = &'static Operator> + '_ {
     let row = |name: &String| deepspeed::operators().iter().find(|row| row.name == *name);
     request.deepspeed_ops.iter().filter_map(row)
@@ -36,9 +38,9 @@ pub fn check(work: &Work) -> Result<(), Error> {
     };
     if request.locked.is_some() {
         return Err(refused(
-            "`deepspeed_ops`: a lock installs packages by their hashes, without operators of DeepSpeed",
+            "`deepspeed_ops`: a lock installs packages by hash, without compiled DeepSpeed operators",
         )
-        .hint("take the lock away, or leave the operators out: they are compiled when they are first used"));
+        .hint("remove the lock, or remove `deepspeed_ops`: operators are then compiled on first use"));
     }
     for name in &request.deepspeed_ops {
         let Some(row) = deepspeed::operators().iter().find(|row| row.name == *name) else {
@@ -61,7 +63,7 @@ fn no_operator(name: &str) -> Error {
         Some(near) => error.hint(format!("did you mean {near}?")),
         None => error,
     };
-    error.hint(format!("those that can be built are {}", names().collect::<Vec<_>>().join(", ")))
+    error.hint(format!("supported operators: {}", names().collect::<Vec<_>>().join(", ")))
 }
 
 fn operator(work: &Work, row: &Operator, version: &str) -> Result<(), Error> {
@@ -71,41 +73,43 @@ fn operator(work: &Work, row: &Operator, version: &str) -> Result<(), Error> {
     let before = row.since.as_deref().filter(|since| number(version) < number(since));
     let after = row.until.as_deref().filter(|until| number(version) > number(until));
     if let Some(since) = before {
-        return Err(says(format!("DeepSpeed {version} has no {name}: it came with {since}")));
+        return Err(says(format!("DeepSpeed {version} has no {name}; it was added in {since}")));
     }
     if let Some(until) = after {
-        return Err(says(format!("DeepSpeed {version} has no {name} any more: {until} was the last")));
+        return Err(says(format!("DeepSpeed {version} has no {name}; {until} was the last release with it")));
     }
     let missing: Vec<&str> =
         row.libraries.iter().map(String::as_str).filter(|library| !BROUGHT.contains(library)).collect();
     if !missing.is_empty() {
         return Err(says(format!(
-            "{name} is built with {}, which envdoc does not bring",
+            "{name} needs {} to build, which envdoc does not install",
             words::and(&missing)
         )));
     }
     if row.module.is_none() {
-        return Err(says(format!(
-            "as which module {name} is imported is not known, so nothing could prove it"
-        )));
+        return Err(says(format!("the Python module of {name} is unknown, so envdoc cannot verify it")));
     }
     if !row.needs_nvcc && !row.needs_toolkit {
         return Ok(());
     }
     if work.base.build.is_none() && !work.base.nvcc {
         return Err(says(format!(
-            "{name} needs nvcc and the headers of CUDA, and that {} has them is not known",
+            "{name} needs nvcc and the CUDA headers, and envdoc does not know whether {} has them",
             work.base.image
         ))
-        .hint("name an image that has them: `base_devel` beside `base_image`; or take `base: cuda`"));
+        .hint("set `base_devel` to an image that has them, or use `base: cuda`"));
     }
     if arch_list(work).is_none() {
-        return Err(says(format!("for which GPUs is {name} compiled?")).hint("name them with `gpus`: [h100]"));
+        return Err(says(format!(
+            "building {name} requires target \
+             GPUs"
+        ))
+        .hint("set `gpus`, for example [h100]"));
     }
     let oldest = row.compute_capability_min.as_deref().and_then(catalog::version::minor);
     match work.request.targets.iter().find(|target| oldest.is_some_and(|oldest| **target < oldest)) {
         Some((major, minor)) => Err(says(format!(
-            "{name} is built for compute capability {} and newer, and sm_{major}{minor} was asked for",
+            "{name} supports compute capability {} and newer, but sm_{major}{minor} was requested",
             row.compute_capability_min.as_deref().unwrap_or_default()
         ))),
         None => Ok(()),
@@ -139,8 +143,8 @@ pub fn warnings(work: &Work) -> Vec<Warning> {
         all.push(Warning {
             id: "deepspeed-operators-left-out".into(),
             says: format!(
-                "Of DeepSpeed's operators {} alone {} built; any other is compiled when it is first used, which fails in an image without \
-                 nvcc",
+                "Only the DeepSpeed operators {} {} built; any other is compiled on first use, which fails \
+                 in an image without nvcc",
                 words::and(&names),
                 if names.len() == 1 { "is" } else { "are" }
             ),
@@ -151,8 +155,8 @@ pub fn warnings(work: &Work) -> Vec<Warning> {
         all.push(Warning {
             id: "deepspeed-operators-native".into(),
             says: format!(
-                "DeepSpeed compiles {} for the very processor of the builder (-march=native): on an older one it ends with an illegal \
-                 instruction",
+                "DeepSpeed compiles {} for the CPU of the builder (-march=native); on an older CPU it fails \
+                 with an illegal instruction",
                 words::and(&native)
             ),
         });
@@ -188,8 +192,8 @@ pub fn steps(work: &Work) -> Vec<Step> {
     }
     let step = if in_image { holding(step, &[deepspeed]) } else { step };
     steps.push(step.because(
-        "The operators are compiled now, for these GPUs. Without a GPU in sight DeepSpeed must be told that it is for CUDA, and a wheel that was \
-         kept from another build would have no operators: nothing is taken from pip's cache.",
+        "Compiles the operators for these GPUs. DS_ACCELERATOR=cuda because the build sees no GPU; no pip \
+         cache because a cached wheel would have no operators.",
     ));
     steps
 }

@@ -59,10 +59,10 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
         "deadsnakes" => Source::Deadsnakes,
         other => {
             return Err(refused(format!(
-                "Python {} would come from {other}, for which envdoc writes no Dockerfile yet",
+                "Python {} would come from {other}, which envdoc does not support in Dockerfiles yet",
                 stack.python
             ))
-            .hint("ask for Ubuntu or Debian with `os`"));
+            .hint("set `os` to Ubuntu or Debian"));
         }
     };
     if let Some(system) = base.system {
@@ -73,22 +73,25 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
     }
     if source == Source::Uv && request.wheels.is_some() {
         return Err(refused(format!(
-            "Python {} would come from uv, which fetches it, and `wheels` says that nothing is fetched",
+            "Python {} would come from uv, which downloads it, but `wheels` forbids downloads",
             stack.python
         ))
-        .hint("ask for a Python that the base brings, or for a base that brings this one: `base: python`"));
+        .hint(
+            "request a Python that the base image has, or a base image that has this one: `base: python`",
+        ));
     }
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
     let managed = |id: &str| system::has_apt(id) || system::has_dnf(id);
     if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
-            let says = format!("which Python {} brings torch for is not known", image.reference());
-            return Err(refused(says).hint("take an nvidia/cuda image (`base: cuda`)"));
+            let says = format!("the Python version of {} is unknown", image.reference());
+            return Err(refused(says).hint("use an nvidia/cuda image (`base: cuda`)"));
         }
         return Err(refused(
-            "envdoc writes Dockerfiles for Ubuntu, Debian, Rocky Linux and Red Hat's UBI, and for images that bring their Python",
+            "envdoc writes Dockerfiles for Ubuntu, Debian, Rocky Linux and Red Hat UBI, and for images that \
+             contain Python",
         )
-        .hint("ask for one of them with `os`"));
+        .hint("set `os` to one of them"));
     }
     Ok(Python {
         source,
@@ -102,21 +105,21 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
 /// Refuses a Python that nobody is known to bring in the way that was asked for.
 fn brought(from: PythonFrom, source: Source, system: &System, python: &str) -> Result<(), Error> {
     if source == Source::Image {
-        return Err(refused(format!("`python_from`: Python {python} is in the base image already"))
-            .hint("leave `python_from` out"));
+        return Err(refused(format!("`python_from`: Python {python} is already in the base image"))
+            .hint("remove `python_from`"));
     }
     let row = systems::python_source(&system.id, python);
     let (who, has) = match from {
         PythonFrom::Uv => ("uv", row.and_then(|row| row.uv)),
-        PythonFrom::Deadsnakes => ("the deadsnakes archive", row.and_then(|row| row.deadsnakes)),
+        PythonFrom::Deadsnakes => ("the deadsnakes PPA", row.and_then(|row| row.deadsnakes)),
     };
     let says = match has {
         Some(true) => return Ok(()),
         Some(false) => format!("`python_from`: {who} has no Python {python} for {}", system.name),
-        None => format!("`python_from`: whether {who} has Python {python} for {} is not known", system.name),
+        None => format!("`python_from`: unknown whether {who} has Python {python} for {}", system.name),
     };
     Err(refused(says)
-        .hint("leave `python_from` out: the Python comes from the system where it has it, else from uv"))
+        .hint("remove `python_from`: Python then comes from the distribution if it has it, else from uv"))
 }
 
 /// System packages that the Python itself needs in the stage where packages are installed.
@@ -153,18 +156,21 @@ fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> 
     let other = || {
         let rows: Vec<&str> = systems::dnf_pythons(id).map(|row| row.python.as_str()).collect();
         match rows.is_empty() {
-            true => "ask for another system with `os`: rockylinux9, ubuntu24.04".to_owned(),
-            false => format!("known are {}, and those that uv brings", rows.join(", ")),
+            true => "set another `os`, for example rockylinux9 or ubuntu24.04".to_owned(),
+            false => format!("known versions: {}, and those that uv installs", rows.join(", ")),
         }
     };
     match source {
         Source::Dnf if !known => {
-            Err(refused(format!("as which package {name} has Python {python} is not known")).hint(other()))
+            Err(refused(format!("the package name of Python {python} on {name} is unknown")).hint(other()))
         }
         // uv comes through a pip that is new enough for its wheels.
         Source::Uv if system::has_dnf(id) && systems::dnf_pythons(id).next().is_none() => {
-            Err(refused(format!("Python {python} would come from uv, and how {name} gets uv is not known"))
-                .hint(other()))
+            Err(refused(format!(
+                "Python {python} would come from uv, but envdoc does not know how to install \
+                 uv on {name}"
+            ))
+            .hint(other()))
         }
         _ => Ok(()),
     }
@@ -212,11 +218,11 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     let has = |system: &System| systems::python_source(&system.id, series).and_then(|row| row.distribution);
     let why = match work.base.system {
         Some(system) if has(system) == Some(false) => {
-            format!("{} has no Python {series}: uv brings it.", system.name)
+            format!("{} has no Python {series}, so uv installs it.", system.name)
         }
-        _ => format!("uv brings Python {series}."),
+        _ => format!("uv installs Python {series}."),
     };
-    let why = format!("{why} uv itself and what installs it stay in this stage.");
+    let why = format!("{why} uv itself stays in this build stage.");
     vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
 }
 
@@ -231,8 +237,8 @@ fn archive(work: &Work) -> Stage {
         vec![format!("gpg --batch --export {key} > {KEPT}")],
     ];
     let run = Step::of(Instruction::Run { mounts: Vec::new(), commands });
-    steps.push(run.because("By its whole fingerprint: whoever answers, no other key is taken."));
-    let why = "The key of the deadsnakes archive; what fetches it stays in this stage.";
+    steps.push(run.because("Full fingerprint, so that a keyserver cannot substitute another key."));
+    let why = "Fetches the key of the deadsnakes PPA; gpg and its tools stay in this build stage.";
     Stage { name: "archive".into(), image: work.base.reference(), why: vec![why.into()], steps }
 }
 
@@ -247,7 +253,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     let asked = work
         .request
         .python_from
-        .map(|from| format!("Python {} from {}, as was asked for.", work.stack.python, from.name()));
+        .map(|from| format!("Python {} from {}, as requested.", work.stack.python, from.name()));
     let because = asked.as_deref().or_else(|| work.because("python"));
     let run = |mounts, command: &str| {
         Step::of(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
@@ -269,7 +275,8 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
                 to: PYTHONS.into(),
             };
             let command = format!(
-                "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} {ENVIRONMENT}",
+                "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} \
+                 {ENVIRONMENT}",
                 release(&work.stack.python)
             );
             vec![Step::of(copied).maybe_because(because), run(uv_mounts(work), &work.trusting(command))]

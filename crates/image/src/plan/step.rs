@@ -58,8 +58,8 @@ pub enum Instruction {
     Shell(Vec<String>),
     /// A build argument, with the value that it has unless another is given.
     Arg(String, Option<String>),
-    /// Commands that run one after another as long as none fails; a command may have several lines, of which all but the first are
-    /// set in.
+    /// Commands that run one after another as long as none fails; a command may have several lines, of which
+    /// all but the first are set in.
     Run {
         /// BuildKit mounts: `type=cache,target=/root/.cache/pip`.
         mounts: Vec<String>,

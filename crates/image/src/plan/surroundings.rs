@@ -15,7 +15,8 @@ pub fn environment(work: &Work) -> Vec<Step> {
         let variables =
             [("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")];
         steps.push(Step::of(Instruction::Env(owned(variables))).because(
-            "The NVIDIA container toolkit looks at these; CUDA's own images set them, this base does not.",
+            "The NVIDIA container toolkit reads these variables; the nvidia/cuda images set them, this base \
+             image does not.",
         ));
     }
     steps
@@ -49,22 +50,22 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
     for (name, value) in &request.env {
         if secret(name) {
             return Err(refused(format!(
-                "`env`: {name} looks like a secret, and everybody who has the image can read it"
+                "`env`: {name} looks like a secret; everyone who can pull the image could read it"
             ))
-            .hint("give it to the container when it starts: docker run --env-file"));
+            .hint("pass it at container start: docker run --env-file"));
         }
         let well_formed =
             name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !value.contains('\n');
         if !well_formed || name.is_empty() {
             return Err(refused(format!(
-                "`env`: {name:?} cannot be the name of a variable, or its value has several lines"
+                "`env`: {name:?} is not a valid variable name, or its value has several lines"
             )));
         }
     }
     let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));
     let step = match variables.iter().any(|(name, _)| suspected(name)) {
         true => Step::of(Instruction::Env(Vec::new()))
-            .ignoring("DL3064", "it suspects names; envdoc takes no variable that is a secret by its name."),
+            .ignoring("DL3064", "the rule checks names only; envdoc refuses variables named like secrets."),
         false => Step::of(Instruction::Env(Vec::new())),
     };
     steps.push(Step { does: Instruction::Env(variables), ..step });
@@ -82,10 +83,10 @@ pub fn start(work: &Work) -> Vec<Step> {
     let mut steps: Vec<Step> =
         request.ports.iter().map(|port| Step::of(Instruction::Expose(*port))).collect();
     if let Ok(Some(user)) = user(request) {
-        steps.push(
-            Step::of(Instruction::User(uid(request).to_string()))
-                .because(format!("{user}, as a number: Kubernetes believes only a number not to be root.")),
-        );
+        steps.push(Step::of(Instruction::User(uid(request).to_string())).because(format!(
+            "Numeric UID of {user}: Kubernetes' runAsNonRoot cannot verify a user \
+             name."
+        )));
     }
     if !request.entrypoint.is_empty() {
         steps.push(Step::of(Instruction::Entrypoint(request.entrypoint.clone())));
@@ -103,12 +104,13 @@ fn user(request: &ImageRequest) -> Result<Option<&str>, Error> {
         && user.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
     match well_formed {
         true => Ok(Some(user)),
-        false => Err(refused(format!("`user`: {user:?} cannot be the name of a user"))
-            .hint("small letters, digits, - and _; its number goes into `uid`")),
+        false => Err(refused(format!("`user`: {user:?} is not a valid user name"))
+            .hint("use lower-case letters, digits, - and _; set the number with `uid`")),
     }
 }
 
-/// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in Ubuntu 24.04's).
+/// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in
+/// Ubuntu 24.04's).
 fn uid(request: &ImageRequest) -> u32 {
     request.uid.unwrap_or(10001)
 }
@@ -134,10 +136,8 @@ pub fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error
             .nth(1)
             .is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
         {
-            return Err(refused(
-                "`mirrors`: an address with a password in it would stay in the history of the image",
-            )
-            .hint("give it as --build-arg when the image is built"));
+            return Err(refused("`mirrors`: a URL with a password would stay in the image history")
+                .hint("pass it as --build-arg at build time"));
         }
     }
     let Some(proxy) = &request.proxy else { return Ok(Vec::new()) };

@@ -17,8 +17,8 @@ pub fn has_dnf(id: &str) -> bool {
     id.starts_with("rockylinux") || id.starts_with("ubi")
 }
 
-/// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of the build that are no
-/// part of the image. `installer` is what installs Python packages in it.
+/// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of
+/// the build that are no part of the image. `installer` is what installs Python packages in it.
 pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
     let shell = ["/bin/bash", "-o", "pipefail", "-c"].map(str::to_owned).to_vec();
     let mut steps = vec![Step::of(Instruction::Shell(shell))];
@@ -36,7 +36,7 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
         .filter_map(|(name, value)| Some(Step::of(Instruction::Arg(name.into(), Some(value?)))))
         .collect();
     if let Some(first) = arguments.first_mut() {
-        first.why.push("Where packages come from during the build; --build-arg takes another place.".into());
+        first.why.push("Package mirror during the build; override with --build-arg.".into());
     }
     steps.append(&mut arguments);
     steps
@@ -88,13 +88,14 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
         return Ok(steps);
     }
     if !work.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
-        return Err(refused("`apt` packages go into Ubuntu, Debian, Rocky Linux and UBI images only")
-            .hint("ask for one of them with `os`"));
+        return Err(refused(
+            "`apt` packages are supported in Ubuntu, Debian, Rocky Linux and UBI images only",
+        )
+        .hint("set `os` to one of them"));
     }
     let mut step = install(work, &borrowed(&names));
     if compiles && work.base.nvcc {
-        step =
-            step.because("nvcc calls the C++ compiler; what is compiled against Python needs its headers.");
+        step = step.because("nvcc needs a C++ compiler; Python extensions need the Python headers.");
     }
     steps.push(step);
     Ok(steps)
@@ -117,15 +118,15 @@ fn check(work: &Work, package: &str) -> Result<(), Error> {
         && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
         && package.chars().all(|c| c.is_ascii_alphanumeric() || "+-.=:~/_".contains(c));
     if !well_formed {
-        return Err(refused(format!("`apt`: {package:?} is no name of a package")));
+        return Err(refused(format!("`apt`: {package:?} is not a valid package name")));
     }
     if name.starts_with("nvidia-driver")
         || name == "cuda-drivers"
         || name.starts_with("libnvidia-compute")
         || name == "nvidia-docker2"
     {
-        return Err(refused(format!("`apt`: {name} has no place in an image"))
-            .hint("the driver's libraries come from the host, put in by the NVIDIA container toolkit"));
+        return Err(refused(format!("`apt`: {name} must not be installed in an image"))
+            .hint("the NVIDIA container toolkit mounts the driver libraries of the host"));
     }
     let (Some(system), Some(rest)) = (work.base.system, name.strip_prefix("python3.")) else { return Ok(()) };
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -133,10 +134,10 @@ fn check(work: &Work, package: &str) -> Result<(), Error> {
     let source = systems::python_source(&system.id, &series);
     if source.is_some_and(|source| source.distribution == Some(false)) {
         return Err(refused(format!("`apt`: {} has no {name}", system.name))
-            .hint(format!("say `python: \"{series}\"`, and envdoc brings that Python")));
+            .hint(format!("set `python: \"{series}\"`; envdoc then installs that Python")));
     }
     if rest.ends_with("-distutils") && digits.parse().is_ok_and(|minor: u32| minor >= 12) {
-        return Err(refused(format!("`apt`: there is no {name}: distutils left Python with 3.12"))
+        return Err(refused(format!("`apt`: {name} does not exist; Python 3.12 removed distutils"))
             .hint("add the Python package setuptools instead"));
     }
     Ok(())
@@ -181,8 +182,11 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     if !work.request.caches() {
         commands.push(vec!["rm -rf /var/lib/apt/lists/*".to_owned()]);
     }
-    Step::of(Instruction::Run { mounts, commands })
-        .ignoring("DL3008", "the archive keeps only the newest build of a package; a pinned one is gone with the next security update.")
+    Step::of(Instruction::Run { mounts, commands }).ignoring(
+        "DL3008",
+        "no pinned versions: the repository removes a version when a security update \
+         replaces it.",
+    )
 }
 
 /// The deadsnakes archive as a source of apt, where one of the packages comes from there.
@@ -209,10 +213,13 @@ fn install_by_dnf(work: &Work, names: &[&str]) -> Step {
         true => mounts.push("type=cache,target=/var/cache/dnf,sharing=locked".to_owned()),
         false => commands.push(vec!["dnf clean all".to_owned()]),
     }
-    let step = Step::of(Instruction::Run { mounts, commands })
-        .ignoring("DL3041", "a pinned build of a package is gone with the next update of the repository.");
+    let step = Step::of(Instruction::Run { mounts, commands }).ignoring(
+        "DL3041",
+        "no pinned versions: the repository removes a version when an update replaces \
+         it.",
+    );
     match caches {
-        true => step.ignoring("DL3040", "what dnf keeps is in a cache of the builder, in no layer."),
+        true => step.ignoring("DL3040", "the dnf cache is in a builder cache mount, not in a layer."),
         false => step,
     }
 }

@@ -39,7 +39,8 @@ struct Registry {
     password: String,
 }
 
-/// A workflow for GitHub Actions; `registry` (`ghcr.io/me`) is GitHub's own of the repository's owner where it is `None`.
+/// A workflow for GitHub Actions; `registry` (`ghcr.io/me`) is GitHub's own of the repository's owner where
+/// it is `None`.
 pub fn github(images: &[Built], registry: Option<&str>) -> Result<String, Error> {
     let registry = match registry {
         None => Registry {

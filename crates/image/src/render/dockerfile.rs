@@ -34,23 +34,23 @@ struct StepValues {
 pub fn dockerfile(plan: &Plan) -> Result<String, Error> {
     let mut asked = Vec::new();
     if !plan.says.is_empty() {
-        asked.extend(wrapped(&format!("Asked for: {}.", plan.says.join(", "))));
+        asked.extend(wrapped(&format!("Request: {}.", plan.says.join(", "))));
     }
     if let Some(driver) = &plan.stack.driver_min {
-        asked.push(format!("Needs NVIDIA driver {driver} or newer on the host."));
+        asked.push(format!("Requires NVIDIA driver {driver} or newer on the host."));
     }
     for warning in &plan.warnings {
         asked.extend(wrapped(&format!("Warning: {}", warning.says)));
     }
     for secret in plan.secrets.iter().filter(|secret| secret.text.is_some()) {
-        let says = "an address with a login, from pip's or uv's configuration; it is in no layer";
+        let says = "an index URL with credentials, from the pip or uv configuration; not stored in a layer";
         asked.extend(wrapped(&format!(
-            "Needs the secret {0} ({says}): docker build --secret id={0},src=FILE.",
+            "Requires the secret {0} ({says}): docker build --secret id={0},src=FILE.",
             secret.id
         )));
     }
     if let Some(why) = &plan.buildkit {
-        asked.push(format!("Needs BuildKit ({why}): DOCKER_BUILDKIT=1 where Docker is older than 23.0."));
+        asked.push(format!("Requires BuildKit ({why}); with Docker older than 23.0 set DOCKER_BUILDKIT=1."));
     }
     let values = Values { header: header(plan), asked, stages: plan.stages.iter().map(stage).collect() };
     fill("Dockerfile.hbs", TEMPLATE, &values)

@@ -20,8 +20,8 @@ struct Values {
 
 /// The file of a plan.
 ///
-/// A CUDA build of torch that is not PyPI's stands on an index of its own, which holds old copies of other packages too: only the pages
-/// of torch and its partners are named.
+/// A CUDA build of torch that is not PyPI's stands on an index of its own, which holds old copies of other
+/// packages too: only the pages of torch and its partners are named.
 pub fn requirements(plan: &Plan) -> Result<String, Error> {
     let stack = &plan.stack;
     let values = Values {

@@ -1,4 +1,5 @@
-//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report ([`text`], JSON).
+//! What `envdoc build` shows: its progress while it lasts ([`lines`], [`tree`], [`events`]) and its report
+//! ([`text`], JSON).
 
 pub mod events;
 pub mod lines;
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnose::weigh::{self, Diagnosis};
+use diagnose::root_cause::{self, Diagnosis};
 use docker::build::{Event, Step};
 use docker::image::Layer;
 
@@ -134,7 +135,7 @@ impl FailureEntry {
     pub fn new(phase: Phase, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
         let diagnosis = match phase {
             Phase::Verification => Diagnosis::default(),
-            _ => weigh::text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+            _ => root_cause::diagnose_text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
         };
         let causes = diagnosis_json::report(&diagnosis).causes;
         FailureEntry { phase, step, last_lines, says, causes, diagnosis }
@@ -178,7 +179,8 @@ pub fn internal(name: &str) -> bool {
         || name.starts_with("resolve image config")
 }
 
-/// The first line of a step without what stands before its command: mounts, and variables for the command alone.
+/// The first line of a step without what stands before its command: mounts, and variables for the command
+/// alone.
 pub fn title(name: &str) -> String {
     let first = name.lines().next().unwrap_or_default();
     let mut words: Vec<&str> =

@@ -49,10 +49,10 @@ fn built() -> BuildReport {
         ],
         proof: Some(Verification {
             status: Status::Unknown,
-            says: "partly verified: 1 of 2 expectations are met, 1 could not be checked".into(),
+            says: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked".into(),
             items: vec![
                 item("torch", Status::Verified, "2.9.1+cu128"),
-                item("import vllm", Status::Unknown, "requires the driver library"),
+                item("import vllm", Status::Unknown, "wants the driver's library"),
             ],
         }),
         notes: vec!["warning: Standard support of Debian 12 ended.".into(), "BuildKit is not here".into()],

@@ -45,8 +45,8 @@ fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layo
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase, &failure.step) {
         (_, Some(step)) => format!("failed at {}", title(step)),
-        (Phase::Verification, None) if unknown => "the image could not be verified; it was not tagged".into(),
-        (Phase::Verification, None) => "the image is not as expected; it was not tagged".into(),
+        (Phase::Verification, None) if unknown => "could not verify the image; it was not tagged".into(),
+        (Phase::Verification, None) => "the image failed verification; it was not tagged".into(),
         (Phase::Push, None) => "the image is built and tagged, but not pushed".into(),
         (Phase::Tag, None) => "the image is built, but could not be tagged".into(),
         _ => "not built".into(),
@@ -115,7 +115,7 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
             continue;
         }
         let word = match item.status {
-            Status::Verified => "ok",
+            Status::Verified => "holds",
             Status::Failed => "FAILS",
             Status::Unknown => "unknown",
             Status::Skipped => "skipped",

@@ -214,7 +214,7 @@ fn ds_report(answer: &Answer) -> Item {
 fn item(what: &str, holds: bool, found: &str, wanted: &str) -> Item {
     match holds {
         true => Item { what: what.into(), status: Status::Verified, says: found.into() },
-        false => failed(what, format!("found {found}; expected {wanted}")),
+        false => failed(what, format!("{found} is installed; expected {wanted}")),
     }
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use expectation::InvalidExpectation;
 
 use answer::NoAnswer;
-use docker::docker::Engine;
+use docker::engine::Engine;
 use docker::run::{self, NotRan, Run};
 
 /// Timeout of the script.
@@ -115,7 +115,7 @@ pub fn skipped(why: &str) -> Verification {
 /// interruption.
 pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expectations) -> Verification {
     if expected.is_empty() {
-        return skipped("not verified: no expectations (add them with --expect NAME==VERSION)");
+        return skipped("not verified: nothing to verify (set it with --expect NAME==VERSION)");
     }
     let questions = serde_json::json!({
         "imports": expected.imports,
@@ -161,14 +161,16 @@ fn summary(items: Vec<Item>) -> Verification {
     let (failed, unknown, met) = (count(Status::Failed), count(Status::Unknown), count(Status::Verified));
     let all = items.len();
     let (status, says) = match (failed, unknown) {
-        (0, 0) if met == 1 => (Status::Verified, "verified: the expectation is met".into()),
-        (0, 0) => (Status::Verified, format!("verified: all {met} expectations are met")),
+        (0, 0) if met == 1 => (Status::Verified, "verified in a container: the expectation holds".into()),
+        (0, 0) => (Status::Verified, format!("verified in a container: all {met} expectations hold")),
         (0, unknown) => (
             Status::Unknown,
-            format!("partly verified: {met} of {all} expectations are met, {unknown} could not be checked"),
+            format!(
+                "partly verified in a container: {met} of {all} expectations hold, {unknown} could not be checked"
+            ),
         ),
         (failed, _) => {
-            (Status::Failed, format!("not as expected: {failed} of {all} expectations are not met"))
+            (Status::Failed, format!("verification failed: {failed} of {all} expectations do not hold"))
         }
     };
     Verification { status, says, items }

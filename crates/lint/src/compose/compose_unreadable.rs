@@ -32,8 +32,8 @@ fn judge(file: &Compose) -> Vec<Found> {
     }
     match file.top("services") {
         Some(services) if !services.is_mapping() && !services.is_null() => {
-            let says = "`services` is not a mapping; compose refuses the file";
-            vec![Found::error(file.line(&["services"]), says, "Write `services: {NAME: {image: …}}`")]
+            let message = "`services` is not a mapping; compose refuses the file";
+            vec![Found::error(file.line(&["services"]), message, "Write `services: {NAME: {image: …}}`")]
         }
         _ => Vec::new(),
     }

@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Compose) -> Vec<Found> {
     let Some(version) = file.top("version").and_then(text) else { return Vec::new() };
     let line = file.line(&["version"]);
-    let says = match file.stack {
+    let message = match file.stack {
         IsStack::No => {
             return vec![Found::note(
                 line,
@@ -33,5 +33,5 @@ fn judge(file: &Compose) -> Vec<Found> {
         _ if version.starts_with('3') => return Vec::new(),
         _ => format!("`docker stack deploy` supports version 3.x, not {version}, and refuses the file"),
     };
-    vec![Found::error(line, says, "Delete the line").unless_certain(file.stack == IsStack::Yes)]
+    vec![Found::error(line, message, "Delete the line").unless_certain(file.stack == IsStack::Yes)]
 }

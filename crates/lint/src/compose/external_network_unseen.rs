@@ -34,13 +34,13 @@ fn judge(file: &Compose) -> Vec<Found> {
             gpus.is_some() && networks.iter().any(|one| one == name)
         };
         if external && file.services.iter().any(|service| used(service.gpus(), service.networks())) {
-            let says = format!(
+            let message = format!(
                 "external network {name} must already exist; a worker does not see an overlay network until \
                  a container on it is attached"
             );
             let fix =
                 format!("On each worker, first run `docker run -d --network {name} busybox sleep infinity`");
-            found.push(Found::note(file.line(&["networks", name, "external"]), says, fix));
+            found.push(Found::note(file.line(&["networks", name, "external"]), message, fix));
         }
     }
     found

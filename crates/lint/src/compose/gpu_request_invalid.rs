@@ -52,20 +52,20 @@ fn judge(file: &Compose) -> Vec<Found> {
         for request in service.requests().into_iter().filter(|request| request.is_mapping()) {
             let has = |key: &str| below(request, &[key]).is_some_and(|value| *value != Value::Null);
             if !has("capabilities") {
-                let says = format!(
+                let message = format!(
                     "device request of service {} has no `capabilities`, which is required; compose refuses \
                      the file",
                     service.name
                 );
-                found.push(Found::error(line.clone(), says, "Add `capabilities: [gpu]`"));
+                found.push(Found::error(line.clone(), message, "Add `capabilities: [gpu]`"));
             }
             if has("count") && has("device_ids") {
-                let says = format!(
+                let message = format!(
                     "device request of service {} has both `count` and `device_ids`, which exclude \
                      each other",
                     service.name
                 );
-                found.push(Found::error(line.clone(), says, "Remove one of the two"));
+                found.push(Found::error(line.clone(), message, "Remove one of the two"));
             }
         }
     }

@@ -32,7 +32,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         stack(
             "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    deploy: \
-             {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
+             {resources: {reservations: {generic_resources: [\
+             {discrete_resource_spec: {kind: gpu, value: 1}}]}}}\n",
         ),
         compose(
             "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    extends: \
@@ -49,7 +50,7 @@ fn judge(file: &Compose) -> Vec<Found> {
         .filter(needs)
         .filter_map(|service| {
             let why = service.needs_gpus()?;
-            let says = format!("service {} requests no GPU, but {why}", service.name);
+            let message = format!("service {} requests no GPU, but {why}", service.name);
             let fix = match file.stack {
                 IsStack::No => {
                     "Add `gpus: all`, or `deploy.resources.reservations.devices` with \
@@ -59,7 +60,7 @@ fn judge(file: &Compose) -> Vec<Found> {
                     "Add `deploy.resources.reservations.generic_resources`, and list the GPUs in daemon.json"
                 }
             };
-            Some(Found::warning(service.line.clone(), says, fix))
+            Some(Found::warning(service.line.clone(), message, fix))
         })
         .collect()
 }

@@ -42,13 +42,13 @@ fn judge(file: &Compose) -> Vec<Found> {
             let (other, _) = users[..place]
                 .iter()
                 .find(|(other, theirs)| together(service, other) && same(gpus, theirs))?;
-            let says = format!(
+            let message = format!(
                 "services {} and {} use the same GPUs; a device request does not reserve them",
                 other.name, service.name
             );
             Some(Found::note(
                 service.line.clone(),
-                says,
+                message,
                 "Set different `device_ids`, unless sharing is intended",
             ))
         })

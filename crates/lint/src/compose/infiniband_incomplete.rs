@@ -54,13 +54,13 @@ fn finding(service: &Service) -> Option<Found> {
         if unlimited || capable {
             return None;
         }
-        let says = format!(
+        let message = format!(
             "service {name} has InfiniBand but only the default memlock limit (64 KiB or 8 MiB); ibv_reg_mr \
              fails"
         );
         return Some(Found::warning(
             service.line_of("devices"),
-            says,
+            message,
             "Add `ulimits: {memlock: -1}` and `cap_add: [IPC_LOCK]`",
         ));
     }
@@ -71,11 +71,11 @@ fn finding(service: &Service) -> Option<Found> {
     if disabled {
         return None;
     }
-    let says =
+    let message =
         format!("service {name} sets {variable} but has no /dev/infiniband; NCCL falls back to sockets");
     Some(Found::warning(
         service.line_of("environment"),
-        says,
+        message,
         "Add `devices: [/dev/infiniband]`, `ulimits: {memlock: -1}` and `cap_add: [IPC_LOCK]`",
     ))
 }

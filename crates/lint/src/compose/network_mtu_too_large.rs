@@ -38,14 +38,14 @@ fn judge(file: &Compose) -> Vec<Found> {
                 return None;
             }
             let link = if mtu <= 1500 { 1500 } else { 9000 };
-            let says = format!(
+            let message = format!(
                 "overlay network {name} has MTU {mtu}; with 50 bytes of VXLAN headers its \
                  packets exceed a link MTU of {link} and are dropped"
             );
             let line = file.line(&["networks", name, "driver_opts", "com.docker.network.driver.mtu"]);
             Some(Found::warning(
                 line,
-                says,
+                message,
                 format!(
                     "Set the MTU to {} on a link with MTU \
                      {link}",

@@ -46,12 +46,12 @@ fn judge(file: &Compose) -> Vec<Found> {
         let fix = "Use a network without `encrypted` for training, or `network_mode: host`";
         found.push(match user {
             Some(service) => {
-                let says = format!(
+                let message = format!(
                     "service {} uses the encrypted overlay network {name}; IPsec on every packet reduces \
                      bandwidth",
                     service.name
                 );
-                Found::warning(line, says, fix)
+                Found::warning(line, message, fix)
             }
             None => Found::note(
                 line,

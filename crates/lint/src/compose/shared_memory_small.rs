@@ -55,7 +55,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
     let (why, several) = workers(service)?;
-    let says = format!(
+    let message = format!(
         "service {} {why} with the default 64 MiB of shared memory; NCCL and data loaders run \
          out of it",
         service.name
@@ -65,8 +65,8 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
         _ => "Add the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}`",
     };
     Some(match several {
-        true => Found::warning(service.line.clone(), says, fix),
-        false => Found::note(service.line.clone(), says, fix),
+        true => Found::warning(service.line.clone(), message, fix),
+        false => Found::note(service.line.clone(), message, fix),
     })
 }
 

@@ -35,11 +35,11 @@ fn finding(service: &Service) -> Option<Found> {
     let port = command.contains("sshd") && (command.contains(" -p") || command.contains("Port"));
     let fix = "Use `sshd -D -p 2222`, and the same port on the clients";
     if service.text("network_mode").as_deref() == Some("host") && starts && !port {
-        let says = format!(
+        let message = format!(
             "service {} starts sshd on host port 22, which the host's sshd already uses; sshd fails to bind",
             service.name
         );
-        return Some(Found::warning(service.line_of("command"), says, fix));
+        return Some(Found::warning(service.line_of("command"), message, fix));
     }
     let published = service.list(&["ports"]).iter().any(|one| {
         let parts: Vec<&str> = one.split('/').next().unwrap_or_default().split(':').collect();
@@ -48,11 +48,11 @@ fn finding(service: &Service) -> Option<Found> {
             && !parts.first().is_some_and(|ip| ip.contains('.') || ip.contains('['))
     });
     published.then(|| {
-        let says = format!(
+        let message = format!(
             "service {} publishes host port 22, which the host's sshd already uses; the container does not \
              start",
             service.name
         );
-        Found::warning(service.line_of("ports"), says, "2222:22")
+        Found::warning(service.line_of("ports"), message, "2222:22")
     })
 }

@@ -58,8 +58,8 @@ fn ignored(service: &Service) -> Vec<Found> {
     let meant = |key: &str| service.at(&[key]).filter(|value| **value != Value::Bool(false)).is_some();
     let keys = IGNORED.iter().filter(|(key, _)| meant(key));
     keys.map(|(key, instead)| {
-        let says = format!("`docker stack deploy` ignores `{key}` in service {}", service.name);
-        Found::warning(service.line_of(key), says, *instead)
+        let message = format!("`docker stack deploy` ignores `{key}` in service {}", service.name);
+        Found::warning(service.line_of(key), message, *instead)
     })
     .collect()
 }

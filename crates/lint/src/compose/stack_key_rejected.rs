@@ -125,21 +125,21 @@ fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
     let reservations = ["deploy", "resources", "reservations"];
     for key in unknown(service.at(&reservations), RESERVATIONS) {
         let line = file.line(&["services", name, "deploy", "resources", "reservations", &key]);
-        let says = format!(
+        let message = format!(
             "`docker stack deploy` refuses `reservations.{key}` in service {name}; swarm has no device \
              requests"
         );
         found.push(Found::error(
             line,
-            says,
+            message,
             "Use `reservations.generic_resources`, and list the GPUs in daemon.json",
         ));
     }
     if service.at(&["depends_on"]).is_some_and(Value::is_mapping) {
-        let says = format!("`docker stack deploy` accepts `depends_on` only as a list (service {name})");
+        let message = format!("`docker stack deploy` accepts `depends_on` only as a list (service {name})");
         found.push(Found::error(
             service.line_of("depends_on"),
-            says,
+            message,
             "Use a list of service names; swarm ignores it anyway",
         ));
     }

@@ -71,12 +71,12 @@ fn judge(config: &Config) -> Vec<Found> {
     };
     let fix = format!("Remove {TRAIN}; DeepSpeed computes it");
     if train % each != 0 {
-        let says = format!("{TRAIN} {train} is not a multiple of {parts}; no number of GPUs fits");
-        return vec![Found::error(json.line(TRAIN), says, fix)];
+        let message = format!("{TRAIN} {train} is not a multiple of {parts}; no number of GPUs fits");
+        return vec![Found::error(json.line(TRAIN), message, fix)];
     }
     let Some(world) = &config.world else { return Vec::new() };
     let needed = train / each;
-    let (fits, says) = match steps {
+    let (fits, message) = match steps {
         Some(_) => (
             needed == world.size,
             format!("{TRAIN} {train} is {parts} on {needed} GPUs, but {} has {}", world.from, world.size),
@@ -93,9 +93,9 @@ fn judge(config: &Config) -> Vec<Found> {
         return Vec::new();
     }
     // Fewer copies of the model than ranks: tensor, pipeline or sequence parallelism.
-    let parallel = !world.said
+    let parallel = !world.given
         && (1..world.size).any(|copies| {
             world.size % copies == 0 && needed % copies == 0 && (steps.is_none() || needed == copies)
         });
-    vec![Found::error(json.line(TRAIN), says, fix).unless_certain(!parallel)]
+    vec![Found::error(json.line(TRAIN), message, fix).unless_certain(!parallel)]
 }

@@ -51,7 +51,8 @@ fn judge(config: &Config) -> Vec<Found> {
     let memory = *memory as f64 * f64::from(1 << 20);
     let Some(key) = keys.iter().find(|key| config.json.number(key).is_some()) else { return Vec::new() };
     let gib = |bytes: f64| bytes / f64::from(1 << 30);
-    let says = format!("ZeRO buckets take about {:.0} GiB of {:.0} GiB GPU memory", gib(bytes), gib(memory));
+    let message =
+        format!("ZeRO buckets take about {:.0} GiB of {:.0} GiB GPU memory", gib(bytes), gib(memory));
     let large = bytes > memory / 4.0;
-    large.then(|| Found::warning(config.json.line(key), says, "Set it to 2e8")).into_iter().collect()
+    large.then(|| Found::warning(config.json.line(key), message, "Set it to 2e8")).into_iter().collect()
 }

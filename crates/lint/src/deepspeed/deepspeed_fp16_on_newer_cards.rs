@@ -30,7 +30,7 @@ fn judge(config: &Config) -> Vec<Found> {
     };
     let Some(gpus) = facts.gpu.list.known().filter(|gpus| !gpus.is_empty()) else { return Vec::new() };
     let newer = gpus.iter().all(|gpu| gpu.compute_capability.known().is_some_and(|(major, _)| *major >= 8));
-    let says = format!(
+    let message = format!(
         "fp16 is enabled on {}, which supports bf16 at the same speed without loss scaling",
         gpus[0].name
     );
@@ -38,7 +38,7 @@ fn judge(config: &Config) -> Vec<Found> {
         .then(|| {
             Found::note(
                 config.json.line("fp16.enabled"),
-                says,
+                message,
                 "Set \"bf16\": {\"enabled\": true} \
                  instead",
             )

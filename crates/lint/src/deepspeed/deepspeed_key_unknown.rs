@@ -52,21 +52,21 @@ fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
     let meant = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
     let fix = near.map_or("Remove it", |near| near);
     if section.strict {
-        let says = format!("unknown key {key} in {path}; DeepSpeed fails with ValidationError{meant}");
-        return Found::error(line, says, fix);
+        let message = format!("unknown key {key} in {path}; DeepSpeed fails with ValidationError{meant}");
+        return Found::error(line, message, fix);
     }
     let made_up = MADE_UP.iter().any(|word| key.to_ascii_lowercase().split('_').any(|part| part == *word));
     if made_up && near.is_none() {
-        let says = format!(
+        let message = format!(
             "unknown key {key} has no effect; this file cannot set communication timeouts or retries"
         );
         return Found::warning(
             line,
-            says,
+            message,
             "Use `init_distributed(timeout=…)` or DEEPSPEED_TIMEOUT (minutes)",
         );
     }
     let place = if path.is_empty() { String::new() } else { format!(" in {path}") };
-    let says = format!("unknown key {key}{place}; DeepSpeed ignores it{meant}");
-    if near.is_some() { Found::warning(line, says, fix) } else { Found::note(line, says, "") }
+    let message = format!("unknown key {key}{place}; DeepSpeed ignores it{meant}");
+    if near.is_some() { Found::warning(line, message, fix) } else { Found::note(line, message, "") }
 }

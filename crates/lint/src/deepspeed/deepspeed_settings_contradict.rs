@@ -55,10 +55,10 @@ fn judge(config: &Config) -> Vec<Found> {
     let json = &config.json;
     let mut found = Vec::new();
     if json.is_true("fp16.enabled") && (json.is_true("bf16.enabled") || json.is_true("bfloat16.enabled")) {
-        let says = "fp16 and bf16 are both enabled; DeepSpeed refuses this";
+        let message = "fp16 and bf16 are both enabled; DeepSpeed refuses this";
         found.push(Found::error(
             json.line("fp16.enabled"),
-            says,
+            message,
             "Use bf16 on Ampere and newer GPUs, fp16 on older ones",
         ));
     }
@@ -73,8 +73,8 @@ fn judge(config: &Config) -> Vec<Found> {
     }
     found.extend(offload(config, stage));
     if json.text("gradient_allreduce_op") == Some("sum") && stage == 3 {
-        let says = "DeepSpeed refuses `gradient_allreduce_op: sum` at ZeRO stage 3";
-        found.push(Found::error(json.line("gradient_allreduce_op"), says, "Use `mean`"));
+        let message = "DeepSpeed refuses `gradient_allreduce_op: sum` at ZeRO stage 3";
+        found.push(Found::error(json.line("gradient_allreduce_op"), message, "Use `mean`"));
     }
     for key in ["fp16.fp16_master_weights_and_grads", "bf16.bf16_master_weights_and_grads"] {
         if json.is_true(key) && stage == 0 {
@@ -106,21 +106,21 @@ fn offload(config: &Config, stage: u64) -> Vec<Found> {
     };
     let line = |section: &str| json.line(&format!("zero_optimization.{section}"));
     if let Some(device) = device("offload_param").filter(|_| stage < 3) {
-        let says = format!(
+        let message = format!(
             "offload_param to {device} has no effect at ZeRO stage {stage}; only stage 3 offloads parameters"
         );
-        found.push(Found::warning(line("offload_param"), says, "Set \"stage\": 3"));
+        found.push(Found::warning(line("offload_param"), message, "Set \"stage\": 3"));
     }
     if let Some(device) = device("offload_optimizer").filter(|_| stage == 0) {
-        let says = format!("offload_optimizer to {device} has no effect without ZeRO; it saves no memory");
-        found.push(Found::warning(line("offload_optimizer"), says, "Use a stage from 1 to 3"));
+        let message = format!("offload_optimizer to {device} has no effect without ZeRO; it saves no memory");
+        found.push(Found::warning(line("offload_optimizer"), message, "Use a stage from 1 to 3"));
     }
     let ratio = json.number("zero_optimization.offload_optimizer.ratio");
     if ratio.is_some_and(|ratio| ratio < 1.0) && stage != 3 {
-        let says = "DeepSpeed refuses a ratio below 1 (partial offload) below ZeRO stage 3";
+        let message = "DeepSpeed refuses a ratio below 1 (partial offload) below ZeRO stage 3";
         found.push(Found::error(
             json.line("zero_optimization.offload_optimizer.ratio"),
-            says,
+            message,
             "Set \"stage\": 3, or remove the ratio",
         ));
     }
@@ -137,8 +137,8 @@ fn offload(config: &Config, stage: u64) -> Vec<Found> {
     for (old, new) in [("cpu_offload", "offload_optimizer"), ("cpu_offload_param", "offload_param")] {
         let path = format!("zero_optimization.{old}");
         if json.get(&path).is_some() && json.get(&format!("zero_optimization.{new}")).is_some() {
-            let says = format!("{old} is the old form of {new}; DeepSpeed refuses both together");
-            found.push(Found::error(json.line(&path), says, "Remove the old one"));
+            let message = format!("{old} is the old form of {new}; DeepSpeed refuses both together");
+            found.push(Found::error(json.line(&path), message, "Remove the old one"));
         }
     }
     found

@@ -39,11 +39,11 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     let mut found = Vec::new();
     for line in &file.lines {
         let Some((host, _)) = &line.host else {
-            let says = format!("{:?} is not `host slots=N`; the launcher refuses the file", line.text);
+            let message = format!("{:?} is not `host slots=N`; the launcher refuses the file", line.text);
             found.push(
                 Found::error(
                     line.line,
-                    says,
+                    message,
                     "Write `node1 \
                      slots=8`",
                 )
@@ -52,21 +52,21 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             continue;
         };
         if let Some(first) = seen.insert(host, line.line) {
-            let says = format!(
+            let message = format!(
                 "duplicate host {host}, first listed in line {first}; DeepSpeed refuses the \
                  file"
             );
-            found.push(Found::error(line.line, says, "Keep one line per host"));
+            found.push(Found::error(line.line, message, "Keep one line per host"));
         }
     }
     let local = file.lines.iter().find(|line| {
         line.host.as_ref().is_some_and(|(host, _)| matches!(host.as_str(), "localhost" | "127.0.0.1"))
     });
     if let Some(line) = local.filter(|_| file.lines.len() > 1) {
-        let says = "localhost is listed with other hosts; on every node it means that node";
+        let message = "localhost is listed with other hosts; on every node it means that node";
         found.push(Found::warning(
             line.line,
-            says,
+            message,
             "Use the name or address by which the other nodes reach \
              it",
         ));

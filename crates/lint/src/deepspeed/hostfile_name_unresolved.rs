@@ -21,11 +21,11 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     file.hosts()
         .filter(|(_, name)| file.names.get(*name) == Some(&false))
         .map(|(line, name)| {
-            let says = format!(
+            let message = format!(
                 "this machine cannot resolve {name} (`getent ahosts` finds no address); the \
                  launcher fails"
             );
-            Found::warning(line, says, "Use its address, or add it to /etc/hosts or DNS")
+            Found::warning(line, message, "Use its address, or add it to /etc/hosts or DNS")
         })
         .collect()
 }

@@ -41,11 +41,11 @@ fn judge((file, facts): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
                 ));
             }
             let gpus = gpus.filter(|gpus| *gpus > 0 && slots > gpus)?;
-            let says = format!(
+            let message = format!(
                 "{host} has slots={slots}, but the machine has {gpus} GPUs; the extra ranks fail \
                  with invalid device ordinal"
             );
-            Some(Found::warning(line, says, format!("Write `{host} slots={gpus}`")))
+            Some(Found::warning(line, message, format!("Write `{host} slots={gpus}`")))
         })
         .collect()
 }

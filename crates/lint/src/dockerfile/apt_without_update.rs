@@ -70,9 +70,9 @@ fn stage(stage: &Stage) -> Option<Found> {
             ));
         }
         if in_run != Some(run.instruction) {
-            let says = "package lists come from an earlier cached layer; a stale list makes the download \
+            let message = "package lists come from an earlier cached layer; a stale list makes the download \
                 fail with 404";
-            return Some(Found::note(command.line, says, fix));
+            return Some(Found::note(command.line, message, fix));
         }
     }
     None

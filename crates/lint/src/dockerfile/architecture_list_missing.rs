@@ -39,13 +39,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if let (Some(variable), true, None) =
             (ahead, known && !run.state.opaque, run.variable("TORCH_CUDA_ARCH_LIST"))
         {
-            let says = format!(
+            let message = format!(
                 "{variable}=1 compiles DeepSpeed operators without TORCH_CUDA_ARCH_LIST; a build sees no GPU \
                  and falls back to default architectures"
             );
             found.push(Found::warning(
                 install.line,
-                says,
+                message,
                 "Set `ENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"` to the compute capabilities of the target GPUs",
             ));
         }

@@ -37,10 +37,10 @@ fn stage(stage: &Stage) -> Option<Found> {
     let of_python =
         python.and_then(|row| Some((name.as_ref()?, over(row.end_of_life.as_deref(), &row.checked)?)));
     let (name, end) = of_system.or(of_python).filter(|_| reference.known)?;
-    let says = format!("{}: standard support of {name} ended on {end}", image.reference());
+    let message = format!("{}: standard support of {name} ended on {end}", image.reference());
     Some(Found::note(
         stage.line,
-        says,
+        message,
         "Use the same image on a newer OS release; `envdoc resolve` names \
          one",
     ))

@@ -28,13 +28,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (_, run) in file.runs() {
         if broken(&run.command) {
-            let says = format!(
+            let message = format!(
                 "spaces around hyphens split the command into wrong arguments: \
                  `{}`",
                 shortened(&run.command.text())
             );
             let fix = format!("Write `{}`", mended(&run.command));
-            found.push(Found::error(run.command.line, says, fix).unless_certain(run.command.certain));
+            found.push(Found::error(run.command.line, message, fix).unless_certain(run.command.certain));
         }
     }
     found

@@ -133,7 +133,7 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     if !major && !minor_refused {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "{what} compiled with the image's CUDA {}.{}, but {} is built for CUDA {}; the versions must match",
         image.0, image.1, torch.name, torch.cuda
     );
@@ -143,7 +143,7 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
         torch.cuda, image.0, image.1
     );
     let certain = ahead.is_some() && torch.certain && install.certain;
-    Some(Found::error(one, says, fix).unless_certain(certain))
+    Some(Found::error(one, message, fix).unless_certain(certain))
 }
 
 /// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it

@@ -1,4 +1,4 @@
-//! A DeepSpeed that cannot be imported beside what is installed with it.
+//! A DeepSpeed that cannot be imported with the other installed packages.
 
 use std::rc::Rc;
 
@@ -41,7 +41,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for one in of_stage(stage) {
             if !found
                 .iter()
-                .any(|known| known.line == one.line && known.file == one.file && known.says == one.says)
+                .any(|known| known.line == one.line && known.file == one.file && known.message == one.message)
             {
                 found.push(one);
             }
@@ -96,11 +96,11 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if with != "numpy" || limited || !state.bare {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "deepspeed {} is incompatible with {}, and nothing limits the numpy version",
         own.pin_text, row.with
     );
-    Some(Found::warning(own, says, row.fix.clone()))
+    Some(Found::warning(own, message, row.fix.clone()))
 }
 
 /// Whether every version that a requirement allows is among some.
@@ -112,7 +112,7 @@ fn constrained(stage: &Stage) -> bool {
     stage.runs.iter().filter_map(|run| run.install.as_ref()).any(|install| install.constrained)
 }
 
-/// Whether a pinned package beside it requires a numpy below 2.
+/// Whether another pinned package requires numpy < 2.
 fn held_back(state: &State, name: &str) -> bool {
     let Ok(second) = "2.1.0".parse::<Version>() else { return true };
     state.packages.values().any(|one| {

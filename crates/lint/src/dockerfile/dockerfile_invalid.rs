@@ -69,14 +69,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         )];
     }
     if let Some(one) = file.instructions.iter().find(|one| !known(&one.keyword)) {
-        let says = format!(
+        let message = format!(
             "unknown instruction {}; the build \
              fails",
             one.keyword.chars().take(40).collect::<String>()
         );
         return vec![Found::error(
             one.line,
-            says,
+            message,
             "If it continues the previous line, end that line with `&& \\`",
         )];
     }

@@ -32,19 +32,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let packages = apt::packages(&run.command).into_iter().filter(|word| word.known);
         let names: Vec<(&str, usize)> = packages.map(|word| (apt::name(word), word.line)).collect();
         if let Some((name, line)) = names.iter().find(|(name, _)| is_driver(name)) {
-            let says = format!(
+            let message = format!(
                 "{name} installs an NVIDIA driver into the image; it conflicts with the host driver \
                  mounted at run time"
             );
             found.push(Found::warning(
                 *line,
-                says,
+                message,
                 "Remove it; `cuda-toolkit-X-Y` provides nvcc and the libraries without a driver",
             ));
         }
         if let Some((name, line)) = names.iter().find(|(name, _)| is_toolkit(name)) {
-            let says = format!("{name} has no effect in an image; it belongs on the host");
-            found.push(Found::warning(*line, says, "Remove it"));
+            let message = format!("{name} has no effect in an image; it belongs on the host");
+            found.push(Found::warning(*line, message, "Remove it"));
         }
         let installer = run
             .command

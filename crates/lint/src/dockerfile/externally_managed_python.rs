@@ -56,13 +56,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             first
         })
         .map(|(_, _, install)| {
-            let says = format!(
+            let message = format!(
                 "pip refuses to install into {} (error: externally-managed-environment)",
-                install.python.says()
+                install.python.message()
             );
             Found::error(
                 install.line,
-                says,
+                message,
                 "Create a virtual environment, or set `ENV \
                  PIP_BREAK_SYSTEM_PACKAGES=1`",
             )

@@ -57,13 +57,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 run.state.packages.contains_key("torch") || run.state.more_packages || run.state.opaque;
             let none = run.state.bare && !there && install.requirement("torch").is_some();
             if none {
-                let says = "flash-attn's setup.py imports torch, but torch is installed by the same command; \
+                let message = "flash-attn's setup.py imports torch, but torch is installed by the same \
+                    command; \
                     the build fails";
-                found.push(Found::warning(one, says, fix));
+                found.push(Found::warning(one, message, fix));
             }
         } else if !wheels && !run.state.indexes && (install.uv || usual(run)) {
-            let says = "flash-attn is built with build isolation, where its setup.py cannot import torch";
-            found.push(Found::error(one, says, fix).unless_certain(install.uv && install.certain));
+            let message = "flash-attn is built with build isolation, where its setup.py cannot import torch";
+            found.push(Found::error(one, message, fix).unless_certain(install.uv && install.certain));
         }
     }
     found

@@ -132,12 +132,12 @@ fn finding(run: &Run, there: &Compilers) -> Option<Found> {
     if !newer(&version, max)? {
         return None;
     }
-    let says = format!("{what} with CUDA {cuda}, which supports gcc up to {max}, but {how} {version}");
+    let message = format!("{what} with CUDA {cuda}, which supports gcc up to {max}, but {how} {version}");
     let major = max.split('.').next().unwrap_or(max);
     let fix = format!(
         "Install gcc-{major} and g++-{major} and set CC, CXX and NVCC_CCBIN to them, or use a newer CUDA"
     );
-    Some(Found::error(place, says, fix).unless_certain(certain))
+    Some(Found::error(place, message, fix).unless_certain(certain))
 }
 
 /// What a command compiles with nvcc: the place, what it is, and whether that certainly happens.

@@ -41,7 +41,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if at_least(has, wanted) != Some(false) {
                 return None;
             }
-            let says = format!(
+            let message = format!(
                 "torch {} wheels require glibc {wanted}, but {} has {has}; pip finds no matching \
                  distribution",
                 release.version, system.name
@@ -49,7 +49,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             Some(
                 Found::error(
                     one,
-                    says,
+                    message,
                     "Use a newer base \
                      image",
                 )

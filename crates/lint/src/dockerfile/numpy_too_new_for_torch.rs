@@ -1,4 +1,4 @@
-//! numpy 2 beside a torch that was built with numpy 1.
+//! numpy 2 with a torch that was built against numpy 1.
 
 use pep440_rs::Version;
 
@@ -36,14 +36,14 @@ fn stage(stage: &Stage) -> Option<Found> {
     }
     let second: Version = "2.0.0".parse().ok()?;
     let fix = "Add `'numpy<2'`";
-    let says = format!(
+    let message = format!(
         "torch {} was built against numpy 1 and fails with numpy 2 (\"Numpy is not \
          available\")",
         torch.pin_text
     );
     match state.packages.get("numpy") {
         Some(numpy) if numpy.pin.as_ref().is_some_and(|numpy| *numpy >= second) => {
-            return Some(Found::error(numpy, says, fix).unless_certain(!torch.default && !numpy.default));
+            return Some(Found::error(numpy, message, fix).unless_certain(!torch.default && !numpy.default));
         }
         Some(_) => return None,
         None => {}
@@ -67,6 +67,6 @@ fn stage(stage: &Stage) -> Option<Found> {
     if limited || pinned.into_iter().any(|one| one.pin.is_some()) {
         return None;
     }
-    let says = format!("{says}; {brought} installs the newest numpy");
-    Some(Found::warning(torch, says, fix))
+    let message = format!("{message}; {brought} installs the newest numpy");
+    Some(Found::warning(torch, message, fix))
 }

@@ -73,8 +73,8 @@ fn finding(stage: &Stage, run: &Run) -> Option<Found> {
     let install = run.install.as_ref()?;
     let (place, what) = match compiles::ahead(run, install) {
         Some(what) => {
-            let says = format!("{what} is compiled here, but {image} has no nvcc");
-            return Some(Found::error(install.line, says, fix).unless_certain(install.certain));
+            let message = format!("{what} is compiled here, but {image} has no nvcc");
+            return Some(Found::error(install.line, message, fix).unless_certain(install.certain));
         }
         None => later(install)?,
     };

@@ -50,11 +50,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     if set || !gpu {
         return Vec::new();
     }
-    let says = "NVIDIA_VISIBLE_DEVICES is not set; containers started without --gpus, CDI or a compose \
+    let message = "NVIDIA_VISIBLE_DEVICES is not set; containers started without --gpus, CDI or a compose \
         device request get no GPU";
     vec![Found::note(
         base.line,
-        says,
+        message,
         "Add `ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility`",
     )]
 }

@@ -71,14 +71,14 @@ fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found>
     if wanted.contains(&late) || row.python.as_deref()?.contains('<') {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "{} {} requires Python {wanted}, but this is {}; pip fails",
         one.name,
         one.pin_text,
-        install.python.says()
+        install.python.message()
     );
     Some(
-        Found::error(one, says, "Use another Python or an older release")
+        Found::error(one, message, "Use another Python or an older release")
             .unless_certain(install.certain && !one.default),
     )
 }
@@ -92,7 +92,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
             if wanted.contains(pin) {
                 return None;
             }
-            let says = format!(
+            let message = format!(
                 "{} {} requires {} {wanted}, but {} is pinned in the same command; pip fails",
                 one.name, one.pin_text, other.name, other.pin_text
             );
@@ -100,7 +100,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
             Some(
                 Found::error(
                     one,
-                    says,
+                    message,
                     format!(
                         "Run `envdoc resolve --with {}=={}` to find compatible \
                          versions",
@@ -125,10 +125,10 @@ fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
     if linked || one.pin.is_none() || one.pin_text == nccl || !one.name.ends_with(&name[2..4]) {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "torch {}+{name} requires {} {nccl}, but {} is pinned in the same command; pip fails",
         release.version, one.name, one.pin_text
     );
     let fix = "Remove the pin, or install another NCCL afterwards with `--no-deps`";
-    Some(Found::error(one, says, fix).unless_certain(install.certain && !one.default && !torch.default))
+    Some(Found::error(one, message, fix).unless_certain(install.certain && !one.default && !torch.default))
 }

@@ -49,15 +49,16 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 path.trim_end_matches(['/', '*']).rsplit('/').next().unwrap_or_default().to_owned()
             };
             if let Some(source) = sources.iter().find(|path| KEYS.contains(&base(path).as_str())) {
-                let says = format!("{source} is a private key; everyone who can pull the image can read it");
+                let message =
+                    format!("{source} is a private key; everyone who can pull the image can read it");
                 found.push(Found::error(
                     copy.line,
-                    says,
+                    message,
                     "Use `RUN --mount=type=ssh` for the build and a mounted secret at run time",
                 ));
             } else if let Some(source) = sources.iter().find(|path| base(path) == ".ssh") {
-                let says = format!("{source} is copied into the image with every private key in it");
-                found.push(Found::warning(copy.line, says, "Copy only public keys"));
+                let message = format!("{source} is copied into the image with every private key in it");
+                found.push(Found::warning(copy.line, message, "Copy only public keys"));
             }
         }
         for instruction in &stage.instructions {
@@ -81,11 +82,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 ["-A", "-R", "-F", "-l", "-y", "-H", "-r"].iter().any(|option| run.command.has(option));
             let host = run.command.text().contains("ssh_host");
             if !other && !host {
-                let says = "the key is generated during the build; every container of the image has the same \
+                let message = "the key is generated during the build; every container of the image has the \
+                    same \
                     key";
                 found.push(Found::warning(
                     run.command.line,
-                    says,
+                    message,
                     "Generate the key at container start, or mount one",
                 ));
             }

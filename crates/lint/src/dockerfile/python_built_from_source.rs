@@ -41,19 +41,19 @@ fn finding(run: &Run, version: &str) -> Found {
     let own = run.state.system.filter(|system| system.python.as_deref() == Some(series));
     match own {
         Some(system) => {
-            let says = format!(
+            let message = format!(
                 "Python {version} is built from source, but {} packages Python \
                  {series}",
                 system.name
             );
-            Found::note(run.command.line, says, "Run `apt-get install python3 python3-dev python3-venv`")
+            Found::note(run.command.line, message, "Run `apt-get install python3 python3-dev python3-venv`")
         }
         None => {
-            let says = format!(
+            let message = format!(
                 "Python {version} is built from source; the build is slow and gets no \
                  security updates"
             );
-            Found::note(run.command.line, says, format!("Run `uv python install {series}`"))
+            Found::note(run.command.line, message, format!("Run `uv python install {series}`"))
         }
     }
 }

@@ -70,9 +70,10 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
     let certain = run.command.certain && !word.default;
     let minor: u32 = series.strip_prefix("3.")?.parse().ok()?;
     if part == "-distutils" && minor >= 12 {
-        let says = format!("package python{series}-distutils does not exist; Python 3.12 removed distutils");
+        let message =
+            format!("package python{series}-distutils does not exist; Python 3.12 removed distutils");
         return Some(
-            Found::error(word.line, says, "Install setuptools with pip if distutils is needed")
+            Found::error(word.line, message, "Install setuptools with pip if distutils is needed")
                 .unless_certain(certain),
         );
     }
@@ -85,22 +86,25 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
         if source.deadsnakes != Some(false) {
             return None;
         }
-        let says = format!("the deadsnakes PPA has no Python {series} for {}; apt-get fails", system.name);
+        let message = format!("the deadsnakes PPA has no Python {series} for {}; apt-get fails", system.name);
         return Some(
-            Found::error(word.line, says, fix(series, source.deadsnakes, &system.name))
+            Found::error(word.line, message, fix(series, source.deadsnakes, &system.name))
                 .unless_certain(certain),
         );
     }
     if let Some(note) = source.note.as_deref().filter(|note| note.contains(&format!("python{series}"))) {
-        let says = format!("{} has only a pre-release of Python {series}: {note}", system.name);
-        return Some(Found::warning(word.line, says, fix(series, source.deadsnakes, &system.name)));
+        let message = format!("{} has only a pre-release of Python {series}: {note}", system.name);
+        return Some(Found::warning(word.line, message, fix(series, source.deadsnakes, &system.name)));
     }
-    let says = format!(
+    let message = format!(
         "{} has no package python{series}{part}; its Python is {own}, so apt-get \
          fails",
         system.name
     );
-    Some(Found::error(word.line, says, fix(series, source.deadsnakes, &system.name)).unless_certain(certain))
+    Some(
+        Found::error(word.line, message, fix(series, source.deadsnakes, &system.name))
+            .unless_certain(certain),
+    )
 }
 
 fn fix(series: &str, deadsnakes: Option<bool>, system: &str) -> String {

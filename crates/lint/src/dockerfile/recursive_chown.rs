@@ -87,10 +87,10 @@ fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)
                 }
                 None => return None,
             };
-            let says = format!("`{program} -R {}` stores {why} a second time in this layer", word.text);
+            let message = format!("`{program} -R {}` stores {why} a second time in this layer", word.text);
             Some(Found::warning(
                 command.line,
-                says,
+                message,
                 "Use `COPY --chown=… --chmod=…`, or change it in the RUN that creates the files",
             ))
         })

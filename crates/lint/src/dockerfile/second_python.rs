@@ -1,4 +1,4 @@
-//! apt's pip beside the Python of the base image.
+//! apt's pip in a base image with its own Python.
 
 use crate::read::dockerfile::python::Kind;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
@@ -60,15 +60,15 @@ fn stage(stage: &Stage) -> Option<Found> {
             Some(series) => format!("the distribution's Python {series}"),
             None => "the distribution's Python".to_owned(),
         };
-        let says = format!(
+        let message = format!(
             "{name} installs {other} as a second Python; `pip` and `python` still run \
              {}",
-            own.says()
+            own.message()
         );
         let fix = format!("Remove {name}");
         matches!(own.kind, Kind::Conda | Kind::Image).then(|| match name {
-            "python3-pip" => Found::warning(word.line, says, fix),
-            _ => Found::note(word.line, says, fix),
+            "python3-pip" => Found::warning(word.line, message, fix),
+            _ => Found::note(word.line, message, fix),
         })
     });
     found.min_by_key(|one| std::cmp::Reverse(one.severity))

@@ -30,8 +30,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     };
     let runs = file.runs().filter(|(_, run)| off(&run.command.text()));
     runs.map(|(_, run)| {
-        let says = "ssh does not verify host keys (StrictHostKeyChecking no); it accepts changed keys";
-        Found::note(run.command.line, says, "Set `StrictHostKeyChecking accept-new`")
+        let message = "ssh does not verify host keys (StrictHostKeyChecking no); it accepts changed keys";
+        Found::note(run.command.line, message, "Set `StrictHostKeyChecking accept-new`")
     })
     .collect()
 }

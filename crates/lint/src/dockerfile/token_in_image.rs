@@ -62,13 +62,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for (name, value) in values {
             let value = unquoted(&value.unwrap_or_default());
             if secret_name(&name) && looks_random(&value) {
-                let says = format!(
+                let message = format!(
                     "{name} is stored in the image; everyone who can pull the image can read \
                      it"
                 );
                 found.push(Found::warning(
                     instruction.line,
-                    says,
+                    message,
                     "Set it at run time, or use `RUN --mount=type=secret` for the build",
                 ));
             }
@@ -89,13 +89,13 @@ fn shaped(text: &Text) -> Option<Found> {
                 && !before.is_some_and(|c| c.is_ascii_alphanumeric())
                 && !placeholder(&body);
             fits.then(|| {
-                let says = format!(
+                let message = format!(
                     "the file contains a token ({start}…), which also ends up in the image \
                      history"
                 );
                 Found::error(
                     text.line_at(place),
-                    says,
+                    message,
                     "Revoke the token, and use `RUN --mount=type=secret` or an environment variable at run \
                      time",
                 )

@@ -64,7 +64,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         .iter()
         .map(|url| torch::build_of_index(&url.text).filter(|other| url.known && *other != build))
         .collect();
-    let says = match others?[..] {
+    let message = match others?[..] {
         [] if torch::only_pypi(run, install) => {
             format!(
                 "PyPI has no {}=={}+{build} (it hosts no local versions); pip finds no matching distribution",
@@ -79,5 +79,5 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         ),
     };
     let fix = format!("Add `--extra-index-url https://download.pytorch.org/whl/{build}`");
-    Some(Found::error(one, says, fix).unless_certain(certain))
+    Some(Found::error(one, message, fix).unless_certain(certain))
 }

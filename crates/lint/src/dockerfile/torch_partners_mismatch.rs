@@ -39,7 +39,7 @@ fn mismatches(install: &Install) -> Vec<Found> {
             if goes(&partner.name, own, release) {
                 return None;
             }
-            let says = format!(
+            let message = format!(
                 "{} {} requires torch {}, not {}; pip reports a conflict",
                 partner.name, partner.pin_text, own.version, release.version
             );
@@ -50,7 +50,7 @@ fn mismatches(install: &Install) -> Vec<Found> {
                 None => format!("Remove it; torch {} has no matching {}", release.version, partner.name),
             };
             let certain = install.certain && !torch.default && !partner.default;
-            Some(Found::error(partner, says, fix).unless_certain(certain))
+            Some(Found::error(partner, message, fix).unless_certain(certain))
         })
         .collect()
 }

@@ -49,13 +49,13 @@ fn mismatch(install: &Install, one: &Requirement) -> Option<Found> {
         return None;
     }
     let pythons = release.pythons.as_deref().unwrap_or_default();
-    let says = format!(
+    let message = format!(
         "torch {} has no wheel for {}, only for Python {}; pip finds no matching distribution",
         release.version,
-        install.python.says(),
+        install.python.message(),
         pythons.join(", ")
     );
-    Some(Found::error(one, says, fix(release, series)).unless_certain(install.certain && !one.default))
+    Some(Found::error(one, message, fix(release, series)).unless_certain(install.certain && !one.default))
 }
 
 fn has(list: &[String], series: &str) -> bool {

@@ -8,8 +8,7 @@ use crate::torch::{self, Known};
 pub(crate) const RULE: Rule = Rule {
     id: "torch-release-missing",
     severity: Severity::Error,
-    summary: "the requested versions of torch, torchvision and torchaudio exist, with the requested CUDA \
-        build",
+    summary: "the requested torch, torchvision and torchaudio exist, with the requested CUDA build",
     explain: include_str!("torch_release_missing.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -55,13 +54,13 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let release = match torch::known(one) {
         Known::Release(release) => release,
         Known::Never(near) => {
-            let says = format!(
+            let message = format!(
                 "{} {} does not exist; pip finds no matching \
                  distribution",
                 one.name, one.pin_text
             );
             return Some(
-                Found::error(one, says, format!("Use {}", near.join(" or "))).unless_certain(certain),
+                Found::error(one, message, format!("Use {}", near.join(" or "))).unless_certain(certain),
             );
         }
         Known::Unknown => return None,
@@ -79,7 +78,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         return None;
     }
     let index = if one.local.is_none() { format!(" (the index has {build} only)") } else { String::new() };
-    let says = format!(
+    let message = format!(
         "{} {}+{build} does not exist{index}; {} has builds for {}",
         one.name,
         one.pin_text,
@@ -97,7 +96,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     if let Some(newest) = newest {
         fix.push_str(&format!(" or {}=={newest}+{build}, each from its own index", one.name));
     }
-    Some(Found::error(one, says, fix).unless_certain(certain))
+    Some(Found::error(one, message, fix).unless_certain(certain))
 }
 
 /// How far apart two builds are: `cu121` and `cu124`.

@@ -47,7 +47,7 @@ fn stage(stage: &Stage) -> Option<Found> {
         let other =
             !loose && wanted.version != there && torch::version(wanted, &one.name) != partner(&there, one);
         other.then(|| {
-            let says = format!(
+            let message = format!(
                 "{} replaces torch {there} of {whose} with {}; both stay in the image \
                  layers",
                 named(one),
@@ -59,7 +59,7 @@ fn stage(stage: &Stage) -> Option<Found> {
                 }
                 _ => "Use a base image with the required torch, or one without torch".to_owned(),
             };
-            Found::warning(one, says, fix)
+            Found::warning(one, message, fix)
         })
     })
 }

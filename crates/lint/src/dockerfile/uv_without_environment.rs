@@ -38,11 +38,11 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 matches!(one.keyword.as_str(), "COPY" | "ADD")
                     && one.text.text.trim_start().starts_with(['.', '*'])
             });
-            let says = "`uv pip install` finds no virtual environment and fails (no --system, no \
+            let message = "`uv pip install` finds no virtual environment and fails (no --system, no \
                 UV_SYSTEM_PYTHON)";
             Found::error(
                 install.line,
-                says,
+                message,
                 "Run `uv venv` and set `ENV VIRTUAL_ENV`, or set `ENV \
                  UV_SYSTEM_PYTHON=1`",
             )

@@ -71,10 +71,10 @@ fn stage(stage: &Stage) -> Option<Found> {
     if named || !other || install.uv {
         return None;
     }
-    let says = format!(
+    let message = format!(
         "pip installs into {}, not into Python {series} from line {line}; imports fail there",
-        python.says()
+        python.message()
     );
     let fix = format!("Run `{program} -m venv /opt/venv` and set `ENV PATH=/opt/venv/bin:$PATH`");
-    Some(Found::warning(install.line, says, fix))
+    Some(Found::warning(install.line, message, fix))
 }

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::rule::{Found, Kind};
-use checks::{self, CHECKS, Verdict};
+use checks::{self, CHECKS, Subject, Verdict};
+use facts::docker::DaemonJson;
+use facts::toolkit::Config;
 use facts::{Expected, Facts, Role, gather};
 use host::Reading;
 use host::record::Replay;
@@ -21,7 +23,7 @@ pub(crate) struct Machine {
     pub kind: Kind,
     pub name: String,
     pub text: String,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
 }
 
@@ -36,41 +38,42 @@ impl Machine {
         let readings = BTreeMap::from([(format!("read {path}"), Reading::Text(self.text.clone()))]);
         let expected = Expected { role: Some(Role::GpuNode), ..Expected::default() };
         let alone = gather::recorded(&Replay::new(readings, "only this file is known"), expected);
-        let facts = match &self.facts {
-            None => alone,
-            Some(machine) => {
-                let mut facts = Facts::clone(machine);
-                match self.kind {
-                    Kind::DaemonJson => facts.docker.daemon_json = alone.docker.daemon_json,
-                    _ => {
-                        facts.toolkit.config = alone.toolkit.config;
-                        facts.toolkit.config_error = alone.toolkit.config_error;
-                    }
-                }
-                facts
-            }
-        };
+        let facts = self.with_this_file(alone);
         let checks = CHECKS.iter().filter(|check| ids.contains(&check.id));
-        checks.filter_map(|check| self.found(checks::judge_one(check, &facts), path)).collect()
+        checks.filter_map(|check| self.found(&checks::judge_one(check, &facts))).collect()
     }
 
-    fn found(&self, verdict: Verdict, path: &str) -> Option<Found> {
+    /// The machine that the file is for, as far as it is known, with this file under the name that the user
+    /// gave.
+    fn with_this_file(&self, mut alone: Facts) -> Facts {
+        alone.docker.daemon_json =
+            alone.docker.daemon_json.map(|file| DaemonJson { path: self.name.clone(), ..file });
+        alone.toolkit.config =
+            alone.toolkit.config.map(|config| Config { path: self.name.clone(), ..config });
+        let Some(machine) = &self.facts else { return alone };
+        let mut facts = Facts::clone(machine);
+        match self.kind {
+            Kind::DaemonJson => facts.docker.daemon_json = alone.docker.daemon_json,
+            _ => {
+                facts.toolkit.config = alone.toolkit.config;
+                facts.toolkit.config_error = alone.toolkit.config_error;
+            }
+        }
+        facts
+    }
+
+    fn found(&self, verdict: &Verdict) -> Option<Found> {
         let found = verdict.found()?;
-        let fix = found.fixes.first().map_or("", |fix| fix.title.trim_end_matches('.'));
-        let says = found.message.replace(path, &self.name);
-        let made = Found::warning(self.line(&found.message), says.trim_end_matches('.'), fix);
+        let fix = found.fixes.first().map_or("", |fix| fix.title.trim_end_matches(['.', ':']));
+        let made = Found::warning(self.line(&found.subject), found.message.trim_end_matches('.'), fix);
         Some(Found { severity: found.severity, ..made })
     }
 
-    /// The line that a sentence is about: the one that it names, else that of the first quoted word that
-    /// stands in the file.
-    fn line(&self, says: &str) -> usize {
+    /// The line that a finding is about: its own, else the first with the key that it names.
+    fn line(&self, subject: &Subject) -> usize {
         let count = self.text.lines().count().max(1);
-        let named = says.split("line ").nth(1).and_then(|rest| {
-            rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<usize>().ok()
-        });
-        let quoted = says.split('"').skip(1).step_by(2).filter(|word| !word.is_empty());
-        let found = quoted.filter_map(|word| self.text.lines().position(|line| line.contains(word))).next();
-        named.or(found.map(|place| place + 1)).unwrap_or(1).clamp(1, count)
+        let with_key = |key: &String| self.text.lines().position(|line| line.contains(key.as_str()));
+        let of_key = || subject.name.as_ref().and_then(with_key).map(|index| index + 1);
+        subject.line.or_else(of_key).unwrap_or(1).clamp(1, count)
     }
 }

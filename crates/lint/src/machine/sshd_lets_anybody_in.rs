@@ -62,12 +62,12 @@ fn judge(machine: &Machine) -> Vec<Found> {
             "Set `PermitRootLogin prohibit-password`",
         ));
     }
-    for (keyword, says) in [
+    for (keyword, message) in [
         ("pubkeyauthentication", "sshd accepts no public keys; launchers cannot log in"),
         ("permitrootlogin", "sshd denies root login, but ranks in containers usually run as root"),
     ] {
         if let Some(("no", line)) = value(keyword) {
-            found.push(Found::note(line, says, ""));
+            found.push(Found::note(line, message, ""));
         }
     }
     found

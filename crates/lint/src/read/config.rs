@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::json::Json;
+use crate::file::World;
 use facts::Facts;
 
 /// A ds_config.json.
@@ -11,21 +12,10 @@ pub(crate) struct Config {
     pub json: Json,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
-    /// How many ranks run it, and what says so.
+    /// The number of ranks and its source.
     pub world: Option<World>,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
-}
-
-/// How many ranks a run has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct World {
-    /// How many ranks.
-    pub size: u64,
-    /// What says so: `--world-size`, `hostfile`.
-    pub from: String,
-    /// True where it was said of this run, and not told from a file beside.
-    pub said: bool,
 }
 
 impl Config {

@@ -1,6 +1,8 @@
 //! A hostfile: `host slots=8` a line, as DeepSpeed's launcher reads it, and what mpirun takes besides.
 
-/// A line that says something.
+use crate::file::Names;
+
+/// A line that is neither empty nor a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Its number, from 1.
@@ -20,10 +22,6 @@ pub struct Hostfile {
     /// What this machine knows of the names, as far as it was asked.
     pub names: Names,
 }
-
-/// For names whether this machine can tell their address; one that is missing was not asked, or the answer is
-/// not known.
-pub type Names = std::collections::BTreeMap<String, bool>;
 
 impl Hostfile {
     /// Reads a hostfile; DeepSpeed's own pattern is `^(\S+)\s+slots=(\d+)`.

@@ -11,7 +11,7 @@ pub(crate) enum Value {
     Truth(bool),
     Number(f64),
     Text(String),
-    /// A list; what stands in it.
+    /// A list with its items.
     List(Vec<Value>),
     /// An object; its entries are in [`Json::entries`].
     Object,

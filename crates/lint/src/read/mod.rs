@@ -1,4 +1,4 @@
-//! Reading files that somebody else wrote: what stands in them, and what it comes to. Nothing here judges.
+//! Parsers of the files that are linted. Nothing here judges.
 
 pub(crate) mod compose;
 pub(crate) mod config;

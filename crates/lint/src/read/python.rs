@@ -18,9 +18,9 @@ pub(crate) struct Program {
     pub loops: Vec<Loop>,
     /// `try` with its handlers.
     pub tries: Vec<Try>,
-    /// What stands for what: `dist` for `torch.distributed`.
+    /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
-    /// What is known of the machine that it is for.
+    /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
 }
 
@@ -32,22 +32,22 @@ pub(crate) struct Call {
     pub arguments: Vec<Argument>,
     /// Its line, from 1.
     pub line: usize,
-    /// Where it stands, bytes.
+    /// Its byte range.
     pub at: Range<usize>,
-    /// True where it stands behind an `if`, in a handler, or in one half of a condition.
+    /// True if it is behind an `if`, in a handler, or in one branch of a condition.
     pub conditional: bool,
-    /// The function that it stands in, bytes; empty at the top.
+    /// The enclosing function, byte range; empty at the top.
     pub function: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Argument {
     pub name: Option<String>,
-    /// As it stands there.
+    /// As written.
     pub text: String,
     /// Its line, from 1.
     pub line: usize,
-    /// Where its value stands, bytes.
+    /// Byte range of its value.
     pub at: Range<usize>,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Argument {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
     pub name: String,
-    /// The value as it stands there.
+    /// The value as written.
     pub text: String,
     /// The line, from 1.
     pub line: usize,
-    /// Where the value stands, bytes.
+    /// Byte range of the value.
     pub at: Range<usize>,
-    /// The function that it stands in, bytes.
+    /// The enclosing function, byte range.
     pub function: Range<usize>,
 }
 
@@ -297,7 +297,7 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
         .collect()
 }
 
-/// Whether a node may not be reached, and the function that it stands in.
+/// Whether a node may not be reached, and its enclosing function.
 fn surroundings(node: Node) -> (bool, Range<usize>) {
     let mut conditional = false;
     let mut next = node.parent();

@@ -8,7 +8,7 @@ pub(crate) struct Line {
     pub line: usize,
 }
 
-/// The lines that say something.
+/// The lines that are neither empty nor comments.
 pub(crate) fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut goes_on = false;

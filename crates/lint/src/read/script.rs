@@ -11,7 +11,7 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// Its here-documents: what a command gets as input, often the text of another file.
     pub documents: Vec<Document>,
-    /// Names that stand in it as `$NAME` or `${NAME…}`.
+    /// Names used in it as `$NAME` or `${NAME…}`.
     pub uses: BTreeSet<String>,
     pub text: String,
 }

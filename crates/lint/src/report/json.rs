@@ -62,8 +62,8 @@ fn entry(finding: &Finding) -> Entry {
         severity: finding.found.severity,
         file: finding.file.clone(),
         line: finding.found.line,
-        message: finding.found.says.clone(),
-        says: finding.found.says.clone(),
+        message: finding.found.message.clone(),
+        says: finding.found.message.clone(),
         fix: finding.found.fix.clone(),
     }
 }

@@ -57,8 +57,8 @@ pub fn report(findings: &[Finding]) -> Report {
 }
 
 fn diagnostic(finding: &Finding) -> Diagnostic {
-    let Found { severity, line, says, fix, .. } = &finding.found;
-    let found = Diagnostic::new(*severity, says.clone()).subject(Subject::line(&finding.file, *line));
+    let Found { severity, line, message, fix, .. } = &finding.found;
+    let found = Diagnostic::new(*severity, message.clone()).subject(Subject::line(&finding.file, *line));
     match fix.is_empty() {
         true => found,
         false => found.fix(Fix::safe(fix.clone(), &[])),

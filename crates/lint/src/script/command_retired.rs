@@ -59,11 +59,11 @@ fn judge(script: &Script) -> Vec<Found> {
                         )
                     }) =>
                 {
-                    let says =
+                    let message =
                         "no such service exists; nvidia-container-runtime is a program that Docker starts";
                     Some(Found::warning(
                         line,
-                        says,
+                        message,
                         "Check with `nvidia-ctk --version`, `docker info` and a test container",
                     ))
                 }

@@ -18,6 +18,6 @@ fn judge(script: &Script) -> Vec<Found> {
         let teed = command.program() == "tee" && command.has("/etc/hosts");
         teed || command.writes.iter().any(|word| word.text == "/etc/hosts")
     });
-    let says = "container addresses in /etc/hosts become stale; Docker rewrites the file at each start";
-    pinned.map(|command| Found::note(command.line, says, "Use the container or service name")).collect()
+    let message = "container addresses in /etc/hosts become stale; Docker rewrites the file at each start";
+    pinned.map(|command| Found::note(command.line, message, "Use the container or service name")).collect()
 }

@@ -33,14 +33,14 @@ fn judge(script: &Script) -> Vec<Found> {
     });
     found
         .map(|command| {
-            let says = format!(
+            let message = format!(
                 "{} runs on one GPU in one process, so it measures no \
                  communication",
                 command.program()
             );
             Found::warning(
                 command.line,
-                says,
+                message,
                 "Pass `-g` with the number of GPUs, or use mpirun with one \
                  process per GPU",
             )

@@ -34,13 +34,13 @@ fn judge(script: &Script) -> Vec<Found> {
         // A folder of the host may bring it along.
         let brings = ["pip", "install", " -v", "--volume", "--mount"].iter().any(|word| text.contains(word));
         let imports = text.contains("import torch");
-        let says = format!(
+        let message = format!(
             "{} does not contain torch; the import fails with \
              ModuleNotFoundError",
             image.text
         );
         (imports && !brings).then(|| {
-            Found::error(command.line, says, "Use an image with torch, or `nvidia-smi -L`")
+            Found::error(command.line, message, "Use an image with torch, or `nvidia-smi -L`")
                 .unless_certain(command.certain)
         })
     });

@@ -44,9 +44,9 @@ fn judge(script: &Script) -> Vec<Found> {
     sets.filter(|(_, name, _)| is_read(name) && !script.uses.contains(*name) && !exported(name))
         .filter(|(line, _, _)| read_after(*line))
         .map(|(line, name, word)| {
-            let says =
+            let message =
                 format!("{name} is set without `export`; programs started by the script do not see it");
-            Found::warning(line, says, format!("Write `export {name}={}`", word.text))
+            Found::warning(line, message, format!("Write `export {name}={}`", word.text))
         })
         .collect()
 }

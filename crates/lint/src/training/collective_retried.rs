@@ -58,11 +58,12 @@ fn judge(program: &Program) -> Vec<Found> {
             inside && (call.name.ends_with(".init_process_group") || collective(call))
         });
         if let Some(call) = again {
-            let says = "a failed collective is retried, but its communicator is aborted and the other ranks \
+            let message = "a failed collective is retried, but its communicator is aborted and the other \
+                ranks \
                 do not take part";
             found.push(Found::warning(
                 call.line,
-                says,
+                message,
                 "Let the rank exit, and restart all ranks with `torchrun --max-restarts`",
             ));
         }

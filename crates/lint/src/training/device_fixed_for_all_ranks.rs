@@ -59,20 +59,20 @@ fn judge(program: &Program) -> Vec<Found> {
     let found = program.calls.iter().filter(|call| !call.conditional).filter_map(|call| {
         if call.name == "torch.cuda.set_device" {
             let device = call.argument(0, "device").filter(|device| first(&device.text))?;
-            let says = format!(
+            let message = format!(
                 "set_device({}) in every process makes all ranks of a node share the first GPU",
                 device.text
             );
             return Some(Found::warning(
                 call.line,
-                says,
+                message,
                 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
             ));
         }
         let ids = call.keyword("device_ids").filter(|_| call.name.ends_with("DistributedDataParallel"))?;
         let inner = ids.text.trim().trim_start_matches('[').trim_end_matches(']');
-        let says = "device_ids=[0] in every process makes all ranks of a node share the first GPU";
-        first(inner).then(|| Found::warning(ids.line, says, "Use device_ids=[local_rank]"))
+        let message = "device_ids=[0] in every process makes all ranks of a node share the first GPU";
+        first(inner).then(|| Found::warning(ids.line, message, "Use device_ids=[local_rank]"))
     });
     found.collect()
 }

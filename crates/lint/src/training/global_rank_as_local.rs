@@ -49,11 +49,11 @@ fn judge(program: &Program) -> Vec<Found> {
     let fix = "int(os.environ[\"LOCAL_RANK\"])";
     let mut found = Vec::new();
     for one in program.assignments.iter().filter(|one| one.name.ends_with("local_rank") && is_rank(&one.at)) {
-        let says = format!(
+        let message = format!(
             "{} is the global rank; on the second node and later it exceeds the number of GPUs",
             one.name
         );
-        found.push(Found::warning(one.line, says, fix));
+        found.push(Found::warning(one.line, message, fix));
     }
     for call in program.calls.iter().filter(|call| call.name == "torch.cuda.set_device") {
         let Some(device) = call.argument(0, "device") else { continue };
@@ -61,12 +61,12 @@ fn judge(program: &Program) -> Vec<Found> {
         let named_local = through.is_some_and(|one| one.name.ends_with("local_rank"));
         let ranked = is_rank(&device.at) || through.is_some_and(|one| is_rank(&one.at));
         if ranked && !named_local && !call.conditional {
-            let says = format!(
+            let message = format!(
                 "set_device({}) uses the global rank, which exceeds the number of GPUs on the second node \
                  and later",
                 device.text
             );
-            found.push(Found::warning(call.line, says, format!("torch.cuda.set_device({fix})")));
+            found.push(Found::warning(call.line, message, format!("torch.cuda.set_device({fix})")));
         }
     }
     found

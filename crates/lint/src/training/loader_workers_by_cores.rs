@@ -59,22 +59,22 @@ fn judge(program: &Program) -> Vec<Found> {
                 | "mp.cpu_count()"
                 | "len(os.sched_getaffinity(0))"
         ) {
-            let says = format!("{text} workers in every rank, but all ranks of a node share its cores");
-            return Some(Found::note(line, says, "Divide the cores by the ranks per node"));
+            let message = format!("{text} workers in every rank, but all ranks of a node share its cores");
+            return Some(Found::note(line, message, "Divide the cores by the ranks per node"));
         }
         let count = number(text).filter(|count| *count > 0.0)?;
         let facts = program.facts.as_ref()?;
         let shared =
             facts.limits.shared_memory.known().map(|space| space.total).filter(|total| *total < SMALL);
         if let Some(total) = shared {
-            let says = format!(
+            let message = format!(
                 "{count} workers pass batches through /dev/shm, which has only {} MiB; they fail with Bus \
                  error",
                 total >> 20
             );
             return Some(Found::warning(
                 line,
-                says,
+                message,
                 "Start the container with `--shm-size=8g` or \
                  `--ipc=host`",
             ));
@@ -84,9 +84,10 @@ fn judge(program: &Program) -> Vec<Found> {
         let cores = facts.limits.cpus.known().filter(|cores| **cores > 1)?;
         #[expect(clippy::cast_precision_loss, reason = "counts of GPUs and cores")]
         let (all, cores) = (count * gpus as f64, *cores as f64);
-        let says = format!("{count} workers in each of {gpus} ranks are {all} processes on {cores} cores");
-        (all > 2.0 * cores)
-            .then(|| Found::warning(line, says, format!("Use {:.0} or fewer", (cores / gpus as f64).floor())))
+        let message = format!("{count} workers in each of {gpus} ranks are {all} processes on {cores} cores");
+        (all > 2.0 * cores).then(|| {
+            Found::warning(line, message, format!("Use {:.0} or fewer", (cores / gpus as f64).floor()))
+        })
     });
     found.collect()
 }

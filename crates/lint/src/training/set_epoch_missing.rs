@@ -60,12 +60,12 @@ fn judge(program: &Program) -> Vec<Found> {
             .map_or(String::new(), |one| one.name.to_ascii_lowercase());
         !["val", "test", "eval"].iter().any(|word| data.contains(word) || kept.contains(word))
     });
-    let says = "the DistributedSampler shuffles in the same order every epoch because set_epoch is never \
+    let message = "the DistributedSampler shuffles in the same order every epoch because set_epoch is never \
         called";
     train
         .take(1)
         .map(|call| {
-            Found::warning(call.line, says, "Call `sampler.set_epoch(epoch)` at the start of each epoch")
+            Found::warning(call.line, message, "Call `sampler.set_epoch(epoch)` at the start of each epoch")
         })
         .collect()
 }

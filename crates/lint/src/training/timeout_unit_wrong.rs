@@ -77,11 +77,11 @@ fn judge(program: &Program) -> Vec<Found> {
     for call in program.calls.iter().filter(|call| TAKERS.contains(&call.name.as_str())) {
         let Some(timeout) = call.keyword("timeout") else { continue };
         if number(&timeout.text).is_some() {
-            let says =
+            let message =
                 format!("timeout={} is a number, but a timedelta is required; the call fails", timeout.text);
             found.push(Found::error(
                 timeout.line,
-                says,
+                message,
                 format!("Use timeout=timedelta(seconds={})", timeout.text),
             ));
             continue;
@@ -106,12 +106,12 @@ fn garbled(call: &Call) -> Option<Found> {
     let wrong = call.arguments.iter().find(|one| {
         one.name.as_deref().is_some_and(|name| name != "*" && !UNITS.iter().any(|(unit, _)| *unit == name))
     })?;
-    let says = format!(
+    let message = format!(
         "timedelta has no argument {}; the call fails with \
          TypeError",
         wrong.name.as_deref().unwrap_or_default()
     );
-    Some(Found::error(wrong.line, says, format!("Use timedelta(seconds={})", wrong.text)))
+    Some(Found::error(wrong.line, message, format!("Use timedelta(seconds={})", wrong.text)))
 }
 
 /// What is wrong with the length of a timeout.
@@ -126,22 +126,22 @@ fn length(span: &Call) -> Option<Found> {
     }
     let first = span.arguments.first()?;
     if first.name.is_none() && seconds >= 86400.0 {
-        let says =
+        let message =
             format!("timedelta({}) is {} days; the first argument is days", first.text, seconds / 86400.0);
-        return Some(Found::warning(span.line, says, format!("Use timedelta(seconds={})", first.text)));
+        return Some(Found::warning(span.line, message, format!("Use timedelta(seconds={})", first.text)));
     }
     if seconds >= WEEK {
-        let says =
+        let message =
             format!("timeout is {:.0} days; a dead rank is detected only after that", seconds / 86400.0);
         return Some(Found::warning(
             span.line,
-            says,
+            message,
             "Use timedelta(minutes=30), or the longest expected wait",
         ));
     }
     let short = seconds > 0.0 && seconds <= 60.0;
-    let says = format!(
+    let message = format!(
         "timeout of {seconds} s is too short for model loading, checkpoints or the first compilation"
     );
-    short.then(|| Found::note(span.line, says, "Use the default, timedelta(minutes=10)"))
+    short.then(|| Found::note(span.line, message, "Use the default, timedelta(minutes=10)"))
 }

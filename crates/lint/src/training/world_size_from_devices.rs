@@ -40,12 +40,13 @@ fn judge(program: &Program) -> Vec<Found> {
         let through = program.value(&size.text, &call.function, call.at.start);
         let value = through.map_or(size.text.as_str(), |one| one.text.as_str());
         let line = through.map_or(size.line, |one| one.line);
-        let says = "world_size is the number of GPUs of this machine; on several nodes each node waits for \
+        let message = "world_size is the number of GPUs of this machine; on several nodes each node waits \
+            for \
             its own group";
         counts(value).then(|| {
             Found::warning(
                 line,
-                says,
+                message,
                 "Remove world_size, or use \
                  int(os.environ[\"WORLD_SIZE\"])",
             )

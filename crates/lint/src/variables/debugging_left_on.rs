@@ -27,15 +27,15 @@ fn judge(settings: &Settings) -> Vec<Found> {
             .value("NCCL_DEBUG")
             .is_some_and(|level| ["INFO", "TRACE"].iter().any(|on| level.eq_ignore_ascii_case(on)));
         if one.name == "NCCL_DEBUG" && value.eq_ignore_ascii_case("INFO") {
-            let says = "NCCL_DEBUG=INFO is a debugging setting; it writes hundreds of log lines per \
+            let message = "NCCL_DEBUG=INFO is a debugging setting; it writes hundreds of log lines per \
                 rank"
                 .to_owned();
             let lasting = one.held != Held::Command;
-            return lasting.then(|| Found::note(one.place.clone(), says, "Set NCCL_DEBUG=WARN"));
+            return lasting.then(|| Found::note(one.place.clone(), message, "Set NCCL_DEBUG=WARN"));
         }
         let effect = effect(&one.name, value, log)?;
-        let says = format!("{}={value} is a debugging setting: {effect}", one.name);
-        let found = Found::warning(one.place.clone(), says, "Remove it for production runs");
+        let message = format!("{}={value} is a debugging setting: {effect}", one.name);
+        let found = Found::warning(one.place.clone(), message, "Remove it for production runs");
         Some(match one.held {
             Held::Command => Found { severity: Severity::Note, ..found },
             _ => found,

@@ -27,33 +27,33 @@ fn judge(settings: &Settings) -> Vec<Found> {
     }
     let bad = settings.others.iter().map(|(line, text)| {
         if text.contains('=') && !text.trim_start().starts_with('#') {
-            let says = format!(
+            let message = format!(
                 "{:?} becomes `export {}` on every node, which has no valid variable name",
                 text.trim(),
                 text.trim()
             );
-            return Found::warning(*line, says, "Write NAME=value");
+            return Found::warning(*line, message, "Write NAME=value");
         }
         if text.contains('=') {
-            let says = "the comment is exported as a variable; the launcher does not support comments";
-            return Found::warning(*line, says, "Delete the line");
+            let message = "the comment is exported as a variable; the launcher does not support comments";
+            return Found::warning(*line, message, "Delete the line");
         }
         let what = match text.trim() {
             "" => "an empty line".to_owned(),
             other => format!("{other:?}"),
         };
-        let says = format!("{what} has no `=`; the launcher fails with ValueError");
-        Found::error(*line, says, "Write NAME=value")
+        let message = format!("{what} has no `=`; the launcher fails with ValueError");
+        Found::error(*line, message, "Write NAME=value")
     });
     let spaces = settings.known().filter(|(_, _, value)| {
         value.contains(' ') && !value.starts_with(['"', '\'']) || value.matches('"').count() % 2 == 1
     });
     let spaces = spaces.map(|(_, one, _)| {
-        let says = format!(
+        let message = format!(
             "the value of {} contains an unquoted space; the shell on the nodes drops the rest",
             one.name
         );
-        Found::warning(one.place.clone(), says, "Quote the value")
+        Found::warning(one.place.clone(), message, "Quote the value")
     });
     bad.chain(spaces).collect()
 }

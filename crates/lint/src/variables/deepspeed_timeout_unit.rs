@@ -20,9 +20,10 @@ fn judge(settings: &Settings) -> Vec<Found> {
     let found = settings.known().filter(|(_, one, _)| one.name == "DEEPSPEED_TIMEOUT").filter_map(
         |(_, one, value)| {
             let minutes = value.parse::<u64>().ok().filter(|minutes| *minutes >= DAY)?;
-            let says = format!("DEEPSPEED_TIMEOUT={minutes} is {} hours; the unit is minutes", minutes / 60);
+            let message =
+                format!("DEEPSPEED_TIMEOUT={minutes} is {} hours; the unit is minutes", minutes / 60);
             let fix = format!("Set DEEPSPEED_TIMEOUT={}", (minutes / 60).max(10));
-            Some(Found::warning(one.place.clone(), says, fix))
+            Some(Found::warning(one.place.clone(), message, fix))
         },
     );
     found.collect()

@@ -25,8 +25,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 fn hidden(one: &Setting, value: &str) -> Option<Found> {
     let warning = |effect: &str| {
-        let says = format!("{}={value}: {effect}", one.name);
-        Some(Found::warning(one.place.clone(), says, "Remove it"))
+        let message = format!("{}={value}: {effect}", one.name);
+        Some(Found::warning(one.place.clone(), message, "Remove it"))
     };
     match (one.name.as_str(), value) {
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "0") => {
@@ -41,7 +41,7 @@ fn hidden(one: &Setting, value: &str) -> Option<Found> {
         ("NCCL_IB_TIMEOUT", "0") => warning("the adapter waits forever; a dead link is never detected"),
         ("NCCL_IB_TIMEOUT", _) => {
             let power = value.parse::<u32>().ok().filter(|power| *power > 22)?;
-            let says = match power {
+            let message = match power {
                 32.. => format!("NCCL_IB_TIMEOUT={value}: at 32 and above the adapter waits forever"),
                 // 4.096 µs · 2^n, seven retries.
                 _ => format!(
@@ -50,14 +50,18 @@ fn hidden(one: &Setting, value: &str) -> Option<Found> {
                     4.096e-6 * f64::from(1_u32 << power)
                 ),
             };
-            Some(Found::note(one.place.clone(), says, "Remove it; the default is 20"))
+            Some(Found::note(one.place.clone(), message, "Remove it; the default is 20"))
         }
         ("NVIDIA_DISABLE_REQUIRE", "1" | "true") => {
-            let says = format!(
+            let message = format!(
                 "NVIDIA_DISABLE_REQUIRE={value}: an image too new for the driver starts anyway, and CUDA \
                  fails in it later"
             );
-            Some(Found::note(one.place.clone(), says, "Remove it, or use an image that the driver supports"))
+            Some(Found::note(
+                one.place.clone(),
+                message,
+                "Remove it, or use an image that the driver supports",
+            ))
         }
         _ => None,
     }

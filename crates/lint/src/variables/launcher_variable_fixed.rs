@@ -32,7 +32,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         let local = one.name == "MASTER_ADDR"
             && matches!(value, "localhost" | "127.0.0.1")
             && settings.kind == Some(Kind::DeepspeedEnvironment);
-        let says = match (rank, local) {
+        let message = match (rank, local) {
             (true, _) => {
                 format!(
                     "{}={value} gives every process the same value; the launcher must set it per \
@@ -47,7 +47,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             _ => return None,
         };
         // Shells set it to a default for runs without a launcher.
-        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), says, "Remove it"))
+        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), message, "Remove it"))
     });
     found.collect()
 }

@@ -35,31 +35,32 @@ fn judge(settings: &Settings) -> Vec<Found> {
             "LD_LIBRARY_PATH"
                 if value.split(':').any(|part| part.trim_end_matches('/').ends_with("/stubs")) =>
             {
-                let says = "LD_LIBRARY_PATH contains a stubs directory; its libcuda is for linking only and \
+                let message = "LD_LIBRARY_PATH contains a stubs directory; its libcuda is for linking only \
+                    and \
                     fails every call";
-                Some(Found::warning(one.place.clone(), says, "Remove the directory"))
+                Some(Found::warning(one.place.clone(), message, "Remove the directory"))
             }
             "LD_LIBRARY_PATH" if image_torch => {
                 let folder = value
                     .split(':')
                     .find(|part| part.starts_with("/usr/local/cuda") && part.contains("lib"))?;
-                let says = format!(
+                let message = format!(
                     "{folder} takes precedence over the CUDA libraries bundled with torch, \
                      which does not need it"
                 );
                 Some(Found::note(
                     one.place.clone(),
-                    says,
+                    message,
                     "Remove it unless something else in the image \
                      needs it",
                 ))
             }
             "LD_PRELOAD" if value.contains("libnccl") => {
-                let says = format!(
+                let message = format!(
                     "LD_PRELOAD={value} replaces torch's NCCL; every rank must load the same \
                      version"
                 );
-                Some(Found::note(one.place.clone(), says, "Remove it"))
+                Some(Found::note(one.place.clone(), message, "Remove it"))
             }
             _ => None,
         }

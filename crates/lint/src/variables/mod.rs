@@ -52,10 +52,10 @@ fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
         for check in CHECKS.iter().filter(|check| ids.contains(&check.id)) {
             let verdict = checks::judge_one(check, &there);
             let Verdict::Found(said) = verdict else { continue };
-            // The sentence names the variable that it is about.
-            let Some(one) = lasting.clone().rfind(|one| said.message.contains(&one.name)) else { continue };
+            let Some(name) = &said.subject.name else { continue };
+            let Some(one) = lasting.clone().rfind(|one| one.name == *name) else { continue };
             let says = said.message.trim_end_matches('.').to_owned();
-            let fix = said.fixes.first().map_or("", |fix| fix.title.trim_end_matches('.'));
+            let fix = said.fixes.first().map_or("", |fix| fix.title.trim_end_matches(['.', ':']));
             found.push(Found { severity: said.severity, ..Found::warning(one.place.clone(), says, fix) });
         }
     }

@@ -37,12 +37,12 @@ fn judge(settings: &Settings) -> Vec<Found> {
 fn marks(one: &Setting, value: &str) -> Option<Found> {
     let wrong = value.split(',').skip(1).find(|entry| entry.starts_with(['^', '=']))?;
     let right = value.replace([',', ' '], ",").replace(",^", ",").replace(",=", ",");
-    let says = format!(
+    let message = format!(
         "{wrong} in {} is read as a name; the prefix character applies once, at the start of \
          the list",
         one.name
     );
-    Some(Found::warning(one.place.clone(), says, format!("Set {}={right}", one.name)))
+    Some(Found::warning(one.place.clone(), message, format!("Set {}={right}", one.name)))
 }
 
 /// `mlx5_1`: the number goes on.
@@ -62,15 +62,15 @@ fn wide(one: &Setting, value: &str) -> Option<Found> {
             && !entries.iter().any(|other| other.len() > entry.len() && other.starts_with(**entry))
     };
     let entry = entries.iter().find(more)?;
-    let says = format!("{entry} in NCCL_IB_HCA also matches {entry}0 to {entry}9; entries are prefixes");
-    Some(Found::note(one.place.clone(), says, format!("Set NCCL_IB_HCA=={value}")))
+    let message = format!("{entry} in NCCL_IB_HCA also matches {entry}0 to {entry}9; entries are prefixes");
+    Some(Found::note(one.place.clone(), message, format!("Set NCCL_IB_HCA=={value}")))
 }
 
 fn whole(one: &Setting, value: &str) -> Option<Found> {
     let wrong = value.split(',').find(|entry| entry.starts_with(['^', '=']))?;
-    let says = format!(
+    let message = format!(
         "{}={value}: Gloo looks for an interface named {wrong}; it supports only full names",
         one.name
     );
-    Some(Found::warning(one.place.clone(), says, "Set it to the full interface name"))
+    Some(Found::warning(one.place.clone(), message, "Set it to the full interface name"))
 }

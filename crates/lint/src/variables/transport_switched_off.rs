@@ -45,8 +45,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
             let (_, _, effect) = SWITCHES
                 .iter()
                 .find(|(name, switch, _)| one.name == *name && value.eq_ignore_ascii_case(switch))?;
-            let says = format!("{}={value}: {effect}", one.name);
-            Some(Found::note(one.place.clone(), says, "Remove it once the fault it works around is fixed"))
+            let message = format!("{}={value}: {effect}", one.name);
+            Some(Found::note(one.place.clone(), message, "Remove it once the fault it works around is fixed"))
         });
     found.collect()
 }

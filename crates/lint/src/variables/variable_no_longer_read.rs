@@ -56,6 +56,6 @@ fn dropped(scope: &Scope, one: &Setting) -> Option<Found> {
         .to_owned(),
         |new| format!("Remove it; its replacement is {new}"),
     );
-    let says = format!("{} has no effect: {reader} {version} was the last release that read it", row.name);
-    gone.then(|| Found::warning(one.place.clone(), says, fix))
+    let message = format!("{} has no effect: {reader} {version} was the last release that read it", row.name);
+    gone.then(|| Found::warning(one.place.clone(), message, fix))
 }

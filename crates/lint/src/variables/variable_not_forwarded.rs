@@ -40,7 +40,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
     }
     let written = settings.written.iter().filter(|one| is_of_the_stack(&one.name));
     found.extend(written.map(|one| {
-        let says = format!(
+        let message = format!(
             "{} is written to {}, which commands run over ssh do not \
              read",
             one.name, one.file
@@ -52,7 +52,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             }
             _ => "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf",
         };
-        Found::note(one.place.clone(), says, fix)
+        Found::note(one.place.clone(), message, fix)
     }));
     for launch in &settings.launches {
         found.extend(lost(settings, launch));
@@ -97,11 +97,11 @@ fn in_profile(settings: &Settings) -> Vec<Found> {
             } else {
                 "which only login shells read"
             };
-            let says = format!(
+            let message = format!(
                 "{} is set in {}, {why}; commands run over ssh do not have it",
                 one.name, settings.name
             );
-            Found::note(one.place.clone(), says, "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf")
+            Found::note(one.place.clone(), message, "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf")
         })
         .collect()
 }
@@ -118,7 +118,7 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
             _ => !launch.forwards.contains(&one.name) && !one.name.starts_with("CUDA_VISIBLE"),
         })
         .map(|one| {
-            let (says, fix) = match launch.program.as_str() {
+            let (message, fix) = match launch.program.as_str() {
                 "deepspeed" => (
                     format!(
                         "{} does not reach other nodes: the DeepSpeed launcher (line {}) forwards only \
@@ -141,7 +141,7 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
                     format!("Use `{program} -x {} …`", one.name),
                 ),
             };
-            Found::warning(one.place.clone(), says, fix)
+            Found::warning(one.place.clone(), message, fix)
         })
         .collect()
 }

@@ -51,11 +51,12 @@ fn judge(settings: &Settings) -> Vec<Found> {
     strange
         .filter_map(|one| {
             if one.name == "NCCL_VERSION" && label {
-                let says = "NCCL_VERSION has no effect: it is a label in CUDA images and does not select or \
+                let message = "NCCL_VERSION has no effect: it is a label in CUDA images and does not select \
+                    or \
                     show the NCCL in use";
                 return Some(Found::note(
                     one.place.clone(),
-                    says,
+                    message,
                     "Use NCCL_DEBUG=VERSION or \
                      `torch.cuda.nccl.version()` to see the version",
                 ));

@@ -47,21 +47,22 @@ fn renamed(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
         "nccl" => ("NCCL", &scope.nccl),
         _ => ("PyTorch", &scope.torch),
     };
-    let says = |of: &str| format!("{} is the old name of {}, {of}", row.name, new.name);
+    let message = |of: &str| format!("{} is the old name of {}, {of}", row.name, new.name);
     // A new name takes the old one's value, but a mode is no switch.
     let same = row.kind == new.kind;
     let fix = if same { format!("Set {}={value}", new.name) } else { format!("Use {}", new.name) };
     match version {
         Some(version) if *version < since => None,
         Some(version) => {
-            let says = says(&format!("which {reader} {version} supports; the old name may stop working"));
-            Some(Found::warning(one.place.clone(), says, fix))
+            let message =
+                message(&format!("which {reader} {version} supports; the old name may stop working"));
+            Some(Found::warning(one.place.clone(), message, fix))
         }
         // A name that is new itself may be unknown to what is installed.
         None if recent(&row.owner, &since) => None,
         None => {
-            let says = says(&format!("which {reader} supports since {since}"));
-            Some(Found::note(one.place.clone(), says, fix))
+            let message = message(&format!("which {reader} supports since {since}"));
+            Some(Found::note(one.place.clone(), message, fix))
         }
     }
 }

@@ -38,14 +38,14 @@ fn judge(settings: &Settings) -> Vec<Found> {
         let row = variables::variable(&one.name)?;
         let allowed = row.allowed.as_deref()?;
         (row.takes(value) == Some(false)).then(|| {
-            let says = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
+            let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
             let default = row.default.as_deref().unwrap_or_default();
             let fix = if default.is_empty() {
                 String::new()
             } else {
                 format!("Remove it; the default is {default}")
             };
-            Found::warning(one.place.clone(), says, fix)
+            Found::warning(one.place.clone(), message, fix)
         })
     });
     wrong.collect()

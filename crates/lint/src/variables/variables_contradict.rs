@@ -44,8 +44,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
 const PAIRS: &[fn(&Scope) -> Option<Found>] =
     &[chosen_and_off, net_and_off, log_without_level, channels, socket_threads, old_and_new, waits, open_mpi];
 
-fn warning(scope: &Scope, name: &str, says: String, fix: &str) -> Option<Found> {
-    Some(Found::warning(scope.setting(name)?.place.clone(), says, fix))
+fn warning(scope: &Scope, name: &str, message: String, fix: &str) -> Option<Found> {
+    Some(Found::warning(scope.setting(name)?.place.clone(), message, fix))
 }
 
 fn is(scope: &Scope, name: &str, value: &str) -> bool {
@@ -67,10 +67,10 @@ fn chosen_and_off(scope: &Scope) -> Option<Found> {
 
 fn net_and_off(scope: &Scope) -> Option<Found> {
     let both = is(scope, "NCCL_NET", "IB") && is(scope, "NCCL_IB_DISABLE", "1");
-    let says = "NCCL_NET=IB requires InfiniBand, which NCCL_IB_DISABLE=1 disables; NCCL fails to \
+    let message = "NCCL_NET=IB requires InfiniBand, which NCCL_IB_DISABLE=1 disables; NCCL fails to \
         initialize"
         .to_owned();
-    both.then(|| warning(scope, "NCCL_NET", says, "Keep one of them"))?
+    both.then(|| warning(scope, "NCCL_NET", message, "Keep one of them"))?
 }
 
 fn log_without_level(scope: &Scope) -> Option<Found> {
@@ -80,8 +80,8 @@ fn log_without_level(scope: &Scope) -> Option<Found> {
     let off =
         is(scope, "NCCL_DEBUG", "VERSION") || is(scope, "NCCL_DEBUG", "WARN") && name == "NCCL_DEBUG_SUBSYS";
     let level = scope.value("NCCL_DEBUG").unwrap_or_default().to_owned();
-    let says = format!("{name} has no effect: NCCL_DEBUG={level} writes no subsystem log lines");
-    off.then(|| warning(scope, name, says, "Set NCCL_DEBUG=INFO, or remove both"))?
+    let message = format!("{name} has no effect: NCCL_DEBUG={level} writes no subsystem log lines");
+    off.then(|| warning(scope, name, message, "Set NCCL_DEBUG=INFO, or remove both"))?
 }
 
 fn channels(scope: &Scope) -> Option<Found> {
@@ -90,19 +90,19 @@ fn channels(scope: &Scope) -> Option<Found> {
     let (low, high) = pairs
         .into_iter()
         .find(|(low, high)| number(low).zip(number(high)).is_some_and(|(low, high)| low > high))?;
-    let says = format!("{low}={} is greater than {high}={}", scope.value(low)?, scope.value(high)?);
-    warning(scope, low, says, "Keep one of them")
+    let message = format!("{low}={} is greater than {high}={}", scope.value(low)?, scope.value(high)?);
+    warning(scope, low, message, "Keep one of them")
 }
 
 fn socket_threads(scope: &Scope) -> Option<Found> {
     let number = |name: &str| scope.value(name)?.parse::<i64>().ok();
     let (threads, sockets) = (number("NCCL_SOCKET_NTHREADS")?, number("NCCL_NSOCKS_PERTHREAD")?);
-    let says = format!(
+    let message = format!(
         "NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD is {}; the maximum is 64",
         threads.checked_mul(sockets)?
     );
     (threads.checked_mul(sockets)? > 64)
-        .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", says, "Reduce one of them"))?
+        .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", message, "Reduce one of them"))?
 }
 
 fn old_and_new(scope: &Scope) -> Option<Found> {
@@ -111,12 +111,12 @@ fn old_and_new(scope: &Scope) -> Option<Found> {
     old.find_map(|row| {
         let new = row.deprecated_by.as_deref()?;
         let (before, after) = (scope.value(&row.name)?, scope.value(new)?);
-        let says = format!(
+        let message = format!(
             "{}={before} and its new name {new}={after} differ; the new name takes \
              precedence",
             row.name
         );
-        (before != after).then(|| warning(scope, &row.name, says, "Remove the old name"))?
+        (before != after).then(|| warning(scope, &row.name, message, "Remove the old name"))?
     })
 }
 
@@ -124,13 +124,13 @@ fn waits(scope: &Scope) -> Option<Found> {
     let blocking = is(scope, "TORCH_NCCL_BLOCKING_WAIT", "1") || is(scope, "NCCL_BLOCKING_WAIT", "1");
     let names = ["TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"];
     let handling = names.into_iter().find(|name| scope.value(name).is_some_and(|value| value != "0"))?;
-    let says = format!("{handling} has no effect: with blocking wait, no watchdog runs");
-    blocking.then(|| warning(scope, handling, says, "Remove the blocking wait"))?
+    let message = format!("{handling} has no effect: with blocking wait, no watchdog runs");
+    blocking.then(|| warning(scope, handling, message, "Remove the blocking wait"))?
 }
 
 fn open_mpi(scope: &Scope) -> Option<Found> {
     let (include, exclude) = ("OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude");
-    let says = format!("{include} and {exclude} are both set; Open MPI accepts only one");
+    let message = format!("{include} and {exclude} are both set; Open MPI accepts only one");
     (scope.setting(include).is_some() && scope.setting(exclude).is_some())
-        .then(|| warning(scope, exclude, says, "Keep the first"))?
+        .then(|| warning(scope, exclude, message, "Keep the first"))?
 }

@@ -3,15 +3,17 @@
 use pep440_rs::Version;
 
 use super::super::answer::Reason;
-use super::super::constraint::{Constraint, Judge, Judgement};
+use super::super::constraint::{Constraint, Judge};
 use super::super::constraints::CONSTRAINTS;
 use super::super::constraints::asked_for::cuda_within;
 use super::super::constraints::partners;
+use super::super::message::{Names, Phrase, kernels_for};
 use super::super::request::{Request, Versions, Want, Wish};
+use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused, Refusal};
 use super::super::wanted::Wanted;
 use super::super::world::{Build, World};
 use super::ranges::{ranges, verb};
-use super::reasons::{Refusal, Stage, essential, grouped};
+use super::reasons::{Stage, essential, grouped};
 use catalog::{cuda, torch};
 use diagnostic::words::{self, and};
 
@@ -82,205 +84,193 @@ fn both(wishes: &[&Versions]) -> String {
     format!("{word}{}", and(&texts))
 }
 
-/// What the constraints say of the builds that they refuse.
+/// Why the constraints refuse builds.
 pub(super) fn reasons(world: &World, wanted: &Wanted, stage: &Stage<&Build>) -> Vec<Reason> {
     let refused = essential(&stage.refused);
     let of = |constraint: &Constraint| {
-        let refused: Vec<Refusal> =
-            refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
+        let refused: Vec<&Refused> =
+            refused.iter().filter(|refused| refused.constraint == constraint.id).collect();
         let Judge::Build(judge) = constraint.judge else { return Vec::new() };
-        if constraint.id == partners::CONSTRAINT.id {
-            return of_partners(world, wanted, &refused);
-        }
-        let key = |refusal: &Refusal| pattern(&refusal.says, refusal.build);
-        let groups = grouped(&refused, key).into_iter();
-        let sentence = |(says, refusals): (String, Vec<&Refusal>)| {
-            let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
-            let says = match constraint.id {
-                "gpu-has-code" => code(world, wanted, stage, judge, &says, &builds),
-                "driver-new-enough" => {
-                    driver(world, wanted, stage, judge, &(says + &compat(&refusals)), &builds)
-                }
-                _ => filled(&says, wanted, &builds),
-            };
-            Reason { constraint: constraint.id.to_owned(), says }
+        let report = Report { world, wanted, stage, judge };
+        let reason = |(_, group): (_, Vec<&&Refused>)| {
+            Some(Reason { constraint: constraint.id.to_owned(), says: report.sentence(&group)? })
         };
-        groups.map(sentence).collect()
+        grouped(&refused, |one| key(one)).into_iter().filter_map(reason).collect()
     };
     CONSTRAINTS.iter().flat_map(of).collect()
 }
 
-/// What is said of torchvision and the other partners: `torch 1.13.0 to 2.14.0 go with torchvision 0.14.0 to 0.29.0; torchvision
-/// >=0.29.1 goes with torch 2.14.1 and 2.15.0`.
-fn of_partners(world: &World, wanted: &Wanted, refused: &[Refusal]) -> Vec<Reason> {
-    const GOES: &str = " goes with ";
-    // `torchvision 0.14.0`, and the rest of the sentence, which names the wish.
-    let own = |refusal: &Refusal| -> Option<(String, String, String)> {
-        let (_, rest) = refusal.says.split_once(GOES)?;
-        let (own, wish) = rest.split_once("; ")?;
-        let (name, version) = own.split_once(' ')?;
-        Some((name.to_owned(), version.to_owned(), wish.to_owned()))
-    };
-    let key = |refusal: &Refusal| match own(refusal) {
-        Some((name, _, wish)) => format!("{name} {wish}"),
-        None => pattern(&refusal.says, refusal.build),
-    };
-    let sentence = |(says, refusals): (String, Vec<&Refusal>)| {
-        let mut builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
-        builds.sort_by(|one, other| one.version.cmp(&other.version));
-        let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
-        let says = match refusals.first().and_then(|first| own(first)) {
-            Some((name, _, wish)) if several > 1 => {
-                let mut versions: Vec<Version> =
-                    refusals.iter().filter_map(|refusal| own(refusal)?.1.parse().ok()).collect();
-                versions.sort();
-                versions.dedup();
-                let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
-                let having: Vec<&Build> = world
-                    .candidates(wanted)
-                    .iter()
-                    .filter(|build| partners::of(&name, wanted, build) == Judgement::Holds)
-                    .collect();
-                let has = match &having[..] {
-                    [] => wish,
-                    having => {
-                        let wish = wish.trim_end_matches(" was asked for");
-                        format!("{wish} goes with {}", releases(having))
-                    }
-                };
-                format!("{} go with {name} {}; {has}", releases(&builds), words::span(&versions))
-            }
-            Some(_) => refusals
-                .first()
-                .map_or(String::new(), |one| one.says.replace(&one.build.name(), &releases(&builds))),
-            None => filled(&says, wanted, &builds),
-        };
-        Reason { constraint: partners::CONSTRAINT.id.to_owned(), says }
-    };
-    grouped(refused, key).into_iter().map(sentence).collect()
-}
-
-/// Stands for the candidate in a sentence.
-const MARK: &str = "\u{1}";
-
-/// Stands for its CUDA.
-const CUDA: &str = "\u{2}";
-
-/// A sentence without what differs from build to build: their names, their CUDA, and the list of what they have code for.
-fn pattern(says: &str, build: &Build) -> String {
-    let text = says.split(", only for ").next().unwrap_or(says);
-    let text = text.split(COMPAT).next().unwrap_or(text);
-    let text = text.replace(&build.name(), MARK).replace(&format!("torch {}", build.release.version), MARK);
-    let text = text.replace(&format!("CUDA {} ", build.cuda), &format!("CUDA {CUDA} "));
-    match text.strip_prefix("it ") {
-        Some(rest) => format!("{MARK} {rest}"),
-        None => text,
+/// What builds that are refused alike have in common.
+fn key(refused: &Refused) -> Option<Refusal> {
+    let mut refusal = refused.refusal()?.without_details();
+    // Each torch has its own partner.
+    if let Refusal::PartnerMismatch { needs, .. } = &mut refusal {
+        *needs = Version::new([0]);
     }
-}
-
-/// The pattern with the builds in it.
-fn filled(pattern: &str, wanted: &Wanted, builds: &[&Build]) -> String {
-    let subject = if wanted.cuda.is_empty() { releases(builds) } else { names(builds) };
-    let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
-    let cudas = cudas(builds);
-    let mut text = pattern.to_owned();
-    for (one, more) in [("has", "have"), ("needs", "need"), ("was", "were"), ("runs", "run"), ("does", "do")]
-    {
-        text = text.replace(&format!("{MARK} {one} "), &format!("{MARK} {} ", verb(several, one, more)));
-        text = text.replace(&format!("{CUDA} {one} "), &format!("{CUDA} {} ", verb(cudas.len(), one, more)));
-    }
-    text.replacen(MARK, &subject, 1).replace(MARK, "it").replace(CUDA, &and(&cudas))
-}
-
-/// What a sentence says of the package of one CUDA.
-const COMPAT: &str = "; its cuda-compat package";
-
-/// What the sentences say of cuda-compat packages, where they do.
-fn compat(refusals: &[&Refusal]) -> String {
-    let clauses = refusals.iter().filter_map(|refusal| Some(&refusal.says[refusal.says.find(COMPAT)?..]));
-    match distinct(clauses)[..] {
-        [] => String::new(),
-        [one] => one.to_owned(),
-        _ => "; their cuda-compat packages are not for this driver".to_owned(),
-    }
+    Some(refusal)
 }
 
 type JudgeBuild = fn(&Wanted, &Build) -> Judgement;
 
-/// `torch 2.5.0 and 2.5.1 have no code for the B200 (sm_100); the first torch that has it is 2.7.0 (cu128)`.
-fn code(
-    world: &World,
-    wanted: &Wanted,
-    stage: &Stage<&Build>,
+/// Forms the sentences on the builds that one constraint refuses.
+struct Report<'r, 'w> {
+    world: &'w World,
+    wanted: &'r Wanted<'r>,
+    stage: &'r Stage<'w, &'w Build>,
     judge: JudgeBuild,
-    says: &str,
-    builds: &[&Build],
-) -> String {
-    // The GPU that the sentence names, alone.
-    let gpu = wanted.gpus.iter().find(|gpu| says.contains(&format!("for the {} ", gpu.name)));
-    let wish = gpu.map(|gpu| Wish { says: String::new(), want: Want::Gpu((*gpu).clone()) });
-    let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
-    let alone = Wanted::of(&alone);
-    let having: Vec<&Build> =
-        world.candidates(wanted).iter().filter(|build| judge(&alone, build) == Judgement::Holds).collect();
-    if wanted.torch.is_empty() && wanted.cuda.is_empty() && !having.is_empty() {
-        let code = says.trim_start_matches(MARK).trim_start_matches(" has no ");
-        return format!("only builds of {} for CUDA {} have {code}", releases(&having), and(&cudas(&having)));
-    }
-    let instead = alternatives(stage, &having, ("have it", "has it"));
-    let none = if having.is_empty() { "; no build in the catalog is known to have it" } else { "" };
-    format!("{}{instead}{none}", filled(says, wanted, builds))
 }
 
-/// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is 2.7.1 (cu118)`.
-fn driver(
-    world: &World,
-    wanted: &Wanted,
-    stage: &Stage<&Build>,
-    judge: JudgeBuild,
-    says: &str,
-    builds: &[&Build],
-) -> String {
-    let built = match wanted.torch.is_empty() {
-        true => String::new(),
-        false => {
-            let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
-            let (releases, was) = (releases(builds), verb(several, "was", "were"));
-            format!("{releases} {was} built for CUDA {}; ", and(&cudas(builds)))
+impl Report<'_, '_> {
+    fn sentence(&self, group: &[&&Refused]) -> Option<String> {
+        let first = group.first()?;
+        let builds: Vec<&Build> = group.iter().filter_map(|refused| refused.candidate.build).collect();
+        match first.refusal()? {
+            Refusal::NoKernels { gpu, capability, .. } => Some(self.kernels(gpu, *capability, &builds)),
+            Refusal::DriverTooOld { needs, has, .. } => {
+                let refusal =
+                    Refusal::DriverTooOld { needs, has: *has, forward: self.forward(group, &builds)? };
+                Some(self.driver(&refusal, &builds))
+            }
+            Refusal::PtxOnly { .. } => Some(self.driver(first.refusal()?, &builds)),
+            Refusal::PartnerMismatch { partner, wish, .. } => self.partner(partner, wish, group, &builds),
+            refusal => Some(self.plain(&refusal.without_details(), &builds)),
         }
-    };
-    let running: Vec<&Build> =
-        world.candidates(wanted).iter().filter(|build| judge(wanted, build) == Judgement::Holds).collect();
-    let named = !wanted.torch.is_empty() || !wanted.cuda.is_empty();
-    let instead = match named {
-        true => alternatives(stage, &running, ("run with this driver", "runs with this driver")),
-        false => String::new(),
-    };
-    let says = filled(says, wanted, builds).replace(NONE_NAMED, forward(wanted, builds));
-    format!("{built}{says}{instead}")
+    }
+
+    /// The message about several builds at once.
+    fn plain(&self, refusal: &Refusal, builds: &[&Build]) -> String {
+        let names = names_of(self.wanted, builds);
+        refusal.clause(&names).sentence(&names)
+    }
+
+    /// The builds on which the constraint has nothing to say.
+    fn holding(&self, wanted: &Wanted) -> Vec<&Build> {
+        let all = self.world.candidates(self.wanted).iter();
+        all.filter(|build| (self.judge)(wanted, build) == Judgement::Holds).collect()
+    }
+
+    /// `torch 2.5.0 and 2.5.1 need torchvision 0.20.0 to 0.20.1; torchvision 0.21 needs torch 2.6.0`.
+    fn partner(&self, partner: &str, wish: &str, group: &[&&Refused], builds: &[&Build]) -> Option<String> {
+        let releases_of = distinct(builds.iter().map(|build| build.release.version.as_str()));
+        if let [_] = releases_of[..] {
+            return Some(self.plain(group.first()?.refusal()?, builds));
+        }
+        let mut versions: Vec<&Version> = group
+            .iter()
+            .filter_map(|refused| match refused.refusal()? {
+                Refusal::PartnerMismatch { needs, .. } => Some(needs),
+                _ => None,
+            })
+            .collect();
+        versions.sort();
+        versions.dedup();
+        let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        let candidates = self.world.candidates(self.wanted).iter();
+        let having: Vec<&Build> = candidates
+            .filter(|build| partners::of(partner, self.wanted, build) == Judgement::Holds)
+            .collect();
+        let wished = match &having[..] {
+            [] => format!("{partner} {wish} was requested"),
+            having => format!("{partner} {wish} needs {}", releases(having)),
+        };
+        Some(format!("{} need {partner} {}; {wished}", releases(builds), words::span(&versions)))
+    }
+
+    /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0 (cu128)`.
+    fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
+        let wish = self.wanted.gpus.iter().find(|one| one.name == gpu);
+        let wish = wish.map(|gpu| Wish { says: String::new(), want: Want::Gpu((*gpu).clone()) });
+        let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
+        let having = self.holding(&Wanted::of(&alone));
+        if self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() && !having.is_empty() {
+            return format!(
+                "only builds of {} for CUDA {} have {}",
+                releases(&having),
+                and(&cudas(&having)),
+                kernels_for(gpu, capability)
+            );
+        }
+        let instead = alternatives(self.stage, &having, ("have them", "has them"));
+        let none = if having.is_empty() { "; no build in the catalog is known to have them" } else { "" };
+        let refusal = Refusal::NoKernels { gpu: gpu.to_owned(), capability, has: Vec::new() };
+        format!("{}{instead}{none}", self.plain(&refusal, builds))
+    }
+
+    /// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is 2.7.1 (cu118)`.
+    fn driver(&self, refusal: &Refusal, builds: &[&Build]) -> String {
+        let built = match self.wanted.torch.is_empty() {
+            true => String::new(),
+            false => {
+                let torch = phrase(builds, releases(builds));
+                format!(
+                    "{} {} built for CUDA {}; ",
+                    torch.text,
+                    torch.verb(("was", "were")),
+                    and(&cudas(builds))
+                )
+            }
+        };
+        let instead = match self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() {
+            true => String::new(),
+            false => {
+                let running = self.holding(self.wanted);
+                alternatives(self.stage, &running, ("run with this driver", "runs with this driver"))
+            }
+        };
+        format!("{built}{}{instead}", self.plain(refusal, builds))
+    }
+
+    /// Why forward compatibility does not help any of these builds.
+    fn forward(&self, group: &[&&Refused], builds: &[&Build]) -> Option<Forward> {
+        let mut reasons: Vec<&Forward> = Vec::new();
+        for refused in group {
+            if let Some(Refusal::DriverTooOld { forward, .. }) = refused.refusal()
+                && !reasons.contains(&forward)
+            {
+                reasons.push(forward);
+            }
+        }
+        match reasons[..] {
+            [Forward::NoGpuNamed] => Some(self.forward_on_other_gpus(builds)),
+            [one] => Some(one.clone()),
+            [_, ..] => Some(Forward::OtherDrivers { several: true }),
+            [] => None,
+        }
+    }
+
+    /// Whether naming a GPU would help.
+    fn forward_on_other_gpus(&self, builds: &[&Build]) -> Forward {
+        let for_driver = |build: &&Build| {
+            let row = cuda::forward(&build.cuda_text())?;
+            Some(self.wanted.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
+        };
+        let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
+        if known.iter().all(|one| *one == Some(false)) {
+            Forward::OtherDrivers { several: cudas(builds).len() != 1 }
+        } else if known.contains(&Some(true)) {
+            Forward::OnDataCentreGpus
+        } else {
+            Forward::NoGpuNamed
+        }
+    }
 }
 
-/// What the constraint says where no GPU was named.
-const NONE_NAMED: &str = "forward compatibility is for data-centre GPUs, and none was named";
-
-/// Whether naming a GPU would help.
-fn forward(wanted: &Wanted, builds: &[&Build]) -> &'static str {
-    let for_driver = |build: &&Build| {
-        let row = cuda::forward(&build.cuda_text())?;
-        Some(wanted.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
-    };
-    let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
-    if known.iter().all(|one| *one == Some(false)) {
-        verb(
-            cudas(builds).len(),
-            "its cuda-compat package is not for this driver",
-            "their cuda-compat packages are not for this driver",
-        )
-    } else if known.contains(&Some(true)) {
-        "on data-centre GPUs forward compatibility would do: name yours with --gpu"
-    } else {
-        NONE_NAMED
+/// What a message about several builds calls them.
+fn names_of(wanted: &Wanted, builds: &[&Build]) -> Names {
+    let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
+    let text = if wanted.cuda.is_empty() { releases(builds) } else { names(builds) };
+    let cudas = cudas(builds);
+    Names {
+        build: phrase(builds, text),
+        torch: phrase(builds, releases(builds)),
+        cuda: Phrase::counted(and(&cudas), cudas.len()),
+        ..Names::of(&first)
     }
+}
+
+/// A name of builds with the number of their releases.
+pub(super) fn phrase(builds: &[&Build], text: String) -> Phrase {
+    Phrase::counted(text, distinct(builds.iter().map(|build| build.release.version.as_str())).len())
 }
 
 /// What does instead: other builds of the same releases, or the first or last release that does.

@@ -2,9 +2,11 @@
 
 use super::super::answer::Nearest;
 use super::super::assemble;
-use super::super::constraint::{Judgement, Tolerance};
+use super::super::constraint::Tolerance;
+use super::super::message::Remark;
 use super::super::request::{Base, Request, Want, Wish};
 use super::super::search::{self, Choice};
+use super::super::verdict::Judgement;
 use super::super::wanted::Wanted;
 use super::core::Searcher;
 use super::drivers;
@@ -88,11 +90,15 @@ fn finish(
 /// What a stack has to put up with, as the end of a sentence.
 fn price(request: &Request, choice: &Choice) -> String {
     let mut clauses: Vec<String> = Vec::new();
-    for (_, judgement) in search::judge(request, choice) {
-        let clause = match judgement {
-            Judgement::Unknown(says) if !says.contains("not known") => format!("; not known: {says}"),
-            Judgement::Unknown(says) | Judgement::Costs(says) => format!("; {says}"),
-            Judgement::Holds | Judgement::Notes(_) | Judgement::Fails(_) => continue,
+    for judged in search::judge(request, choice) {
+        // What costs nothing and can be done is a warning of that stack, not a price.
+        if let Judgement::Notes(_) = judged.judgement {
+            continue;
+        }
+        let clause = match judged.judgement.remark(&judged.candidate) {
+            Some(Remark::Known(text)) => format!("; {text}"),
+            Some(Remark::Unknown(question)) => format!("; unknown: {question}"),
+            None => continue,
         };
         if !clauses.contains(&clause) {
             clauses.push(clause);

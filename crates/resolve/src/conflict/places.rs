@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use pep440_rs::Version;
 
 use super::super::answer::Reason;
-use super::super::constraint::{Judge, Judgement};
+use super::super::constraint::Judge;
 use super::super::constraints::{CONSTRAINTS, compiler};
+use super::super::message::{Names, Phrase, wheels as no_wheel};
 use super::super::request::Base as Wished;
+use super::super::verdict::{Candidate, Judgement, Reason as Refused};
 use super::super::wanted::Wanted;
 use super::super::world::{Base, Build, Python, World, series};
-use super::builds::{distinct, releases};
-use super::ranges::{ranges, verb};
-use super::reasons::{Refusal, Stage, essential, grouped};
+use super::builds::{distinct, phrase, releases};
+use super::ranges::ranges;
+use super::reasons::{Stage, essential, grouped};
 use catalog::systems;
 use diagnostic::words::and;
 
@@ -31,70 +33,66 @@ pub(super) fn python_reasons(
     let mut all: Vec<Reason> = Vec::new();
     for constraint in CONSTRAINTS {
         let Judge::Python(judge) = constraint.judge else { continue };
-        let refused: Vec<Refusal> =
-            stage.refused.iter().filter(|refusal| refusal.constraint == constraint.id).cloned().collect();
+        let refused: Vec<Refused> =
+            stage.refused.iter().filter(|refused| refused.constraint == constraint.id).cloned().collect();
         let does = |build: &Build, python: &Python| judge(wanted, build, python) == Judgement::Holds;
-        let by_python =
-            grouped(&refused, |refusal| refusal.python.map_or(String::new(), |one| one.text.clone()));
-        let of_image = refused.iter().any(|refusal| refusal.build.image.is_some());
+        let of_image =
+            builds_of(&refused.iter().collect::<Vec<_>>()).iter().any(|build| build.image.is_some());
         let says: Vec<String> = if constraint.id == "torch-wheel-for-python" && !of_image {
-            wheels(world, &by_python, does)
+            wheels(world, &refused, does)
         } else {
-            distinct(refused.iter().map(|refusal| refusal.says.as_str()))
-                .into_iter()
-                .map(str::to_owned)
-                .collect()
+            let mut each: Vec<String> = Vec::new();
+            for sentence in refused.iter().map(Refused::sentence) {
+                if !each.contains(&sentence) {
+                    each.push(sentence);
+                }
+            }
+            each
         };
         all.extend(says.into_iter().map(|says| Reason { constraint: constraint.id.to_owned(), says }));
     }
     all
 }
 
+fn builds_of<'w>(refused: &[&Refused<'w>]) -> Vec<&'w Build> {
+    refused.iter().filter_map(|refused| refused.candidate.build).collect()
+}
+
 /// `torch 2.1.0 to 2.1.2 have no wheel for Python 3.12, only for 3.8 to 3.11; the first torch with one is 2.2.0`.
-fn wheels(
-    world: &World,
-    refused: &[(String, Vec<&Refusal>)],
-    does: impl Fn(&Build, &Python) -> bool,
-) -> Vec<String> {
+fn wheels(world: &World, refused: &[Refused], does: impl Fn(&Build, &Python) -> bool) -> Vec<String> {
+    let by_python =
+        grouped(refused, |refused| refused.candidate.python.map_or("", |python| python.text.as_str()));
     // Pythons that are refused for the same releases go into one sentence.
-    let of = |refusals: &[&Refusal]| {
-        let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
-        (releases(&builds), distinct(builds.iter().map(|build| build.release.version.as_str())).len())
-    };
-    let sentences = grouped(refused, |(_, refusals)| of(refusals).0);
+    let sentences = grouped(&by_python, |(_, refused)| releases(&builds_of(refused)));
     let texts: Vec<&str> = world.pythons.iter().map(|python| python.text.as_str()).collect();
-    let write = |(subject, group): (String, Vec<&(String, Vec<&Refusal>)>)| {
-        let (_, refusals) = group.first()?;
-        let count = of(refusals).1;
-        let pythons = ranges(&texts, |one| group.iter().any(|(python, _)| python == one));
-        let has = |python: &Python| refusals.iter().any(|refusal| does(refusal.build, python));
+    let write = |(_, group): (String, Vec<&(&str, Vec<&Refused>)>)| {
+        let (_, refused) = group.first()?;
+        let builds = builds_of(refused);
+        let pythons = ranges(&texts, |one| group.iter().any(|(python, _)| *python == one));
+        let has = |python: &Python| builds.iter().any(|build| does(build, python));
         let wheels: Vec<&str> =
             world.pythons.iter().filter(|python| has(python)).map(|python| python.text.as_str()).collect();
-        let only = if wheels.is_empty() {
-            String::new()
-        } else {
-            format!(", only for {}", ranges(&texts, |one| wheels.contains(&one)))
-        };
-        let first = first_after(world, refusals, &does);
-        Some(format!("{subject} {} no wheel for Python {pythons}{only}{first}", verb(count, "has", "have")))
+        let only = ranges(&texts, |one| wheels.contains(&one));
+        let first = first_after(world, refused, &does);
+        let names = Names::of(&Candidate::default()).with_build(phrase(&builds, releases(&builds)));
+        Some(format!("{}{first}", no_wheel(&[pythons.as_str()], &only).sentence(&names)))
     };
     sentences.into_iter().filter_map(write).collect()
 }
 
-/// The builds among which the refused ones are: PyTorch's releases; of the torch of images there is no other.
-fn refusals_of<'w>(world: &'w World, refusals: &[&Refusal]) -> &'w [Build] {
-    match refusals.iter().any(|refusal| refusal.build.image.is_some()) {
-        true => &[],
-        false => &world.builds,
+/// The first release after those refused, or the last before them, that has a wheel for the same Python. Of the torch of images
+/// there is no other.
+fn first_after(world: &World, refused: &[&Refused], does: impl Fn(&Build, &Python) -> bool) -> String {
+    let Some(python) = refused.first().and_then(|refused| refused.candidate.python) else {
+        return String::new();
+    };
+    let builds = builds_of(refused);
+    if builds.iter().any(|build| build.image.is_some()) {
+        return String::new();
     }
-}
-
-/// The first release after those refused, or the last before them, that has a wheel for the same Python.
-fn first_after(world: &World, refusals: &[&Refusal], does: impl Fn(&Build, &Python) -> bool) -> String {
-    let Some(python) = refusals.first().and_then(|refusal| refusal.python) else { return String::new() };
-    let newest = refusals.iter().map(|refusal| &refusal.build.version).max();
-    let oldest = refusals.iter().map(|refusal| &refusal.build.version).min();
-    let with: Vec<&Build> = refusals_of(world, refusals).iter().filter(|build| does(build, python)).collect();
+    let newest = builds.iter().map(|build| &build.version).max();
+    let oldest = builds.iter().map(|build| &build.version).min();
+    let with: Vec<&Build> = world.builds.iter().filter(|build| does(build, python)).collect();
     let after = with.iter().filter(|build| newest.is_some_and(|newest| build.version > *newest));
     let before = with.iter().filter(|build| oldest.is_some_and(|oldest| build.version < *oldest));
     if let Some(first) = after.min_by_key(|build| &build.version) {
@@ -188,7 +186,9 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
         let newest =
             places.iter().filter(|(build, _)| build.cuda == *cuda).find_map(|(one, _)| one.toolkits.last());
         let nvcc = newest.unwrap_or(cuda).to_string();
-        if let Judgement::Fails(says) = compiler::accepts(&nvcc, system) {
+        if let Judgement::Fails(refusal) = compiler::accepts(&nvcc, system) {
+            let names = Names::of(&Candidate::default());
+            let says = refusal.clause(&names).sentence(&names);
             all.push(Reason { constraint: compiler::CONSTRAINT.id.into(), says });
         }
         let only = match (there.first(), there.last()) {
@@ -201,49 +201,39 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
     all
 }
 
-/// What the constraints say of the base images that they refuse: each sentence once, the names in it brought together. Where any
-/// torch will do, one that has no image is not worth a sentence.
+/// Why the constraints refuse base images: images that are refused alike in one sentence. Where any torch will do, one that has
+/// no image is not worth a sentence.
 pub(super) fn base_reasons(stage: &Stage<&Base>, torch_matters: bool) -> Vec<Reason> {
     if !torch_matters {
         return Vec::new();
     }
     let refused = essential(&stage.refused);
-    let write = |(pattern, refusals): (String, Vec<&Refusal>)| {
-        let builds: Vec<&Build> = refusals.iter().map(|refusal| refusal.build).collect();
-        let several = distinct(builds.iter().map(|build| build.release.version.as_str())).len();
-        let images = distinct_names(&refusals);
-        let image =
-            if let [one] = &images[..] { one.clone() } else { format!("each of {} images", images.len()) };
-        let says = pattern
-            .replace("\u{2} was ", &format!("\u{2} {} ", verb(several, "was", "were")))
-            .replace('\u{2}', &releases(&builds))
-            .replace('\u{3}', &and(&super::builds::cudas(&builds)))
-            .replace('\u{1}', &image);
-        Some(Reason { constraint: refusals.first()?.constraint.to_owned(), says })
+    let write = |(_, group): (_, Vec<&Refused>)| {
+        let first = group.first()?;
+        let builds = builds_of(&group);
+        let cudas = super::builds::cudas(&builds);
+        let mut images: Vec<String> =
+            group.iter().filter_map(|refused| refused.candidate.base.map(Base::name)).collect();
+        images.sort();
+        images.dedup();
+        let image = match &images[..] {
+            [one] => one.clone(),
+            several => format!("each of {} images", several.len()),
+        };
+        let torch = phrase(&builds, releases(&builds));
+        let names = Names {
+            build: torch.clone(),
+            torch,
+            cuda: Phrase::counted(and(&cudas), cudas.len()),
+            base: Phrase::one(image),
+            ..Names::of(&first.candidate)
+        };
+        let says = first.objection.clause(&names).sentence(&names);
+        Some(Reason { constraint: first.constraint.to_owned(), says })
     };
-    grouped(&refused, base_pattern).into_iter().filter_map(write).take(SENTENCES).collect()
-}
-
-/// A sentence with marks for the image, the torch build and its CUDA.
-fn base_pattern(refusal: &Refusal) -> String {
-    let name = refusal.base.map(Base::name).unwrap_or_default();
-    let build = refusal.build;
-    let text = refusal.says.replace(&name, "\u{1}");
-    let text = text.strip_prefix("it ").map_or(text.clone(), |rest| format!("\u{1} {rest}"));
-    let text =
-        text.replace(&build.name(), "\u{2}").replace(&format!("torch {}", build.release.version), "\u{2}");
-    match text.strip_suffix(&format!("made with CUDA {}", build.cuda)) {
-        Some(start) => format!("{start}made with CUDA \u{3}"),
-        None => text,
-    }
+    let key = |refused: &Refused| (refused.constraint, refused.objection.clone());
+    grouped(&refused, key).into_iter().filter_map(write).take(SENTENCES).collect()
 }
 
 /// More sentences of one kind help nobody.
 const SENTENCES: usize = 5;
-
-fn distinct_names(refusals: &[&Refusal]) -> Vec<String> {
-    let mut names: Vec<String> = refusals.iter().filter_map(|refusal| refusal.base.map(Base::name)).collect();
-    names.sort();
-    names.dedup();
-    names
-}

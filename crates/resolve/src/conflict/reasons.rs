@@ -1,11 +1,12 @@
 //! Why wishes cannot hold together: what the constraints say of the candidates that the wishes leave, in few sentences.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::answer::Reason;
-use super::super::constraint::{Judge, Judgement, Place, Tolerance};
+use super::super::constraint::{Judge, Place, Tolerance};
 use super::super::constraints::CONSTRAINTS;
 use super::super::request::Request;
+use super::super::verdict::{Candidate, Judgement, Objection, Reason as Refused, Refusal};
 use super::super::wanted::Wanted;
 use super::super::world::{Base, Build, Python, World};
 use super::super::{rank, search};
@@ -15,15 +16,9 @@ use super::{builds, packages, places};
 pub(super) const ASKED_FOR: &[&str] =
     &["torch-asked-for", "python-asked-for", "base-asked-for", "package-asked-for"];
 
-/// What a constraint says of a candidate that it refuses.
-#[derive(Debug, Clone)]
-pub(super) struct Refusal<'w> {
-    pub constraint: &'static str,
-    pub build: &'w Build,
-    pub python: Option<&'w Python>,
-    pub base: Option<&'w Base>,
-    pub says: String,
-}
+/// Constraints on packages that may fail because of the Python alone.
+const OF_PYTHON: &[&str] =
+    &["package-wheel-for-python", "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
 
 /// The candidates of one kind, given what was chosen before them.
 #[derive(Debug, Default)]
@@ -32,8 +27,8 @@ pub(super) struct Stage<'w, T> {
     pub left: Vec<T>,
     /// Which all constraints let pass.
     pub passing: Vec<T>,
-    /// What the constraints say of the others.
-    pub refused: Vec<Refusal<'w>>,
+    /// Why the constraints refuse the others.
+    pub refused: Vec<Refused<'w>>,
 }
 
 /// The reasons why the wishes of a request cannot hold together.
@@ -88,7 +83,8 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
     search::any_within(world, core, Tolerance::LOOSEST, Some(&mut trace));
     let of_packages = packages::reasons(world, &wanted, &trace);
     // A package refuses a Python that torch leaves no choice about.
-    if wanted.python.is_empty() && of_packages.iter().any(|one| one.constraint.contains("python")) {
+    if wanted.python.is_empty() && of_packages.iter().any(|one| OF_PYTHON.contains(&one.constraint.as_str()))
+    {
         all.extend(of_python);
     }
     all.extend(of_packages);
@@ -96,17 +92,31 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
 }
 
 /// Judges a candidate: `None` where a wish leaves it out, else what fails.
-fn judge(mut judge: impl FnMut(&Judge) -> Option<Judgement>) -> Option<Vec<(&'static str, String)>> {
+fn judge<'w>(
+    candidate: Candidate<'w>,
+    judge: impl Fn(&Judge) -> Option<Judgement>,
+) -> Option<Vec<Refused<'w>>> {
     let mut failed = Vec::new();
     for constraint in CONSTRAINTS {
-        if let Some(Judgement::Fails(says)) = judge(&constraint.judge) {
+        if let Some(Judgement::Fails(refusal)) = judge(&constraint.judge) {
             if ASKED_FOR.contains(&constraint.id) {
                 return None;
             }
-            failed.push((constraint.id, says));
+            let objection = Objection::Refusal(refusal);
+            failed.push(Refused { constraint: constraint.id, objection, candidate });
         }
     }
     Some(failed)
+}
+
+impl Refused<'_> {
+    /// What fails. The reasons of a conflict are refusals: its search allows everything else.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        match &self.objection {
+            Objection::Refusal(refusal) => Some(refusal),
+            Objection::Cost(_) | Objection::Gap(_) => None,
+        }
+    }
 }
 
 pub(super) fn torch_stage<'w>(world: &'w World, wanted: &Wanted) -> Stage<'w, &'w Build> {
@@ -116,12 +126,13 @@ pub(super) fn torch_stage<'w>(world: &'w World, wanted: &Wanted) -> Stage<'w, &'
             Judge::Build(judge) => Some(judge(wanted, build)),
             _ => None,
         };
-        let Some(failed) = judge(of) else { continue };
+        let candidate = Candidate { build: Some(build), ..Candidate::default() };
+        let Some(failed) = judge(candidate, of) else { continue };
         stage.left.push(build);
         if failed.is_empty() {
             stage.passing.push(build);
         }
-        stage.refused.extend(failed.into_iter().map(refusal(build, None, None)));
+        stage.refused.extend(failed);
     }
     stage
 }
@@ -138,12 +149,13 @@ pub(super) fn python_stage<'w>(
                 Judge::Python(judge) => Some(judge(wanted, build, python)),
                 _ => None,
             };
-            let Some(failed) = judge(of) else { continue };
+            let candidate = Candidate { build: Some(build), python: Some(python), ..Candidate::default() };
+            let Some(failed) = judge(candidate, of) else { continue };
             stage.left.push((build, python));
             if failed.is_empty() {
                 stage.passing.push((build, python));
             }
-            stage.refused.extend(failed.into_iter().map(refusal(build, Some(python), None)));
+            stage.refused.extend(failed);
         }
     }
     stage
@@ -164,20 +176,22 @@ fn base_stage<'w>(
                 Judge::Base(judge) => Some(judge(wanted, build, base)),
                 _ => None,
             };
-            let Some(failed) = judge(of) else { continue };
+            let candidate = Candidate { build: Some(build), base: Some(base), ..Candidate::default() };
+            let Some(failed) = judge(candidate, of) else { continue };
             stage.left.push(base);
             let alone = failed.is_empty();
-            stage.refused.extend(failed.into_iter().map(refusal(build, None, Some(base))));
+            stage.refused.extend(failed);
             for &(_, python) in pythons.iter().filter(|_| alone) {
+                let place = Place { build, python, base };
                 let of = |kind: &Judge| match kind {
-                    Judge::Place(judge) => Some(judge(wanted, &Place { build, python, base })),
+                    Judge::Place(judge) => Some(judge(wanted, &place)),
                     _ => None,
                 };
-                let failed = judge(of).unwrap_or_default();
+                let failed = judge(place.candidate(None), of).unwrap_or_default();
                 if failed.is_empty() {
                     stage.passing.push(base);
                 }
-                stage.refused.extend(failed.into_iter().map(refusal(build, Some(python), Some(base))));
+                stage.refused.extend(failed);
             }
             if !restricted && !stage.passing.is_empty() {
                 return stage;
@@ -187,29 +201,25 @@ fn base_stage<'w>(
     stage
 }
 
-fn refusal<'w>(
-    build: &'w Build,
-    python: Option<&'w Python>,
-    base: Option<&'w Base>,
-) -> impl Fn((&'static str, String)) -> Refusal<'w> {
-    move |(constraint, says)| Refusal { constraint, build, python, base, says }
-}
-
 /// Of the constraints that refuse candidates only so many that each candidate is refused by one of them: one that refuses all
 /// says it all.
-pub(super) fn essential<'w>(refused: &[Refusal<'w>]) -> Vec<Refusal<'w>> {
+pub(super) fn essential<'w>(refused: &[Refused<'w>]) -> Vec<Refused<'w>> {
     type Key = (*const Build, *const Python, *const Base);
-    let key = |refusal: &Refusal| -> Key {
-        let python = refusal.python.map_or(std::ptr::null(), std::ptr::from_ref);
-        (refusal.build, python, refusal.base.map_or(std::ptr::null(), std::ptr::from_ref))
+    let key = |refused: &Refused| -> Key {
+        let Candidate { build, python, base, .. } = refused.candidate;
+        (address(build), address(python), address(base))
     };
     let all: BTreeSet<Key> = refused.iter().map(key).collect();
     let covered = |ids: &[&str]| {
-        let of = refused.iter().filter(|refusal| ids.contains(&refusal.constraint));
+        let of = refused.iter().filter(|refused| ids.contains(&refused.constraint));
         of.map(key).collect::<BTreeSet<Key>>().len() == all.len()
     };
-    let ids = needed(refused.iter().map(|refusal| refusal.constraint), covered);
-    refused.iter().filter(|refusal| ids.contains(&refusal.constraint)).cloned().collect()
+    let ids = needed(refused.iter().map(|refused| refused.constraint), covered);
+    refused.iter().filter(|refused| ids.contains(&refused.constraint)).cloned().collect()
+}
+
+fn address<T>(part: Option<&T>) -> *const T {
+    part.map_or(std::ptr::null(), std::ptr::from_ref)
 }
 
 /// As few of some ids as are enough: one if one is, else none that can be left out.
@@ -236,18 +246,15 @@ pub(super) fn needed<'a>(
     all
 }
 
-/// Sentences that are alike but for the names in them become one: names and versions are replaced by marks, and what is left
-/// decides. The order is that of the first of each.
-pub(super) fn grouped<T>(all: &[T], key: impl Fn(&T) -> String) -> Vec<(String, Vec<&T>)> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<(String, Vec<&T>)> = Vec::new();
+/// The elements with the same key together, in the order of the first of each.
+pub(super) fn grouped<T, K: PartialEq>(all: &[T], key: impl Fn(&T) -> K) -> Vec<(K, Vec<&T>)> {
+    let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for one in all {
-        let name = key(one);
-        let place = *places.entry(name.clone()).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push((name, Vec::new()));
+        let key = key(one);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((key, vec![one])),
         }
-        groups[place].1.push(one);
     }
     groups
 }

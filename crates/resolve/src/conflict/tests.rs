@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::super::answer::{Answer, Conflict, Nearest};
 use super::super::assemble;
-use super::super::constraint::Judgement;
 use super::super::parse::{self, Typed};
 use super::super::properties::requests;
 use super::super::request::{Request, Wish};
+use super::super::verdict::Judgement;
 use super::super::wanted::Wanted;
 use super::super::world::World;
 use super::super::{resolve, search};
@@ -150,7 +150,7 @@ fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
         prop_assert_eq!(&assemble::stack(&Wanted::of(&changed), &choice), &nearest.stack);
         let failed = search::judge(&changed, &choice);
         prop_assert!(
-            !failed.iter().any(|(_, judgement)| matches!(judgement, Judgement::Fails(_))),
+            !failed.iter().any(|judged| matches!(judged.judgement, Judgement::Fails(_))),
             "{failed:?}"
         );
     }

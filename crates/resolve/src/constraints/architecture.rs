@@ -1,6 +1,7 @@
 //! Image, torch and packages exist for the processor.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, Python, Release};
 
@@ -35,12 +36,12 @@ fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     let wish = wanted.architecture();
     match base.image.map(|image| &image.architectures) {
         None => Judgement::Holds,
-        Some(Some(list)) => Judgement::unless(list.contains(&wish), || {
-            format!("{} exists for {} only", base.name(), list.join(", "))
+        Some(Some(list)) => Judgement::unless(list.contains(&wish), || Refusal::BaseArchitecture {
+            has: list.iter().map(|one| (*one).to_string()).collect(),
         }),
         // The lists of tags that were read are those of x86-64.
         Some(None) if wish == USUAL => Judgement::Holds,
-        Some(None) => Judgement::Unknown(format!("whether {} exists for {wish} is not known", base.name())),
+        Some(None) => Judgement::Unknown(Gap::BaseArchitecture { architecture: wish.to_owned() }),
     }
 }
 
@@ -52,14 +53,14 @@ fn torch(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
     let release = build.release;
     if release.aarch64_build.as_ref() == Some(&build.build.build) {
         let on = release.aarch64_pythons.as_ref().is_some_and(|list| list.contains(&python.text));
-        return Judgement::unless(on, || {
-            format!("{} has no wheel for {wish} and Python {}", build.name(), python.text)
+        return Judgement::unless(on, || Refusal::NoTorchWheelForArchitecture {
+            architecture: wish.to_owned(),
         });
     }
     match build.build.aarch64 {
         Some(true) => Judgement::Holds,
-        Some(false) => Judgement::Fails(format!("{} does not exist for {wish}", build.name())),
-        None => Judgement::Unknown(format!("whether {} exists for {wish} is not known", build.name())),
+        Some(false) => Judgement::Fails(Refusal::NoTorchForArchitecture { architecture: wish.to_owned() }),
+        None => Judgement::Unknown(Gap::TorchArchitecture { architecture: wish.to_owned() }),
     }
 }
 
@@ -70,8 +71,8 @@ fn package(wanted: &Wanted, release: &Release) -> Judgement {
     }
     match release.aarch64.filter(|_| wish == "aarch64") {
         Some(true) => Judgement::Holds,
-        Some(false) => Judgement::Fails(format!("{} has no wheel for {wish}", release.name())),
-        None => Judgement::Unknown(format!("whether {} has a wheel for {wish} is not known", release.name())),
+        Some(false) => Judgement::Fails(Refusal::NoWheelForArchitecture { architecture: wish.to_owned() }),
+        None => Judgement::Unknown(Gap::PackageArchitecture { architecture: wish.to_owned() }),
     }
 }
 

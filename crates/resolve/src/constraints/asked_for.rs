@@ -1,7 +1,8 @@
 //! What the user asked for by version or name.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::{Base as Wished, Versions};
+use crate::verdict::{Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, Python, Release, series};
 
@@ -41,16 +42,14 @@ pub const PACKAGE: Constraint = Constraint {
 
 fn build(wanted: &Wanted, build: &Build) -> Judgement {
     if let Some(wish) = wanted.torch.iter().find(|wish| !wish.contain(&build.version)) {
-        return Judgement::Fails(format!("torch {} was asked for", wish.text));
+        return Judgement::Fails(Refusal::TorchRequested { wish: wish.text.clone() });
     }
     let other = |wish: &&&Versions| wish.build.as_deref().is_some_and(|name| name != build.build.build);
     if let Some(wish) = wanted.torch.iter().find(other) {
-        return Judgement::Fails(format!("torch {} was asked for", wish.text));
+        return Judgement::Fails(Refusal::TorchRequested { wish: wish.text.clone() });
     }
     match wanted.cuda.iter().find(|wish| !cuda_within(wish, build)) {
-        Some(wish) => {
-            Judgement::Fails(format!("it was made for CUDA {}; CUDA {} was asked for", build.cuda, wish.text))
-        }
+        Some(wish) => Judgement::Fails(Refusal::CudaRequested { wish: wish.text.clone() }),
         None => Judgement::Holds,
     }
 }
@@ -62,13 +61,15 @@ pub(crate) fn cuda_within(wish: &Versions, build: &Build) -> bool {
 
 fn python(wanted: &Wanted, _build: &Build, python: &Python) -> Judgement {
     let refused = wanted.python.iter().find(|wish| !python.within(&wish.specifiers));
-    refused.map_or(Judgement::Holds, |wish| Judgement::Fails(format!("python {} was asked for", wish.text)))
+    refused.map_or(Judgement::Holds, |wish| {
+        Judgement::Fails(Refusal::PythonRequested { wish: wish.text.clone() })
+    })
 }
 
 fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     let id = base.system.map(|system| system.id.as_str());
     if let Some(wish) = wanted.systems.iter().find(|wish| Some(**wish) != id) {
-        return Judgement::Fails(format!("{wish} was asked for"));
+        return Judgement::Fails(Refusal::SystemRequested { wish: (*wish).to_owned() });
     }
     for wish in &wanted.bases {
         let fits = match wish {
@@ -80,7 +81,7 @@ fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
             Wished::None => base.image.is_none(),
         };
         if !fits {
-            return Judgement::Fails("another base image was asked for".into());
+            return Judgement::Fails(Refusal::BaseRequested);
         }
     }
     // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
@@ -92,7 +93,9 @@ fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
         !(wish.contain(cuda) || same_minor && of_minor(wish) && wish.contain(&build.cuda))
     };
     match wanted.cuda.iter().find(other) {
-        Some(wish) => Judgement::Fails(format!("it has CUDA {cuda}; CUDA {} was asked for", wish.text)),
+        Some(wish) => {
+            Judgement::Fails(Refusal::BaseCudaRequested { has: cuda.clone(), wish: wish.text.clone() })
+        }
         None => Judgement::Holds,
     }
 }
@@ -100,6 +103,6 @@ fn base(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
 fn package(wanted: &Wanted, release: &Release) -> Judgement {
     let refused = wanted.package(release.package).iter().find(|wish| !wish.contain(&release.version));
     refused.map_or(Judgement::Holds, |wish| {
-        Judgement::Fails(format!("{} {} was asked for", release.package, wish.text))
+        Judgement::Fails(Refusal::PackageRequested { package: release.package, wish: wish.text.clone() })
     })
 }

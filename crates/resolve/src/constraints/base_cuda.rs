@@ -1,6 +1,7 @@
 //! The base image's CUDA is the one that torch was made with.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Cost, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, series};
 
@@ -19,16 +20,10 @@ fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     if own == of_torch {
         return Judgement::Holds;
     }
-    let says =
-        || format!("{} has CUDA {cuda}, {} was made with CUDA {}", base.name(), build.name(), build.cuda);
     if own.0 != of_torch.0 {
-        return Judgement::Fails(says());
+        return Judgement::Fails(Refusal::BaseCudaMismatch { has: cuda.clone() });
     }
-    let effect = match base.has_nvcc() == Some(true) {
-        true => "what is compiled in the image is compiled by another minor",
-        false => "the image then has the libraries of two CUDA minors, its own and those that torch brings",
-    };
-    Judgement::Costs(format!("{}: {effect}", says()))
+    Judgement::Costs(Cost::BaseCudaMinor { has: cuda.clone(), nvcc: base.has_nvcc() == Some(true) })
 }
 
 #[cfg(test)]

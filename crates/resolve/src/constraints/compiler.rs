@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Cost, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
 use catalog::systems::{self, Compilers, System};
@@ -20,11 +21,13 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
         return Judgement::Holds;
     }
     let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
-        return Judgement::Unknown(format!("the compiler in {} is not known", base.name()));
+        return Judgement::Unknown(Gap::Compiler);
     };
     match accepts(nvcc, system) {
         // DeepSpeed itself runs, what it would compile does not.
-        Judgement::Fails(says) if !wanted.compile => Judgement::Costs(says),
+        Judgement::Fails(refusal) if !wanted.compile => {
+            Judgement::Costs(Cost::Compilation(Box::new(refusal)))
+        }
         judgement => judgement,
     }
 }
@@ -32,26 +35,22 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
 /// Whether the nvcc of a CUDA (`11.8.0`) accepts the gcc of a system.
 pub(crate) fn accepts(nvcc: &str, system: &System) -> Judgement {
     let Some(gcc) = &system.gcc else {
-        return Judgement::Unknown(format!("the gcc of {} is not known", system.name));
+        return Judgement::Unknown(Gap::Gcc { system: system.name.clone() });
     };
     let within = |row: &&Compilers| {
         compare(nvcc, &row.cuda_from) != Ordering::Less && compare(nvcc, &row.cuda_to) != Ordering::Greater
     };
     let Some(row) = systems::compilers().iter().find(within) else {
-        return Judgement::Unknown(format!("which gcc the nvcc of CUDA {nvcc} accepts is not known"));
+        return Judgement::Unknown(Gap::GccOfNvcc { nvcc: nvcc.to_owned() });
     };
     let newest = row.gcc_max.as_deref().filter(|max| compare(gcc, max) == Ordering::Greater);
     let oldest = row.gcc_min.as_deref().filter(|min| compare(gcc, min) == Ordering::Less);
-    let says = match (newest, oldest) {
-        (Some(max), _) => {
-            format!("{} has gcc {gcc}; nvcc of CUDA {nvcc} accepts up to gcc {max}", system.name)
-        }
-        (_, Some(min)) => {
-            format!("{} has gcc {gcc}; nvcc of CUDA {nvcc} wants gcc {min} or newer", system.name)
-        }
-        _ => return Judgement::Holds,
-    };
-    Judgement::Fails(says)
+    let (system, gcc, nvcc) = (system.name.clone(), gcc.clone(), nvcc.to_owned());
+    match (newest, oldest) {
+        (Some(max), _) => Judgement::Fails(Refusal::GccTooNew { system, gcc, nvcc, newest: max.to_owned() }),
+        (_, Some(min)) => Judgement::Fails(Refusal::GccTooOld { system, gcc, nvcc, oldest: min.to_owned() }),
+        _ => Judgement::Holds,
+    }
 }
 
 /// Compares as many numbers as the limit has: 13.3.0 is within a limit of 13, 12.6.3 within one of 12.6.
@@ -96,7 +95,7 @@ mod tests {
         };
         let (build, python) = (build("2.5.1", "cu121"), python("3.11"));
         let says = judged_base(&CONSTRAINT, &[compile()], build, python, &made);
-        assert!(matches!(says, Judgement::Fails(says) if says.contains("up to gcc 11.1")));
+        assert!(matches!(says, Judgement::Fails(Refusal::GccTooNew { newest, .. }) if newest == "11.1"));
         let says = judged_base(&CONSTRAINT, &[with("deepspeed", "")], build, python, &made);
         assert!(matches!(says, Judgement::Costs(_)));
         assert_eq!(judged_base(&CONSTRAINT, &[], build, python, &made), Judgement::Holds);

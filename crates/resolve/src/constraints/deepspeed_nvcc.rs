@@ -1,6 +1,7 @@
 //! DeepSpeed accepts the image's nvcc beside torch's CUDA.
 
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Release;
 use catalog::version::minor;
@@ -26,24 +27,14 @@ fn judge(_wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
     }
     let allowed = row.cuda_minor_allowed(torch.0);
     if allowed.is_none() && own.is_some_and(|own| own.0 == torch.0) {
-        return Judgement::Unknown(format!(
-            "which CUDA versions {} lets differ is not known",
-            release.name()
-        ));
+        return Judgement::Unknown(Gap::NvccDifference);
     }
     let listed =
         |wanted: (u32, u32)| allowed.unwrap_or_default().iter().any(|one| minor(one) == Some(wanted));
     let both = own.is_some_and(|own| own.0 == torch.0 && listed(own)) && listed(torch);
-    Judgement::unless(both, || {
-        let skip = match row.skip_cuda_check {
-            Some(true) => "; DS_SKIP_CUDA_CHECK=1 skips its check, not the difference",
-            _ => "",
-        };
-        format!(
-            "{} builds no operators with nvcc {nvcc} beside torch for CUDA {}: they must be the same, or both in its list{skip}",
-            release.name(),
-            place.build.cuda
-        )
+    Judgement::unless(both, || Refusal::NvccDiffers {
+        nvcc,
+        check_can_be_skipped: row.skip_cuda_check == Some(true),
     })
 }
 
@@ -69,8 +60,8 @@ mod tests {
     fn cuda_13_is_in_no_list() {
         let (same, other) = ("nvidia/cuda:13.0.2-devel-ubuntu22.04", "nvidia/cuda:13.1.0-devel-ubuntu22.04");
         assert_eq!(on("0.19.8", ("2.11.0", "cu130"), same), Judgement::Holds);
-        let Judgement::Fails(says) = on("0.19.8", ("2.11.0", "cu130"), other) else { panic!() };
-        assert!(says.contains("13.1.0") && says.contains("DS_SKIP_CUDA_CHECK"), "{says}");
+        let refusal = Refusal::NvccDiffers { nvcc: "13.1.0", check_can_be_skipped: true };
+        assert_eq!(on("0.19.8", ("2.11.0", "cu130"), other), Judgement::Fails(refusal));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Every driver runs programs of the build's CUDA.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::Gpu;
+use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
 use catalog::{cuda, drivers};
@@ -32,37 +33,22 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
 
 /// A driver that is not known to be as new as the build's CUDA.
 fn older(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
-    let Some((floor, oldest)) = build.driver_floor else {
-        return Judgement::Unknown(format!("which driver CUDA {} needs is not known", build.cuda_major()));
-    };
-    if driver >= oldest {
-        return minor_version(wanted, build, driver);
+    let Some((floor, oldest)) = build.driver_floor else { return Judgement::Unknown(Gap::DriverOfCuda) };
+    match driver >= oldest {
+        true => minor_version(wanted, build, driver),
+        false => forward(wanted, build, driver, floor),
     }
-    let needs = format!(
-        "CUDA {} needs driver {floor} or newer (minor-version compatibility of CUDA {}), not {driver}",
-        build.cuda,
-        build.cuda_major()
-    );
-    forward(wanted, build, driver, &needs)
 }
 
 /// Machine code runs, PTX of a newer CUDA than the driver's is not translated.
 fn minor_version(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
     let Some(gpu) = wanted.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else { return Judgement::Holds };
-    let says = format!(
-        "{} has PTX, but no machine code for the {}, and driver {driver} is older than CUDA {} and does not translate it",
-        build.name(),
-        gpu.name,
-        build.cuda
-    );
+    let gpu = gpu.name.clone();
     let of_branch = drivers::branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
-    if of_branch && one_node(wanted) {
-        return Judgement::Fails(says);
+    match of_branch && one_node(wanted) {
+        true => Judgement::Fails(Refusal::PtxOnly { gpu, driver }),
+        false => Judgement::Unknown(Gap::DriverOfNode { driver, gpu }),
     }
-    Judgement::Unknown(format!(
-        "whether driver {driver} on the node of the {} is as new as CUDA {}",
-        gpu.name, build.cuda
-    ))
 }
 
 fn by_ptx_alone(build: &Build, gpu: &Gpu) -> bool {
@@ -76,51 +62,28 @@ fn one_node(wanted: &Wanted) -> bool {
     wanted.drivers.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Through the cuda-compat package of the build's CUDA.
-fn forward(wanted: &Wanted, build: &Build, driver: DriverVersion, needs: &str) -> Judgement {
-    let name = |gpu: Option<&&&Gpu>| gpu.map_or(String::new(), |gpu| gpu.name.clone());
+/// Through the cuda-compat package of the build's CUDA. `needs`: the oldest driver without it.
+fn forward(wanted: &Wanted, build: &Build, driver: DriverVersion, needs: &'static str) -> Judgement {
+    let fails = |forward| Judgement::Fails(Refusal::DriverTooOld { needs, has: driver, forward });
     let other = wanted.gpus.iter().find(|gpu| gpu.data_centre == Some(false));
     let data_centre = wanted.gpus.iter().any(|gpu| gpu.data_centre == Some(true));
     if wanted.gpus.is_empty() {
-        return Judgement::Fails(format!(
-            "{needs}; forward compatibility is for data-centre GPUs, and none was named"
-        ));
+        return fails(Forward::NoGpuNamed);
     }
-    if other.is_some() && (!data_centre || one_node(wanted)) {
-        return Judgement::Fails(format!(
-            "{needs}; the {} has no forward compatibility",
-            name(other.as_ref())
-        ));
+    if let Some(other) = other.filter(|_| !data_centre || one_node(wanted)) {
+        return fails(Forward::NotDataCentre(other.name.clone()));
     }
     let unknown = wanted.gpus.iter().find(|gpu| gpu.data_centre.is_none());
     let Some(row) = cuda::forward(&build.cuda_text()) else {
-        return Judgement::Unknown(format!(
-            "{needs}; on which drivers the cuda-compat package of CUDA {} works is not known",
-            build.cuda
-        ));
+        return Judgement::Unknown(Gap::ForwardDrivers { needs, driver });
     };
     if !row.driver_branches.contains(&driver.branch) {
-        return Judgement::Fails(format!(
-            "{needs}; its cuda-compat package is for the driver branches {}",
-            list(&row.driver_branches)
-        ));
+        return fails(Forward::Branches(row.driver_branches.clone()));
     }
-    if other.is_some() || unknown.is_some() {
-        return Judgement::Unknown(format!(
-            "{needs}; whether the {} is a data-centre GPU with forward compatibility is not known",
-            name(unknown.or(other).as_ref())
-        ));
+    match unknown.or(other) {
+        Some(gpu) => Judgement::Unknown(Gap::ForwardGpu { needs, driver, gpu: gpu.name.clone() }),
+        None => Judgement::Costs(Cost::ForwardCompatibility { driver }),
     }
-    Judgement::Costs(format!(
-        "driver {driver} is older than CUDA {}: forward compatibility needs the package cuda-compat-{} and its libcuda before \
-         the driver's own",
-        build.cuda_major(),
-        build.cuda_text().replace('.', "-")
-    ))
-}
-
-fn list(branches: &[u32]) -> String {
-    branches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -143,8 +106,12 @@ mod tests {
     fn minor_version_compatibility() {
         let cu126 = build("2.7.1", "cu126");
         assert_eq!(judged(&CONSTRAINT, &[driver("525.60.13")], cu126), Judgement::Holds);
-        let Judgement::Fails(says) = judged(&CONSTRAINT, &[driver("525.60.11")], cu126) else { panic!() };
-        assert!(says.contains("525.60.13 or newer") && says.contains("not 525.60.11"), "{says}");
+        let refusal = Refusal::DriverTooOld {
+            needs: "525.60.13",
+            has: "525.60.11".parse().unwrap(),
+            forward: Forward::NoGpuNamed,
+        };
+        assert_eq!(judged(&CONSTRAINT, &[driver("525.60.11")], cu126), Judgement::Fails(refusal));
         // The floor of CUDA 13 is a branch.
         let cu130 = build("2.11.0", "cu130");
         assert!(matches!(judged(&CONSTRAINT, &[driver("575.57.08")], cu130), Judgement::Fails(_)));
@@ -168,7 +135,7 @@ mod tests {
         assert_eq!(with("565.57.01", &newer), Judgement::Holds);
         let ptx = [gpu("a GPU of the next major", (13, 0), Some(false))];
         assert_eq!(with("570.124.06", &ptx), Judgement::Holds);
-        assert!(matches!(with("565.57.01", &ptx), Judgement::Fails(says) if says.contains("PTX")));
+        assert!(matches!(with("565.57.01", &ptx), Judgement::Fails(Refusal::PtxOnly { .. })));
     }
 
     #[test]
@@ -177,14 +144,15 @@ mod tests {
         let on = |version: &str, data_centre: Option<bool>| {
             judged(&CONSTRAINT, &[driver(version), gpu("some card", (8, 0), data_centre)], cu124)
         };
-        assert!(
-            matches!(on("470.256.02", Some(true)), Judgement::Costs(says) if says.contains("cuda-compat-12-4"))
-        );
+        assert!(matches!(on("470.256.02", Some(true)), Judgement::Costs(Cost::ForwardCompatibility { .. })));
         assert!(matches!(on("470.256.02", Some(false)), Judgement::Fails(_)));
         assert!(matches!(on("470.256.02", None), Judgement::Unknown(_)));
-        assert!(
-            matches!(on("510.47.03", Some(true)), Judgement::Fails(says) if says.contains("470, 525, 535"))
-        );
+        let Judgement::Fails(Refusal::DriverTooOld { forward: Forward::Branches(branches), .. }) =
+            on("510.47.03", Some(true))
+        else {
+            panic!()
+        };
+        assert!(branches.starts_with(&[470, 525, 535]), "{branches:?}");
         assert!(matches!(judged(&CONSTRAINT, &[driver("470.256.02")], cu124), Judgement::Fails(_)));
         // Of CUDA 13.3 nobody knows.
         let mut later = build("2.15.0", "cu132").clone();

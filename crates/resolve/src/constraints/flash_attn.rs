@@ -1,6 +1,7 @@
 //! flash-attn has a prebuilt wheel, where it is not compiled.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Build, Python, Release};
 use catalog::flash_attn;
@@ -29,20 +30,14 @@ fn torch(wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
         return Judgement::Holds;
     }
     let Some(wheels) = release.flash_attn else {
-        return Judgement::Unknown(format!("which wheels {} has is not known", release.name()));
+        return Judgement::Unknown(Gap::FlashAttnWheels);
     };
     if wanted.architecture() == "aarch64" && !wheels.aarch64 {
-        return Judgement::Fails(format!(
-            "{} has no wheels for aarch64; --compile builds it",
-            release.name()
-        ));
+        let architecture = wanted.architecture().to_owned();
+        return Judgement::Fails(Refusal::NoFlashAttnForArchitecture { architecture });
     }
     let Some(abi) = build.cxx11_abi else {
-        return Judgement::Unknown(format!(
-            "the C++ ABI of {}, by which {} has wheels",
-            build.name(),
-            release.name()
-        ));
+        return Judgement::Unknown(Gap::FlashAttnAbi);
     };
     let fits = |set: &&flash_attn::Wheels| {
         set.torch.iter().any(|series| series == build.series_text())
@@ -51,19 +46,14 @@ fn torch(wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
     };
     let mut sets = wheels.wheels.iter().filter(fits);
     let Some(first) = sets.next() else {
-        return Judgement::Fails(format!(
-            "{} has no wheel for torch {} with CUDA {}; --compile builds it",
-            release.name(),
-            build.series_text(),
-            build.cuda_major()
-        ));
+        return Judgement::Fails(Refusal::NoFlashAttnWheel {
+            series: build.series_text(),
+            cuda_major: build.cuda_major(),
+            python: None,
+        });
     };
     if first.nightly && sets.all(|set| set.nightly) {
-        return Judgement::Unknown(format!(
-            "whether the wheel of {} for torch {}, built with a nightly of it, loads with its release",
-            release.name(),
-            build.series_text()
-        ));
+        return Judgement::Unknown(Gap::FlashAttnNightly { series: build.series_text() });
     }
     Judgement::Holds
 }
@@ -78,14 +68,10 @@ fn python(wanted: &Wanted, build: &Build, python: &Python, release: &Release) ->
             && set.cxx11_abi.contains(&abi)
             && set.pythons.contains(&python.text)
     };
-    Judgement::unless(wheels.wheels.iter().any(fits), || {
-        format!(
-            "{} has no wheel for torch {} with CUDA {} on Python {}; --compile builds it",
-            release.name(),
-            build.series_text(),
-            build.cuda_major(),
-            python.text
-        )
+    Judgement::unless(wheels.wheels.iter().any(fits), || Refusal::NoFlashAttnWheel {
+        series: build.series_text(),
+        cuda_major: build.cuda_major(),
+        python: Some(python.text.clone()),
     })
 }
 
@@ -106,11 +92,12 @@ mod tests {
         assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
         assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
         assert!(
-            matches!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13"), Judgement::Fails(says) if says.contains("3.13"))
+            matches!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13"), Judgement::Fails(Refusal::NoFlashAttnWheel { python: Some(python), .. }) if python == "3.13")
         );
-        assert!(
-            matches!(on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Fails(says) if says.contains("--compile"))
-        );
+        assert!(matches!(
+            on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"),
+            Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", .. })
+        ));
         assert!(matches!(on(&[], "2.8.3", ("2.4.1", "cu118"), "3.12"), Judgement::Fails(_)));
         assert!(matches!(on(&[], "2.7.3", ("2.6.0", "cu124"), "3.12"), Judgement::Unknown(_)));
         assert!(matches!(

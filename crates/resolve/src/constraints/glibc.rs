@@ -1,6 +1,7 @@
 //! The image's glibc is as new as the wheels ask for.
 
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
+use crate::verdict::{Gap, Judgement, Refusal, Wheels};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, Release};
 use catalog::version::minor;
@@ -30,28 +31,31 @@ fn torch(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     }
     let other = build.release.aarch64_glibc_min.as_deref().filter(|_| wanted.architecture() == "aarch64");
     match other.or(build.glibc) {
-        Some(needs) => new_enough(base, needs, || build.name()),
-        None => Judgement::Unknown(format!("the glibc that {} needs is not known", build.name())),
+        Some(needs) => new_enough(base, needs, Wheels::Torch),
+        None => Judgement::Unknown(Gap::GlibcOfTorch),
     }
 }
 
 fn package(wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
     let prebuilt = release.flash_attn.filter(|_| !wanted.compile).and_then(|wheels| wheels.glibc.as_deref());
     match release.glibc.or(prebuilt) {
-        Some(needs) => new_enough(place.base, needs, || release.name()),
+        Some(needs) => new_enough(place.base, needs, Wheels::Package),
         None => Judgement::Holds,
     }
 }
 
-fn new_enough(base: &Base, needs: &str, name: impl FnOnce() -> String) -> Judgement {
+fn new_enough(base: &Base, needs: &str, by: Wheels) -> Judgement {
     let Some(system) = base.system else {
-        return Judgement::Unknown(format!("the glibc of {} is not known", base.name()));
+        return Judgement::Unknown(Gap::GlibcOfBase);
     };
     let (Some(has), Some(needed)) = (system.glibc.as_deref().and_then(minor), minor(needs)) else {
-        return Judgement::Unknown(format!("the glibc of {} is not known", system.name));
+        return Judgement::Unknown(Gap::GlibcOfSystem { system: system.name.clone() });
     };
-    Judgement::unless(has >= needed, || {
-        format!("{} has glibc {}.{}, the wheels of {} need {needs}", system.name, has.0, has.1, name())
+    Judgement::unless(has >= needed, || Refusal::GlibcTooOld {
+        system: system.name.clone(),
+        has,
+        needs: needs.to_owned(),
+        by,
     })
 }
 
@@ -74,7 +78,9 @@ mod tests {
             judged_base(&CONSTRAINT, &[], build(torch.0, torch.1), python("3.11"), base)
         };
         assert_eq!(on(("2.7.1", "cu126"), base("nvidia/cuda:12.6.3-base-ubuntu20.04")), Judgement::Holds);
-        assert!(matches!(on(("2.7.1", "cu126"), &old()), Judgement::Fails(says) if says.contains("2.28")));
+        assert!(
+            matches!(on(("2.7.1", "cu126"), &old()), Judgement::Fails(Refusal::GlibcTooOld { needs, .. }) if needs == "2.28")
+        );
         assert_eq!(on(("2.5.1", "cu121"), &old()), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu121"), base("")), Judgement::Unknown(_)));
     }

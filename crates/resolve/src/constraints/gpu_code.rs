@@ -1,7 +1,8 @@
 //! torch has code for every GPU.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::Gpu;
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
 use facts::Fact;
@@ -25,20 +26,14 @@ fn has(wanted: &Wanted, build: &Build, gpu: &Gpu) -> Judgement {
         _ => &build.compiled_aarch64,
     };
     let Some(compiled) = compiled else {
-        return Judgement::Unknown(format!("for which GPUs {} has code is not known", build.name()));
+        return Judgement::Unknown(Gap::Kernels);
     };
-    let (major, minor) = gpu.capability;
-    match code_for(compiled, build.ptx.as_deref(), gpu.capability) {
+    let (gpu, capability) = (gpu.name.clone(), gpu.capability);
+    match code_for(compiled, build.ptx.as_deref(), capability) {
         Fact::Known(true) => Judgement::Holds,
-        Fact::Unknown(why) => Judgement::Unknown(why.detail),
+        Fact::Unknown(_) => Judgement::Unknown(Gap::KernelsOfGpu { gpu, capability }),
         Fact::Known(false) | Fact::Absent => {
-            let list: Vec<String> =
-                compiled.iter().map(|(major, minor)| format!("sm_{major}{minor}")).collect();
-            Judgement::Fails(format!(
-                "it has no code for the {} (sm_{major}{minor}), only for {}",
-                gpu.name,
-                list.join(", ")
-            ))
+            Judgement::Fails(Refusal::NoKernels { gpu, capability, has: compiled.clone() })
         }
     }
 }
@@ -52,7 +47,10 @@ mod tests {
     fn gpus_and_builds() {
         let on =
             |name: &str, torch: (&str, &str)| judged(&CONSTRAINT, &[card(name)], build(torch.0, torch.1));
-        assert!(matches!(on("b200", ("2.5.1", "cu124")), Judgement::Fails(says) if says.contains("sm_100")));
+        assert!(matches!(
+            on("b200", ("2.5.1", "cu124")),
+            Judgement::Fails(Refusal::NoKernels { capability: (10, 0), .. })
+        ));
         assert_eq!(on("b200", ("2.7.1", "cu128")), Judgement::Holds);
         assert_eq!(on("gtx-1080-ti", ("2.14.1", "cu126")), Judgement::Holds, "sm_60 runs on sm_61");
         assert!(matches!(on("gtx-1080-ti", ("2.14.1", "cu130")), Judgement::Fails(_)));

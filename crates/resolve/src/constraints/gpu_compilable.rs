@@ -1,7 +1,8 @@
 //! The image's nvcc compiles for every GPU.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::Gpu;
+use crate::verdict::{Cost, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
 use catalog::cuda;
@@ -22,32 +23,32 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
         return Judgement::Holds;
     }
     let Some(nvcc) = base.cuda_text() else {
-        return Judgement::Unknown(format!("the CUDA toolkit of {} is not known", base.name()));
+        return Judgement::Unknown(Gap::Toolkit);
     };
     let all = wanted.gpus.iter().map(|gpu| compiles(nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
     match all {
         // DeepSpeed itself runs, what it would compile does not.
-        Judgement::Fails(says) if !wanted.compile => Judgement::Costs(says),
+        Judgement::Fails(refusal) if !wanted.compile => {
+            Judgement::Costs(Cost::Compilation(Box::new(refusal)))
+        }
         all => all,
     }
 }
 
-fn compiles(nvcc: &str, gpu: &Gpu) -> Judgement {
-    let (major, small) = gpu.capability;
-    let Some(row) = cuda::architecture(gpu.capability) else {
-        return Judgement::Unknown(format!("which toolkits compile for sm_{major}{small} is not known"));
+fn compiles(nvcc: &'static str, gpu: &Gpu) -> Judgement {
+    let capability = gpu.capability;
+    let Some(row) = cuda::architecture(capability) else {
+        return Judgement::Unknown(Gap::ToolkitsOfGpu { capability });
     };
     let number = |text: &Option<String>| text.as_deref().and_then(minor);
     let own = minor(nvcc);
     match (number(&row.first_toolkit), number(&row.last_toolkit)) {
-        (Some(first), _) if own < Some(first) => Judgement::Fails(format!(
-            "nvcc of CUDA {nvcc} does not know sm_{major}{small} ({}): CUDA {}.{} is the first that does",
-            gpu.name, first.0, first.1
-        )),
-        (_, Some(last)) if own > Some(last) => Judgement::Fails(format!(
-            "nvcc of CUDA {nvcc} does not compile for sm_{major}{small} ({}) any more: CUDA {}.{} is the last that does",
-            gpu.name, last.0, last.1
-        )),
+        (Some(first), _) if own < Some(first) => {
+            Judgement::Fails(Refusal::NvccTooOldForGpu { nvcc, gpu: gpu.name.clone(), capability, first })
+        }
+        (_, Some(last)) if own > Some(last) => {
+            Judgement::Fails(Refusal::NvccTooNewForGpu { nvcc, gpu: gpu.name.clone(), capability, last })
+        }
         _ => Judgement::Holds,
     }
 }
@@ -65,13 +66,15 @@ mod tests {
     #[test]
     fn first_and_last_toolkit() {
         let (old, new) = ("nvidia/cuda:12.6.3-devel-ubuntu22.04", "nvidia/cuda:13.0.2-devel-ubuntu22.04");
-        assert!(
-            matches!(on(&[compile(), card("b200")], old), Judgement::Fails(says) if says.contains("12.8"))
-        );
+        assert!(matches!(
+            on(&[compile(), card("b200")], old),
+            Judgement::Fails(Refusal::NvccTooOldForGpu { first: (12, 8), .. })
+        ));
         assert_eq!(on(&[compile(), card("b200")], new), Judgement::Holds);
-        assert!(
-            matches!(on(&[compile(), card("v100")], new), Judgement::Fails(says) if says.contains("12.9"))
-        );
+        assert!(matches!(
+            on(&[compile(), card("v100")], new),
+            Judgement::Fails(Refusal::NvccTooNewForGpu { last: (12, 9), .. })
+        ));
         assert_eq!(on(&[compile(), card("v100")], old), Judgement::Holds);
         assert_eq!(on(&[card("b200")], old), Judgement::Holds);
         assert!(matches!(on(&[with("deepspeed", ""), card("b200")], old), Judgement::Costs(_)));

@@ -1,7 +1,8 @@
 //! A driver drives every GPU.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::Gpu;
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
 use catalog::{cuda, gpus};
@@ -33,22 +34,24 @@ fn judge(wanted: &Wanted, _build: &Build) -> Judgement {
 fn drives(driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
         let row = gpus::all().iter().find(|row| row.name == gpu.name).or_else(|| gpus::by_name(&gpu.name));
-        let says = format!("driver {driver} and the {} do not go together", gpu.name);
         // The proprietary module may have known the GPU before the open one did.
         return match row.and_then(|row| row.open_module_only) {
-            Some(true) => Judgement::Fails(format!("{says}: it needs driver branch {oldest} or newer")),
-            _ => Judgement::Unknown(format!(
-                "whether driver {driver} knows the {}: NVIDIA's open kernel module does from branch {oldest} on",
-                gpu.name
-            )),
+            Some(true) => Judgement::Fails(Refusal::DriverOlderThanGpu {
+                driver,
+                gpu: gpu.name.clone(),
+                branch: oldest,
+            }),
+            _ => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
         };
     }
     let architecture = cuda::architecture(gpu.capability);
     match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
-        Some((row, last)) if driver.branch > last => Judgement::Fails(format!(
-            "driver {driver} and the {} do not go together: branch {last} is the last one that drives {}",
-            gpu.name, row.architecture
-        )),
+        Some((row, last)) if driver.branch > last => Judgement::Fails(Refusal::GpuDroppedByDriver {
+            driver,
+            gpu: gpu.name.clone(),
+            last_branch: last,
+            architecture: row.architecture.clone(),
+        }),
         _ => Judgement::Holds,
     }
 }
@@ -64,8 +67,10 @@ mod tests {
 
     #[test]
     fn a_driver_that_dropped_the_gpu() {
-        let Judgement::Fails(says) = on(&[driver("590.48.01"), card("gtx-1080-ti")]) else { panic!() };
-        assert!(says.contains("do not go together") && says.contains("branch 580"), "{says}");
+        assert!(matches!(
+            on(&[driver("590.48.01"), card("gtx-1080-ti")]),
+            Judgement::Fails(Refusal::GpuDroppedByDriver { last_branch: 580, .. })
+        ));
         assert_eq!(on(&[driver("580.65.06"), card("gtx-1080-ti")]), Judgement::Holds);
         // One of the two nodes has it.
         assert_eq!(on(&[driver("590.48.01"), driver("580.65.06"), card("v100")]), Judgement::Holds);
@@ -73,9 +78,10 @@ mod tests {
 
     #[test]
     fn a_driver_that_is_older_than_the_gpu() {
-        assert!(
-            matches!(on(&[driver("550.54.14"), card("b200")]), Judgement::Fails(says) if says.contains("570"))
-        );
+        assert!(matches!(
+            on(&[driver("550.54.14"), card("b200")]),
+            Judgement::Fails(Refusal::DriverOlderThanGpu { branch: 570, .. })
+        ));
         assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
         assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
     }

@@ -1,6 +1,7 @@
 //! The container toolkit starts the image on every driver.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Cost, Gap, Judgement, Note};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
 use catalog::images::Image;
@@ -28,7 +29,8 @@ fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     }
     // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs prefers what starts.
     match starts(wanted, base) {
-        Judgement::Costs(says) | Judgement::Unknown(says) => Judgement::Notes(says),
+        Judgement::Costs(cost) => Judgement::Notes(Note::Start(cost)),
+        Judgement::Unknown(gap) => Judgement::Notes(Note::StartUnknown(gap)),
         judgement => judgement,
     }
 }
@@ -43,15 +45,8 @@ fn documented(build: &Build, image: &Image, driver: DriverVersion) -> Judgement 
     match of_notes.or(build.driver_full) {
         _ if build.known_to(driver) => Judgement::Holds,
         Some(needs) if driver >= needs => Judgement::Holds,
-        Some(needs) => Judgement::Costs(format!(
-            "NVIDIA asks for driver {needs} or newer for {}, and {driver} is older; on data-centre GPUs its notes let some older \
-             branches do",
-            image.reference()
-        )),
-        None => Judgement::Unknown(format!(
-            "which driver {} asks for, and whether {driver} is new enough",
-            image.reference()
-        )),
+        Some(needs) => Judgement::Costs(Cost::DriverOfImage { needs, driver }),
+        None => Judgement::Unknown(Gap::DriverOfImage { driver }),
     }
 }
 
@@ -71,34 +66,21 @@ pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
 }
 
 fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
-    let name = base.name();
     let Some(text) = base.cuda_text() else { return Judgement::Holds };
     let Some(own) = drivers::branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
-        return Judgement::Unknown(format!(
-            "the CUDA of driver {driver}, which {name} asks for, is not known"
-        ));
+        return Judgement::Unknown(Gap::CudaOfDriver { driver });
     };
     let Some(row) = cuda::forward(text) else {
-        return Judgement::Unknown(format!(
-            "on which drivers older than CUDA {text} {name} starts is not known"
-        ));
+        return Judgement::Unknown(Gap::DriversOfImage { cuda: text });
     };
     if !row.driver_branches.contains(&driver.branch) {
-        return Judgement::Costs(format!(
-            "driver {driver} knows CUDA {own} and {name} asks for CUDA {} (NVIDIA_REQUIRE_CUDA): in its legacy mode NVIDIA's \
-             container toolkit starts it only with NVIDIA_DISABLE_REQUIRE=true",
-            row.toolkit
-        ));
+        return Judgement::Costs(Cost::RequireCuda { driver, driver_cuda: own, requires: &row.toolkit });
     }
     let every_brand = row.geforce_branches.contains(&driver.branch);
     if every_brand || wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
         return Judgement::Holds;
     }
-    Judgement::Unknown(format!(
-        "whether NVIDIA's container toolkit starts {name} on driver {driver} (CUDA {own}): it asks for CUDA {}, or for certain \
-         brands of GPUs on this driver branch, data-centre GPUs among them",
-        row.toolkit
-    ))
+    Judgement::Unknown(Gap::BrandsOfImage { driver, driver_cuda: own, requires: &row.toolkit })
 }
 
 #[cfg(test)]
@@ -122,8 +104,10 @@ mod tests {
         // Up to CUDA 12.4 the label names every brand.
         let older = "nvidia/cuda:12.4.1-base-ubuntu22.04";
         assert_eq!(on(&[driver("535.54.03"), card("rtx-4090")], older), Judgement::Holds);
-        let Judgement::Notes(says) = on(&[driver("545.23.06"), card("h100")], image) else { panic!() };
-        assert!(says.contains("NVIDIA_DISABLE_REQUIRE") && says.contains("CUDA 12.3"), "{says}");
+        assert!(matches!(
+            on(&[driver("545.23.06"), card("h100")], image),
+            Judgement::Notes(Note::Start(Cost::RequireCuda { driver_cuda: "12.3", .. }))
+        ));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! An image that brings torch brings the chosen one.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, series};
 use catalog::images::NGC;
@@ -18,32 +19,24 @@ pub const CONSTRAINT: Constraint = Constraint {
 fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     let Some(image) = base.image else { return Judgement::Holds };
     if let Some(own) = build.image {
-        return Judgement::unless(own.reference() == image.reference(), || {
-            format!("{} is in {}, not in {}", build.name(), own.reference(), base.name())
+        return Judgement::unless(own.reference() == image.reference(), || Refusal::TorchOfOtherImage {
+            image: own.reference(),
         });
     }
     if image.repository == NGC {
-        return Judgement::Fails(format!(
-            "{} brings NVIDIA's own build of torch, which is no release of PyTorch: nothing may replace it",
-            base.name()
-        ));
+        return Judgement::Fails(Refusal::TorchOfNvidia);
     }
     match &image.torch {
         Some(own) if *own != build.release.version => {
-            Judgement::Fails(format!("{} brings torch {own}, not {}", base.name(), build.release.version))
+            Judgement::Fails(Refusal::TorchOfImage { has: own.clone() })
         }
         Some(_) => match &base.cuda {
             Some(cuda) => Judgement::unless(series(cuda) == series(&build.cuda), || {
-                format!("the torch in {} was made for CUDA {cuda}, not {}", base.name(), build.cuda)
+                Refusal::TorchOfImageForCuda { has: cuda.clone() }
             }),
-            None => Judgement::Unknown(format!(
-                "for which CUDA the torch in {} was made is not known",
-                base.name()
-            )),
+            None => Judgement::Unknown(Gap::CudaOfImageTorch),
         },
-        None if image.repository == "pytorch/pytorch" => {
-            Judgement::Unknown(format!("which torch {} brings is not known", base.name()))
-        }
+        None if image.repository == "pytorch/pytorch" => Judgement::Unknown(Gap::TorchOfImage),
         None => Judgement::Holds,
     }
 }
@@ -70,8 +63,8 @@ mod tests {
         assert!(matches!(on(&with(hub, Some("2.5.1"), "12.4")), Judgement::Fails(_)));
         assert!(matches!(on(&with(hub, Some("2.5.0"), "12.1")), Judgement::Fails(_)));
         assert!(matches!(on(&with(hub, None, "12.1")), Judgement::Unknown(_)));
-        let Judgement::Fails(says) = on(&with(ngc, Some("2.9.0a0+145a3a7bda"), "13.0.2")) else { panic!() };
-        assert!(says.contains("no release"), "{says}");
+        let nvidia = on(&with(ngc, Some("2.9.0a0+145a3a7bda"), "13.0.2"));
+        assert_eq!(nvidia, Judgement::Fails(Refusal::TorchOfNvidia));
         assert_eq!(on(base("nvidia/cuda:12.1.1-devel-ubuntu22.04")), Judgement::Holds);
         assert_eq!(on(base("")), Judgement::Holds);
     }

@@ -1,7 +1,8 @@
 //! Packages that do not go together although no requirement says so.
 
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
 use crate::releases::Incompatible;
+use crate::verdict::{Judgement, Party, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Build, Python, Release};
 
@@ -33,12 +34,14 @@ pub const PYTHON: Constraint = Constraint {
 };
 
 fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
-    for (one, two) in [(one, two), (two, one)] {
-        if let Some(row) = one.refuses(two.package, &two.version) {
-            return fails(one, &two.name(), row);
-        }
+    let other = || Party::Package { name: two.package, version: two.text.clone() };
+    if let Some(row) = one.refuses(two.package, &two.version) {
+        return fails(Party::Candidate, other(), row);
     }
-    Judgement::Holds
+    match two.refuses(one.package, &one.version) {
+        Some(row) => fails(other(), Party::Candidate, row),
+        None => Judgement::Holds,
+    }
 }
 
 fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
@@ -53,16 +56,17 @@ fn of_build(build: &Build, release: &Release, counts: impl Fn(&Incompatible) -> 
     if release.incompatible.is_empty() {
         return Judgement::Holds;
     }
-    for (with, version) in [("torch", &build.version), ("cuda", &build.cuda)] {
-        if let Some(row) = release.refuses(with, version).filter(|row| counts(row)) {
-            return fails(release, &format!("{with} {version}"), row);
+    for (name, version, with) in [("torch", &build.version, Party::Torch), ("cuda", &build.cuda, Party::Cuda)]
+    {
+        if let Some(row) = release.refuses(name, version).filter(|row| counts(row)) {
+            return fails(Party::Candidate, with, row);
         }
     }
     Judgement::Holds
 }
 
-fn fails(one: &Release, other: &str, row: &Incompatible) -> Judgement {
-    Judgement::Fails(format!("{} does not work with {other}: {}", one.name(), row.effect))
+fn fails(package: Party, with: Party, row: &Incompatible) -> Judgement {
+    Judgement::Fails(Refusal::Incompatible { package, with, effect: row.effect })
 }
 
 #[cfg(test)]
@@ -77,7 +81,9 @@ mod tests {
         let on = |torch: &str, numpy: &str| {
             judged_package(&TORCH, &[], &place((torch, "cu121"), "3.11", IMAGE), release("numpy", numpy))
         };
-        assert!(matches!(on("2.2.2", "2.0.1"), Judgement::Fails(says) if says.contains("numpy 1")));
+        assert!(
+            matches!(on("2.2.2", "2.0.1"), Judgement::Fails(Refusal::Incompatible { effect, .. }) if effect.contains("numpy 1"))
+        );
         assert_eq!(on("2.2.2", "1.26.4"), Judgement::Holds);
         assert_eq!(on("2.3.1", "2.0.1"), Judgement::Holds);
     }
@@ -88,7 +94,9 @@ mod tests {
             let place = place((torch, "cu121"), "3.11", IMAGE);
             judged_package(&TORCH, &[], &place, release("deepspeed", deepspeed))
         };
-        assert!(matches!(on("0.14.0", "2.4.1"), Judgement::Fails(says) if says.contains("'log'")));
+        assert!(
+            matches!(on("0.14.0", "2.4.1"), Judgement::Fails(Refusal::Incompatible { effect, .. }) if effect.contains("'log'"))
+        );
         assert!(matches!(on("0.14.2", "2.4.1"), Judgement::Fails(_)));
         assert_eq!(on("0.14.4", "2.4.1"), Judgement::Holds);
         assert_eq!(on("0.14.0", "2.3.1"), Judgement::Holds);

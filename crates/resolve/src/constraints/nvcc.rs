@@ -1,6 +1,7 @@
 //! What is compiled needs nvcc.
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Cost, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
 
@@ -19,14 +20,9 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     }
     match base.has_nvcc() {
         Some(true) => Judgement::Holds,
-        None => Judgement::Unknown("whether the machine has nvcc is not known".to_owned()),
-        Some(false) if wanted.compile => {
-            Judgement::Fails(format!("{} has no nvcc, and CUDA code is to be compiled in it", base.name()))
-        }
-        Some(false) => Judgement::Costs(format!(
-            "{} has no nvcc: DeepSpeed's operators that are compiled when first used (fused optimizers, offloading) cannot be",
-            base.name()
-        )),
+        None => Judgement::Unknown(Gap::Nvcc),
+        Some(false) if wanted.compile => Judgement::Fails(Refusal::NoNvcc),
+        Some(false) => Judgement::Costs(Cost::NoNvcc),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use pep440_rs::Version;
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
 use crate::request::Versions;
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
 use catalog::nccl;
@@ -48,7 +49,7 @@ pub(crate) fn of(name: &str, wanted: &Wanted, build: &Build) -> Judgement {
 
 fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
     match name {
-        "torchvision" => pinned(name, wish, build.torchvision.as_ref(), build),
+        "torchvision" => pinned("torchvision", wish, build.torchvision.as_ref()),
         "torchaudio" => torchaudio(wish, build),
         "nccl" => nccl(wish, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
@@ -58,23 +59,21 @@ fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
                 }
                 return nccl(wish, build);
             }
-            Judgement::Fails(format!(
-                "{} goes with NCCL for CUDA {}, not {name}",
-                build.name(),
-                build.cuda_major()
-            ))
+            Judgement::Fails(Refusal::NcclForOtherCuda { package: name.to_owned() })
         }
         "triton" => triton(wish, build),
         _ => Judgement::Holds,
     }
 }
 
-fn pinned(name: &str, wish: &Versions, own: Option<&Version>, build: &Build) -> Judgement {
+fn pinned(partner: &'static str, wish: &Versions, own: Option<&Version>) -> Judgement {
     match own {
-        Some(own) => Judgement::unless(wish.contain(own), || {
-            format!("{} goes with {name} {own}; {name} {} was asked for", build.name(), wish.text)
+        Some(own) => Judgement::unless(wish.contain(own), || Refusal::PartnerMismatch {
+            partner,
+            needs: own.clone(),
+            wish: wish.text.clone(),
         }),
-        None => Judgement::Unknown(format!("which {name} goes with {} is not known", build.name())),
+        None => Judgement::Unknown(Gap::Partner { partner }),
     }
 }
 
@@ -82,21 +81,17 @@ fn pinned(name: &str, wish: &Versions, own: Option<&Version>, build: &Build) -> 
 fn nccl(wish: &Versions, build: &Build) -> Judgement {
     let exists = || nccl::all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)));
     match &build.nccl {
-        None if !exists() => Judgement::Fails(format!("no NCCL in the catalog is {}", wish.text)),
-        own => pinned("NCCL", wish, own.as_ref(), build),
+        None if !exists() => Judgement::Fails(Refusal::NoSuchNccl { wish: wish.text.clone() }),
+        own => pinned("NCCL", wish, own.as_ref()),
     }
 }
 
 /// Not every build has one: it ended before some CUDA versions came.
 fn torchaudio(wish: &Versions, build: &Build) -> Judgement {
     match (&build.torchaudio, &build.release.torchaudio) {
-        (None, Some(last)) => Judgement::Fails(format!(
-            "torchaudio ended with {last}, which has no build for the CUDA {} of {}",
-            build.cuda_text(),
-            build.name()
-        )),
+        (None, Some(last)) => Judgement::Fails(Refusal::TorchaudioEnded { last: last.clone() }),
         (Some(_), _) if wish.specifiers.is_empty() => Judgement::Holds,
-        (own, _) => pinned("torchaudio", wish, own.as_ref(), build),
+        (own, _) => pinned("torchaudio", wish, own.as_ref()),
     }
 }
 
@@ -105,17 +100,16 @@ const PATCHES: u64 = 32;
 
 fn triton(wish: &Versions, build: &Build) -> Judgement {
     let Some(required) = &build.triton else {
-        return Judgement::Unknown(format!("which triton {} requires is not known", build.name()));
+        return Judgement::Unknown(Gap::Partner { partner: "triton" });
     };
     let base = required.iter().next().map(|one| one.version().release().to_vec()).unwrap_or_default();
     let number = |place: usize| base.get(place).copied().unwrap_or(0);
     let mut patches = (0..PATCHES).map(|patch| Version::new([number(0), number(1), patch]));
     if !patches.any(|one| required.contains(&one) && wish.contain(&one)) {
-        return Judgement::Fails(format!(
-            "{} requires triton {required}; triton {} was asked for",
-            build.name(),
-            wish.text
-        ));
+        return Judgement::Fails(Refusal::TritonMismatch {
+            needs: required.clone(),
+            wish: wish.text.clone(),
+        });
     }
     Judgement::Holds
 }
@@ -129,10 +123,13 @@ mod tests {
     fn the_partners_of_a_release() {
         let torch = build("2.6.0", "cu124");
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "0.21")], torch), Judgement::Holds);
-        let Judgement::Fails(says) = judged(&CONSTRAINT, &[with("torchvision", "0.17.0")], torch) else {
-            panic!()
+        let refusal = Refusal::PartnerMismatch {
+            partner: "torchvision",
+            needs: "0.21.0".parse().unwrap(),
+            wish: "0.17.0".into(),
         };
-        assert!(says.contains("0.21.0") && says.contains("0.17.0"), "{says}");
+        let judged_torchvision = judged(&CONSTRAINT, &[with("torchvision", "0.17.0")], torch);
+        assert_eq!(judged_torchvision, Judgement::Fails(refusal));
         let torchaudio = |wish, of| judged(&CONSTRAINT, &[with("torchaudio", wish)], build("2.14.1", of));
         assert_eq!(torchaudio("2.11.0", "cu130"), Judgement::Holds);
         for wish in ["2.11.0", ""] {

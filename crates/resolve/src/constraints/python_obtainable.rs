@@ -1,8 +1,9 @@
 //! The Python can be had on the base image.
 
 use crate::assemble::installed;
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
 use crate::rank::own_python;
+use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use catalog::systems;
 
@@ -20,26 +21,24 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
     let (python, base) = (place.python, place.base);
     if let Some(image) = base.image {
         if let Some(own) = &image.python {
-            return Judgement::unless(*own == python.text, || {
-                format!("{} brings Python {own}, not {}", base.name(), python.text)
+            return Judgement::unless(*own == python.text, || Refusal::PythonOfImage {
+                has: own.clone(),
+                python: python.text.clone(),
             });
         }
         if image.torch.is_some() {
-            let says = format!("which Python {} brings torch for is not known", base.name());
             // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
-            let asked = !wanted.python.is_empty();
-            return if asked { Judgement::Fails(says) } else { Judgement::Unknown(says) };
+            return match wanted.python.is_empty() {
+                true => Judgement::Unknown(Gap::PythonOfImage),
+                false => Judgement::Fails(Refusal::PythonOfImageUnknown),
+            };
         }
     }
     if own_python(python, base) || (base.image.is_none() && installed(wanted, python)) {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {
-        return Judgement::Unknown(format!(
-            "whether {} has Python {} is not known",
-            base.name(),
-            python.text
-        ));
+        return Judgement::Unknown(Gap::PythonOfBase);
     };
     let ways = systems::python_source(&system.id, &python.text)
         .map_or([None; 3], |source| [source.distribution, source.deadsnakes, source.uv]);
@@ -47,12 +46,12 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
         return Judgement::Holds;
     }
     if ways == [Some(false); 3] {
-        return Judgement::Fails(format!(
-            "neither {} nor the deadsnakes archive nor uv has Python {} for it",
-            system.name, python.text
-        ));
+        return Judgement::Fails(Refusal::PythonNotAvailable {
+            system: system.name.clone(),
+            python: python.text.clone(),
+        });
     }
-    Judgement::Unknown(format!("where {} gets Python {} from is not known", system.name, python.text))
+    Judgement::Unknown(Gap::PythonSource { system: system.name.clone() })
 }
 
 #[cfg(test)]

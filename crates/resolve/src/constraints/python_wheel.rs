@@ -2,10 +2,10 @@
 
 use pep440_rs::VersionSpecifiers;
 
-use crate::constraint::{Constraint, Judge, Judgement};
+use crate::constraint::{Constraint, Judge};
+use crate::verdict::{Gap, Judgement, Note, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Build, Python, Release};
-use diagnostic::words::and;
 
 const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
 
@@ -39,21 +39,13 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
         // Of a build that was only seen: at most the Pythons of the release.
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
         return match never {
-            true => Judgement::Fails(format!("{} has no wheel for Python {}", build.name(), python.text)),
-            false => Judgement::Unknown(format!("the Pythons of {} are not known", build.name())),
+            true => Judgement::Fails(Refusal::NoTorchWheel { has: Vec::new() }),
+            false => Judgement::Unknown(Gap::PythonsOfTorch),
         };
     };
-    Judgement::unless(pythons.contains(&python.text), || {
-        if let Some(image) = build.image {
-            return format!("{} brings it for Python {} alone", image.reference(), pythons.concat());
-        }
-        let plain: Vec<&str> = pythons.iter().map(String::as_str).filter(|one| !one.ends_with('t')).collect();
-        let range = match plain[..] {
-            [] => "none".to_owned(),
-            [one] => one.to_owned(),
-            [first, .., last] => format!("{first} to {last}"),
-        };
-        format!("{} has no wheel for Python {}, only for {range}", build.name(), python.text)
+    Judgement::unless(pythons.contains(&python.text), || match build.image {
+        Some(_) => Refusal::TorchOfImageForPython { has: pythons.clone() },
+        None => Refusal::NoTorchWheel { has: pythons.clone() },
     })
 }
 
@@ -63,70 +55,56 @@ fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
         let Some(missing) = missing(wanted, build, python, name) else { continue };
         let asked_for = wanted.packages.contains_key(name);
         all = all.and(match missing {
-            Missing::Excluded(says) | Missing::NoWheel(says) if !asked_for => {
-                Judgement::Notes(format!("{says}: it is left out"))
+            missing if !asked_for => Judgement::Notes(Note::LeftOut(Box::new(missing))),
+            Refusal::NoPartnerWheel { partner, version } if !build.pypi => {
+                Judgement::Unknown(Gap::PartnerWheel { partner, version })
             }
-            Missing::NoWheel(says) if !build.pypi => Judgement::Unknown(format!(
-                "{says} on PyPI; whether the index of {} has one is not known",
-                build.name()
-            )),
-            Missing::Excluded(says) | Missing::NoWheel(says) => Judgement::Fails(says),
+            missing => Judgement::Fails(missing),
         });
     }
     all
 }
 
-/// Why there is no torchvision or torchaudio for a Python.
-enum Missing {
-    /// Its metadata leaves the Python out, wherever it is from.
-    Excluded(String),
-    /// PyPI has no wheel of it.
-    NoWheel(String),
-}
-
 /// Why there is no partner for the Python; `None`: there is one, or the build has no such partner at all.
-fn missing(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> Option<Missing> {
+fn missing(wanted: &Wanted, build: &Build, python: &Python, partner: &'static str) -> Option<Refusal> {
     let release = build.release;
-    let (version, lacks, declares) = match name {
+    let (version, lacks, declares) = match partner {
         "torchvision" => (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref()),
         _ => (&build.torchaudio, &release.torchaudio_lacks, None),
     };
-    let version = version.as_ref()?;
+    let version = version.clone()?;
     if lacks.contains(&python.text) {
-        return Some(Missing::NoWheel(format!("{name} {version} has no wheel for Python {}", python.text)));
+        return Some(Refusal::NoPartnerWheel { partner, version });
     }
     // Only whoever names a patch release can meet one that is left out.
     let declares = declares.filter(|_| !wanted.python.is_empty())?;
     let wishes = wanted.python.iter().flat_map(|wish| wish.specifiers.iter());
     let both: VersionSpecifiers = wishes.chain(declares.iter()).cloned().collect();
-    (!python.within(&both)).then(|| {
-        let wishes: Vec<&str> = wanted.python.iter().map(|wish| wish.text.as_str()).collect();
-        let says =
-            format!("{name} {version} does not allow Python {} (Requires-Python {declares})", and(&wishes));
-        Missing::Excluded(says)
+    (!python.within(&both)).then(|| Refusal::PartnerExcludesPython {
+        partner,
+        version,
+        wishes: wanted.python.iter().map(|wish| wish.text.clone()).collect(),
+        requires_python: declares.clone(),
     })
 }
 
 /// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody asked for it.
-pub(crate) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &str) -> bool {
+pub(crate) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &'static str) -> bool {
     !wanted.packages.contains_key(name) && missing(wanted, build, python, name).is_some()
 }
 
 fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
     if release.lacks_wheel && wanted.compile {
-        return Judgement::Unknown(format!("whether {} can be compiled beside this torch", release.name()));
+        return Judgement::Unknown(Gap::CompilesWithTorch);
     }
     if release.lacks_wheel {
-        return Judgement::Fails(format!(
-            "{} has no wheel, and nothing is compiled without --compile",
-            release.name()
-        ));
+        return Judgement::Fails(Refusal::NotCompiled);
     }
     if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
-        return Judgement::Fails(format!("{} asks for Python {allowed}", release.name()));
+        return Judgement::Fails(Refusal::ExcludesPython { requires_python: allowed.clone() });
     }
     Judgement::unless(release.pythons.is_none_or(|list| list.contains(&python.text)), || {
-        format!("{} has no wheel for Python {}", release.name(), python.text)
+        Refusal::NoWheelForPython { python: python.text.clone() }
     })
 }
 
@@ -141,8 +119,10 @@ mod tests {
             judged_python(&CONSTRAINT, &[], build(torch.0, torch.1), python(of))
         };
         assert_eq!(on(("2.2.0", "cu121"), "3.12"), Judgement::Holds);
-        let Judgement::Fails(says) = on(("2.1.2", "cu121"), "3.12") else { panic!() };
-        assert!(says.contains("2.1.2") && says.contains("3.8 to 3.11"), "{says}");
+        let Judgement::Fails(Refusal::NoTorchWheel { has }) = on(("2.1.2", "cu121"), "3.12") else {
+            panic!()
+        };
+        assert_eq!(has, ["3.8", "3.9", "3.10", "3.11"]);
         // PyPI's build has a wheel for 3.13, the others have none.
         assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu121"), "3.13"), Judgement::Fails(_)));
@@ -167,10 +147,11 @@ mod tests {
             judged_python(&PARTNERS, wishes, build(torch.0, torch.1), python("3.14"))
         };
         let (newest, before) = (("2.15.0", "cu132"), ("2.10.0", "cu128"));
-        let Judgement::Fails(says) = on(&[asked("3.14.1"), with("torchvision", "")], newest) else {
-            panic!()
-        };
-        assert!(says.contains("torchvision 0.29.2") && says.contains("3.14.1"), "{says}");
+        assert!(matches!(
+            on(&[asked("3.14.1"), with("torchvision", "")], newest),
+            Judgement::Fails(Refusal::PartnerExcludesPython { partner: "torchvision", wishes, .. })
+                if wishes == ["3.14.1"]
+        ));
         assert!(matches!(on(&[asked("3.14.1")], newest), Judgement::Notes(_)));
         for python in ["3.14", "3.14.2", ">=3.14.1"] {
             assert_eq!(on(&[asked(python), with("torchvision", "")], newest), Judgement::Holds, "{python}");

@@ -2,7 +2,8 @@
 
 use pep440_rs::VersionSpecifiers;
 
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
+use crate::verdict::{Gap, Judgement, Party, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Build, Release};
 
@@ -25,49 +26,57 @@ pub const PACKAGES: Constraint = Constraint {
 };
 
 fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+    let fails = |by, package, versions: &VersionSpecifiers| {
+        Judgement::Fails(Refusal::Requires { by, package, versions: versions.clone() })
+    };
     if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
-        return Judgement::Fails(format!("{} requires torch {wants}", release.name()));
+        return fails(Party::Candidate, "torch", wants);
     }
     for (name, partner) in [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)] {
         let Some(partner) = partner else { continue };
         if let Some(wants) = release.requires(name).filter(|wants| !wants.contains(partner)) {
-            return Judgement::Fails(format!("{} requires {name} {wants}", release.name()));
+            return fails(Party::Candidate, name, wants);
         }
     }
     if release.package == "setuptools"
         && let Some(wants) = build.setuptools.as_ref().filter(|wants| !wants.contains(&release.version))
     {
-        return Judgement::Fails(format!("torch {} requires setuptools {wants}", build.release.version));
+        return fails(Party::Torch, "setuptools", wants);
     }
-    if release.package == "triton" {
-        return triton(build, release);
+    match release.package {
+        "triton" => triton(build, release),
+        _ => Judgement::Holds,
     }
-    Judgement::Holds
 }
 
 /// torch requires one triton; it alone may be there.
 fn triton(build: &Build, release: &Release) -> Judgement {
     match &build.triton {
-        Some(wants) => Judgement::unless(wants.contains(&release.version), || {
-            format!("{} requires triton {wants}", build.name())
+        Some(wants) => Judgement::unless(wants.contains(&release.version), || Refusal::TritonRequired {
+            versions: wants.clone(),
         }),
-        None => Judgement::Unknown(format!("which triton {} requires is not known", build.name())),
+        None => Judgement::Unknown(Gap::Partner { partner: "triton" }),
     }
 }
 
 fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
-    let unmet = |one: &Release, two: &Release| -> Option<String> {
-        let wants: &VersionSpecifiers =
-            one.requires(two.package).filter(|wants| !wants.contains(&two.version))?;
-        Some(format!("{} requires {} {wants}", one.name(), two.package))
+    let unmet = |one: &Release, two: &Release| {
+        one.requires(two.package).filter(|wants| !wants.contains(&two.version)).cloned()
     };
-    unmet(one, two).or_else(|| unmet(two, one)).map_or(Judgement::Holds, Judgement::Fails)
+    let fails = |by, package, versions| Judgement::Fails(Refusal::Requires { by, package, versions });
+    if let Some(versions) = unmet(one, two) {
+        return fails(Party::Candidate, two.package, versions);
+    }
+    let other = || Party::Package { name: two.package, version: two.text.clone() };
+    unmet(two, one).map_or(Judgement::Holds, |versions| fails(other(), one.package, versions))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constraint::Tolerance;
     use crate::constraints::testing::{judged_package, judged_pair, place, release};
+    use crate::verdict::{Candidate, Reason};
     use crate::world::World;
 
     const IMAGE: &str = "nvidia/cuda:12.4.1-base-ubuntu22.04";
@@ -78,7 +87,10 @@ mod tests {
             let place = place((torch, "cu117"), "3.10", IMAGE);
             judged_package(&TORCH, &[], &place, release("deepspeed", deepspeed))
         };
-        assert!(matches!(on("1.13.1", "0.19.8"), Judgement::Fails(says) if says.contains("requires torch")));
+        assert!(matches!(
+            on("1.13.1", "0.19.8"),
+            Judgement::Fails(Refusal::Requires { by: Party::Candidate, package: "torch", .. })
+        ));
         assert_eq!(on("1.13.1", "0.9.5"), Judgement::Holds);
     }
 
@@ -93,9 +105,14 @@ mod tests {
         for (one, major, holds) in
             [(old, "1.", true), (old, "2.", false), (new, "2.", true), (new, "1.", false)]
         {
-            let says = judged_pair(&PACKAGES, &place, one, pydantic(major));
-            assert_eq!(says, judged_pair(&PACKAGES, &place, pydantic(major), one));
-            assert_eq!(says == Judgement::Holds, holds, "{} {major}: {says:?}", one.name());
+            let message = |one: &Release, two: &Release| {
+                let objection = judged_pair(&PACKAGES, &place, one, two).objection(Tolerance::LOOSEST)?;
+                let candidate = Candidate { release: Some(one), ..Candidate::default() };
+                Some(Reason { constraint: PACKAGES.id, objection, candidate }.sentence())
+            };
+            let says = message(one, pydantic(major));
+            assert_eq!(says, message(pydantic(major), one));
+            assert_eq!(says.is_none(), holds, "{} {major}: {says:?}", one.name());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Parts of the real catalog for the tests of constraints.
 
-use crate::constraint::{Constraint, Judge, Judgement, Place};
+use crate::constraint::{Constraint, Judge, Place};
 use crate::request::{Gpu, Request, Want, Wish};
+use crate::verdict::Judgement;
 use crate::wanted::Wanted;
 use crate::world::{Base, Build, Python, Release, World};
 use catalog::gpus;

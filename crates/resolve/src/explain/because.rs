@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 
 use super::Answered;
-use super::merge::{Refused, ranges, said_of, short};
+use super::merge::{Refused, ranges};
 use crate::answer::Because;
 use crate::assemble;
 use crate::constraints::python_wheel::left_out;
+use crate::message::{Short, Subject};
 use crate::rank;
 use crate::request::{self, Prefer, Versions};
 use crate::world::{Base, Build, Release, World, series};
@@ -17,9 +18,9 @@ use diagnostic::words;
 impl<'w> Answered<'w, '_> {
     /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds is in the answer. Ends
     /// before the first of which that cannot be told.
-    pub(super) fn refused_releases(&self, world: &World) -> Vec<Refused> {
+    pub(super) fn refused_releases(&self, world: &'w World) -> Vec<Refused> {
         let chosen = &self.choice.place.build.version;
-        let mut newer: Vec<&Build> =
+        let mut newer: Vec<&'w Build> =
             world.candidates(&self.wanted).iter().filter(|build| build.version > *chosen).collect();
         newer.sort_by_key(|build| Reverse(&build.version));
         let of_release = newer.chunk_by(|one, other| one.version == other.version);
@@ -27,31 +28,34 @@ impl<'w> Answered<'w, '_> {
     }
 
     /// The reasons, in the order of the choices.
-    pub(super) fn because(&self, world: &World, refused: &[Refused]) -> Vec<Because> {
+    pub(super) fn because(&self, world: &'w World, refused: &[Refused]) -> Vec<Because> {
         let mut all = vec![self.torch(world, refused), self.python_choice(), self.base_image(world)];
         let installed = assemble::installs(&self.wanted, self.choice);
         all.extend(installed.map(|release| self.package_choice(world, release)));
         all
     }
 
-    fn torch(&self, world: &World, refused: &[Refused]) -> Because {
+    fn torch(&self, world: &'w World, refused: &[Refused]) -> Because {
         let build = self.choice.place.build;
         let image_named = self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_)));
         let brought = self.choice.place.base.image.and_then(|image| image.torch.as_ref());
         let newest = match (refused, asked(&self.wanted.torch)) {
             ([], None) if build.image.is_some() => "the torch of the image".to_owned(),
             _ if image_named && (build.image.is_some() || brought == Some(&build.release.version)) => {
-                "the release that the image brings".to_owned()
+                "the release in the image".to_owned()
             }
-            (_, Some(wish)) if refused.iter().all(|one| one.says.ends_with("was asked for")) => {
-                format!("{wish} was asked for")
+            (_, Some(wish)) if refused.iter().all(|one| one.is_request) => {
+                format!("{wish} was requested")
             }
             _ if self.installed("torch", &build.version) => "installed already".to_owned(),
             ([], _) if self.wanted.prefer == Prefer::Stable => {
                 "the newest that is not the first release of its series".into()
             }
             ([], _) => "the newest release".to_owned(),
-            _ => format!("the newest that goes. {}", ranges(&refused.iter().collect::<Vec<_>>()).join("; ")),
+            _ => format!(
+                "the newest compatible release. {}",
+                ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
+            ),
         };
         let mut says = format!("{newest}. {}", self.build_choice(world));
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
@@ -75,23 +79,23 @@ impl<'w> Answered<'w, '_> {
     }
 
     /// Why this build of the release.
-    fn build_choice(&self, world: &World) -> String {
+    fn build_choice(&self, world: &'w World) -> String {
         let build = self.choice.place.build;
         let name = &build.build.build;
         if let Some(image) = build.image {
             let release: Vec<String> = build.version.release().iter().map(u64::to_string).collect();
             return format!(
-                "NVIDIA's own build in {}: it stands on no index, and as a pre-release it does not meet a requirement such as \
+                "NVIDIA's own build in {}: no package index has it, and as a pre-release it does not meet a requirement such as \
                  torch>={}.",
                 image.reference(),
                 release.join(".")
             );
         }
         if let Some(wish) = self.wanted.torch.iter().find(|wish| wish.build.is_some()) {
-            return format!("{name}: {} was asked for.", wish.text);
+            return format!("{name}: {} was requested.", wish.text);
         }
         if let Some(wish) = asked(&self.wanted.cuda) {
-            return format!("{name}: CUDA {wish} was asked for.");
+            return format!("{name}: CUDA {wish} was requested.");
         }
         if build.pypi {
             return format!("{name} is the build that PyPI serves.");
@@ -100,7 +104,7 @@ impl<'w> Answered<'w, '_> {
             world.candidates(&self.wanted).iter().find(|other| other.pypi && other.version == build.version);
         let refused = pypi.and_then(|pypi| {
             let reasons = self.whole_build(world, pypi);
-            let says = said_of(&pypi.build.build, &short(reasons.first()?, pypi));
+            let says = reasons.first()?.short(Subject::Build).of(&pypi.build.build);
             Some(format!("{name}: PyPI's {says}."))
         });
         match (refused, self.wanted.oldest_driver()) {
@@ -127,29 +131,28 @@ impl<'w> Answered<'w, '_> {
         let mut constraints = Vec::new();
         let why = if let Some(wish) = asked(&self.wanted.python) {
             constraints.push("python-asked-for");
-            format!("{wish} was asked for")
+            format!("{wish} was requested")
         } else if from == "machine" && assemble::installed(&self.wanted, python) {
             "the machine's own, installed already".to_owned()
         } else if rank::own_python(python, base) {
             match own.filter(|(_, text)| *text == python.text) {
-                Some((system, _)) => format!("the Python that {} brings", system.name),
+                Some((system, _)) => format!("the Python of {}", system.name),
                 None => "the Python of the image".to_owned(),
             }
         } else if let Some((system, text, day)) =
             own.and_then(|(system, text)| Some((system, text, ended(text)?)))
         {
             format!(
-                "the newest that goes; {}'s own {text} has been past its end of life since {day}",
+                "the newest compatible version; {}'s own {text} has been past its end of life since {day}",
                 system.name
             )
         } else {
-            "the newest that goes".to_owned()
+            "the newest compatible version".to_owned()
         };
         let beside = base.image.is_some_and(|image| image.torch.is_some() && image.python.is_none());
         let comes = match (from.as_str(), own) {
             ("uv", _) if beside => {
-                " Which Python the image brings is not known, so it comes from uv, with a torch of its own."
-                    .to_owned()
+                " The Python of the image is unknown, so it comes from uv, with its own torch.".to_owned()
             }
             ("image" | "machine" | "apt" | "dnf", _) => String::new(),
             (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
@@ -165,10 +168,10 @@ impl<'w> Answered<'w, '_> {
         entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
     }
 
-    fn base_image(&self, world: &World) -> Because {
+    fn base_image(&self, world: &'w World) -> Because {
         let base = self.choice.place.base;
         let Some(image) = base.image else {
-            let says = "no image was asked for: the stack goes into an environment on the machine itself.";
+            let says = "no image was requested: the stack goes into an environment on the machine itself.";
             return entry("base_image", "none".into(), says.into(), vec!["base-asked-for"], &[]);
         };
         let mut constraints = vec!["base-cuda-matches"];
@@ -177,19 +180,19 @@ impl<'w> Answered<'w, '_> {
             match &base.cuda {
                 Some(cuda) => format!("the leanest {} image with CUDA {cuda}{with}", image.repository),
                 None => {
-                    format!("{}; torch's wheels bring the CUDA libraries along", self.no_cuda_image(world))
+                    format!("{}; torch's wheels contain the CUDA libraries", self.no_cuda_image(world))
                 }
             }
         } else {
             constraints.push("base-asked-for");
-            self.newest_image().unwrap_or_else(|| "as asked for".to_owned())
+            self.newest_image().unwrap_or_else(|| "as requested".to_owned())
         };
         let newer = self.newer_systems(world, base);
         let says = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
         entry("base_image", image.reference(), says, constraints, &[image.source])
     }
 
-    /// Of NVIDIA's images the newest that goes, and those that are newer and of which it is not known what is in them.
+    /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.
     fn newest_image(&self) -> Option<String> {
         let chosen = self.choice.place.build.image?;
         if self.wanted.bases.iter().any(|wish| matches!(wish, request::Base::Image(_))) {
@@ -199,31 +202,31 @@ impl<'w> Answered<'w, '_> {
         let newer: Vec<&str> =
             images::of(chosen.repository).iter().filter(unknown).map(|image| image.tag.as_str()).collect();
         Some(match newer.is_empty() {
-            true => "the newest of NVIDIA's images that goes".to_owned(),
+            true => "the newest compatible image of NVIDIA's".to_owned(),
             false => {
                 let newer = words::and(&newer);
-                format!(
-                    "the newest of NVIDIA's images that goes; not {newer}: not enough is known of what is in them"
-                )
+                format!("the newest compatible image of NVIDIA's; too little is known about {newer}")
             }
         })
     }
 
     /// Why it is an image without CUDA.
-    fn no_cuda_image(&self, world: &World) -> String {
+    fn no_cuda_image(&self, world: &'w World) -> String {
         let place = &self.choice.place;
         let first = rank::bases(world, &self.wanted, place.build, rank::Tier::First);
         let reasons = first.iter().map(|base| self.base(place.build, place.python, base));
         let cuda = &place.build.cuda;
         match reasons.flatten().next() {
             None if first.is_empty() => format!("the catalog knows no nvidia/cuda image with CUDA {cuda}"),
-            None => format!("no nvidia/cuda image with CUDA {cuda} goes"),
-            Some(reason) => format!("no nvidia/cuda image with CUDA {cuda} goes: {}", reason.says),
+            None => format!("no nvidia/cuda image with CUDA {cuda} is compatible"),
+            Some(reason) => {
+                format!("no nvidia/cuda image with CUDA {cuda} is compatible: {}", reason.sentence())
+            }
         }
     }
 
     /// Why it is not the next newer system of the same family.
-    fn newer_systems(&self, world: &World, base: &Base) -> String {
+    fn newer_systems(&self, world: &'w World, base: &Base) -> String {
         let (Some(system), Some(image)) = (base.system, base.image) else { return String::new() };
         if !self.wanted.systems.is_empty() || !self.wanted.bases.is_empty() {
             return String::new();
@@ -252,27 +255,24 @@ impl<'w> Answered<'w, '_> {
         };
         let place = &self.choice.place;
         match self.base(place.build, place.python, one).first() {
-            Some(reason) => format!("Not {}: {}.", other.name, reason.says),
+            Some(reason) => format!("Not {}: {}.", other.name, reason.sentence()),
             None if rank::own_python(place.python, base) && !rank::own_python(place.python, one) => {
-                format!(
-                    "{} brings Python {} itself, {} does not.",
-                    system.name, place.python.text, other.name
-                )
+                format!("{} has Python {}, {} does not.", system.name, place.python.text, other.name)
             }
             None => String::new(),
         }
     }
 
-    fn package_choice(&self, world: &World, release: &Release) -> Because {
+    fn package_choice(&self, world: &'w World, release: &Release) -> Because {
         let refused: Vec<Refused> = self.newer_packages(world, release).collect();
         let newest = world.package(release.package).and_then(|package| package.releases.first());
         let is_newest = newest.is_some_and(|first| first.version == release.version);
         let asked_for = asked(self.wanted.package(release.package));
         let mut says = match &asked_for {
-            Some(wish) => format!("{} {wish} was asked for", release.package),
+            Some(wish) => format!("{} {wish} was requested", release.package),
             None if self.installed(release.package, &release.version) => "installed already".to_owned(),
             None if is_newest => "the newest release".to_owned(),
-            None => "the newest that goes".to_owned(),
+            None => "the newest compatible release".to_owned(),
         };
         let others: Vec<&Refused> =
             refused.iter().filter(|one| !one.constraints.contains(&"package-asked-for")).collect();
@@ -310,7 +310,7 @@ impl<'w> Answered<'w, '_> {
     /// The releases of a package that rank before the chosen one, newest first, and why each does not go beside the others.
     pub(super) fn newer_packages<'s>(
         &'s self,
-        world: &'s World,
+        world: &'w World,
         release: &'s Release,
     ) -> impl Iterator<Item = Refused> + 's {
         let newer = world
@@ -318,25 +318,29 @@ impl<'w> Answered<'w, '_> {
             .into_iter()
             .flat_map(|package| &package.releases)
             .take_while(|other| other.version > release.version);
-        let why = move |other: &Release| {
+        let why = move |other: &'w Release| {
             let reasons = self.package(other);
-            let (says, constraint) = match reasons.first() {
-                Some(reason) => (own_words(&reason.says, other), reason.constraint),
-                // Alone it would go: then what it needs besides does not.
-                None => ("what it requires besides cannot be had here".to_owned(), "requirements-met"),
+            let (message, constraint) = match reasons.first() {
+                Some(reason) => (reason.short(Subject::Release), reason.constraint),
+                // Alone it would be compatible: then its own requirements are not.
+                None => (
+                    Short::sentence("its own requirements cannot be met here".to_owned()),
+                    "requirements-met",
+                ),
             };
-            Refused { version: other.text.clone(), says, constraints: vec![constraint] }
+            Refused {
+                version: other.text.clone(),
+                message,
+                constraints: vec![constraint],
+                is_request: false,
+                builds_incomplete: false,
+            }
         };
         newer.map(why)
     }
 }
 
-/// A reason without the name of the release that it is about, so that releases that are refused alike are said once.
-fn own_words(says: &str, release: &Release) -> String {
-    says.strip_prefix(&format!("{} ", release.name())).unwrap_or(says).to_owned()
-}
-
-/// What was asked for, in the user's words; nothing where any version would do.
+/// What was requested, in the user's words; nothing where any version would do.
 fn asked(wishes: &[&Versions]) -> Option<String> {
     let texts: Vec<String> =
         wishes.iter().filter(|wish| !wish.text.is_empty()).map(|wish| wish.text.clone()).collect();

@@ -25,12 +25,12 @@ pub struct Answered<'w, 'a> {
     /// What had to be put up with.
     pub tolerance: Tolerance,
     /// What the search refused.
-    pub trace: &'a Trace,
+    pub trace: &'a Trace<'w>,
 }
 
-impl Answered<'_, '_> {
+impl<'w> Answered<'w, '_> {
     /// The reason of each choice, the refused alternatives, and what to know.
-    pub fn explain(&self, world: &World) -> (Vec<Because>, Vec<Rejected>, Vec<Warning>) {
+    pub fn explain(&self, world: &'w World) -> (Vec<Because>, Vec<Rejected>, Vec<Warning>) {
         let releases = self.refused_releases(world);
         (self.because(world, &releases), self.rejected(world), self.warnings())
     }

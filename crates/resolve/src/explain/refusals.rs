@@ -3,53 +3,71 @@
 use std::ptr;
 
 use super::Answered;
-use crate::constraint::{Constraint, Judge, Judgement, Place, Reason};
+use crate::constraint::{Constraint, Judge, Place};
 use crate::constraints::CONSTRAINTS;
 use crate::rank;
-use crate::search::refusal;
+use crate::search::Rejected;
+use crate::verdict::{Candidate, Judgement, Reason};
 use crate::world::{Base, Build, Python, Release, World};
 
-impl Answered<'_, '_> {
-    fn reasons(&self, judge: impl Fn(&Constraint) -> Option<Judgement>) -> Vec<Reason> {
-        CONSTRAINTS
-            .iter()
-            .filter_map(|constraint| refusal(constraint, &judge(constraint)?, self.tolerance))
-            .collect()
+impl<'w> Answered<'w, '_> {
+    fn reasons(
+        &self,
+        candidate: Candidate<'w>,
+        judge: impl Fn(&Constraint) -> Option<Judgement>,
+    ) -> Vec<Reason<'w>> {
+        let reason = |constraint: &Constraint| {
+            let objection = judge(constraint)?.objection(self.tolerance)?;
+            Some(Reason { constraint: constraint.id, objection, candidate })
+        };
+        CONSTRAINTS.iter().filter_map(reason).collect()
     }
 
     /// Why a build is refused whatever else is chosen.
-    pub(super) fn build(&self, build: &Build) -> Vec<Reason> {
-        self.reasons(|constraint| match constraint.judge {
+    pub(super) fn build(&self, build: &'w Build) -> Vec<Reason<'w>> {
+        let candidate = Candidate { build: Some(build), ..Candidate::default() };
+        self.reasons(candidate, |constraint| match constraint.judge {
             Judge::Build(judge) => Some(judge(&self.wanted, build)),
             _ => None,
         })
     }
 
     /// Why a Python is refused with a build.
-    pub(super) fn python(&self, build: &Build, python: &Python) -> Vec<Reason> {
-        self.reasons(|constraint| match constraint.judge {
+    pub(super) fn python(&self, build: &'w Build, python: &'w Python) -> Vec<Reason<'w>> {
+        let (build_of, python_of) = (Some(build), Some(python));
+        let candidate = Candidate { build: build_of, python: python_of, ..Candidate::default() };
+        self.reasons(candidate, |constraint| match constraint.judge {
             Judge::Python(judge) => Some(judge(&self.wanted, build, python)),
             _ => None,
         })
     }
 
     /// Why a base image is refused with a build and a Python.
-    pub(super) fn base(&self, build: &Build, python: &Python, base: &Base) -> Vec<Reason> {
-        self.reasons(|constraint| match constraint.judge {
+    pub(super) fn base(&self, build: &'w Build, python: &'w Python, base: &'w Base) -> Vec<Reason<'w>> {
+        let place = Place { build, python, base };
+        self.reasons(place.candidate(None), |constraint| match constraint.judge {
             Judge::Base(judge) => Some(judge(&self.wanted, build, base)),
-            Judge::Place(judge) => Some(judge(&self.wanted, &Place { build, python, base })),
+            Judge::Place(judge) => Some(judge(&self.wanted, &place)),
             _ => None,
         })
     }
 
     /// Why a release of a package is refused beside everything else that was chosen.
-    pub(super) fn package(&self, release: &Release) -> Vec<Reason> {
+    pub(super) fn package(&self, release: &'w Release) -> Vec<Reason<'w>> {
         let (wanted, place) = (&self.wanted, &self.choice.place);
         let others: Vec<&Release> =
             self.choice.packages.iter().copied().filter(|other| other.package != release.package).collect();
+        let candidate = place.candidate(Some(release));
         let mut all = Vec::new();
         for constraint in CONSTRAINTS {
-            let mut add = |judgement: Judgement| all.extend(refusal(constraint, &judgement, self.tolerance));
+            let mut add = |judgement: Judgement| {
+                let objection = judgement.objection(self.tolerance);
+                all.extend(objection.map(|objection| Reason {
+                    constraint: constraint.id,
+                    objection,
+                    candidate,
+                }));
+            };
             match constraint.judge {
                 Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Place(_) => {}
                 Judge::Package(judge) => add(judge(wanted, release)),
@@ -66,7 +84,7 @@ impl Answered<'_, '_> {
     }
 
     /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be told in a sentence.
-    pub(super) fn whole_build(&self, world: &World, build: &Build) -> Vec<Reason> {
+    pub(super) fn whole_build(&self, world: &'w World, build: &'w Build) -> Vec<Reason<'w>> {
         let direct = self.build(build);
         if !direct.is_empty() {
             return direct;
@@ -94,19 +112,22 @@ impl Answered<'_, '_> {
     }
 
     /// Why no packages go with a build: of a package that is refused in every release, the newest one that was wished.
-    fn packages(&self, build: &Build) -> Vec<Reason> {
-        let entries = || {
-            let here = |one: &Option<&'static _>| one.is_some_and(|one| ptr::eq(one, build.build));
-            self.trace.rejected.iter().filter(move |entry| here(&entry.build))
-        };
-        let mut reasons: Vec<Reason> = Vec::new();
+    fn packages(&self, build: &Build) -> Vec<Reason<'w>> {
+        let here = |entry: &&Rejected| entry.candidate.build.is_some_and(|one| ptr::eq(one, build));
+        let mut reasons: Vec<Reason<'w>> = Vec::new();
         for package in self.choice.packages.iter().map(|release| release.package) {
-            let wished = |entry: &&crate::search::Rejected| {
-                entry.package == Some(package)
+            let wished = |entry: &&Rejected| {
+                entry.candidate.release.is_some_and(|release| release.package == package)
                     && entry.reasons.iter().all(|reason| reason.constraint != "package-asked-for")
             };
-            let reason = entries().find(wished).and_then(|entry| entry.reasons.first());
-            reasons.extend(reason.filter(|reason| !reasons.contains(reason)).cloned());
+            let reason =
+                self.trace.rejected.iter().filter(here).find(wished).and_then(|entry| entry.reasons.first());
+            let known = |reason: &Reason| {
+                let same =
+                    |one: &Reason| (one.constraint, &one.objection) == (reason.constraint, &reason.objection);
+                reasons.iter().any(same)
+            };
+            reasons.extend(reason.filter(|reason| !known(reason)).cloned());
         }
         reasons.truncate(2);
         reasons
@@ -114,7 +135,7 @@ impl Answered<'_, '_> {
 }
 
 /// The reasons of candidates that were wished; of all where none was. Each once.
-fn apart_from_wishes(all: impl Iterator<Item = Vec<Reason>>, wish: &str) -> Vec<Reason> {
+fn apart_from_wishes<'w>(all: impl Iterator<Item = Vec<Reason<'w>>>, wish: &str) -> Vec<Reason<'w>> {
     let all: Vec<Vec<Reason>> = all.collect();
     let wished = |reasons: &&Vec<Reason>| reasons.iter().all(|reason| reason.constraint != wish);
     let chosen: Vec<&Vec<Reason>> = all.iter().filter(wished).collect();

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::Answered;
 use super::merge::{Group, answer_reasons};
 use crate::answer::{Reason, Rejected};
-use crate::world::{Build, World};
+use crate::world::{Build, Python, World};
 use diagnostic::words;
 
 /// How many of each part are shown.
@@ -13,9 +13,9 @@ const TORCHES: usize = 4;
 const PYTHONS: usize = 2;
 const PACKAGES: usize = 2;
 
-impl Answered<'_, '_> {
+impl<'w> Answered<'w, '_> {
     /// Releases of torch, Pythons and packages newer than the chosen ones, the newest of each part first.
-    pub(super) fn rejected(&self, world: &World) -> Vec<Rejected> {
+    pub(super) fn rejected(&self, world: &'w World) -> Vec<Rejected> {
         let mut all = self.torches(world);
         all.extend(self.pythons(world));
         for release in &self.choice.packages {
@@ -27,7 +27,7 @@ impl Answered<'_, '_> {
                     reasons: one
                         .constraints
                         .iter()
-                        .map(|id| Reason { constraint: (*id).to_owned(), says: one.says.clone() })
+                        .map(|id| Reason { constraint: (*id).to_owned(), says: one.message.predicate() })
                         .collect(),
                 }
             }));
@@ -35,7 +35,7 @@ impl Answered<'_, '_> {
         all
     }
 
-    fn torches(&self, world: &World) -> Vec<Rejected> {
+    fn torches(&self, world: &'w World) -> Vec<Rejected> {
         let chosen = self.choice.place.build;
         // A wish for torch itself needs no list of what it leaves out.
         let wished = |build: &&Build| self.wanted.torch.iter().all(|wish| wish.contain(&build.version));
@@ -43,7 +43,7 @@ impl Answered<'_, '_> {
         let before = |build: &&Build| {
             build.version > chosen.version || (build.version == chosen.version && build.pypi)
         };
-        let mut newer: Vec<&Build> = world
+        let mut newer: Vec<&'w Build> = world
             .candidates(&self.wanted)
             .iter()
             .filter(before)
@@ -55,15 +55,15 @@ impl Answered<'_, '_> {
         releases.filter_map(|builds| self.torch_release(world, builds)).take(TORCHES).collect()
     }
 
-    fn torch_release(&self, world: &World, builds: &[&Build]) -> Option<Rejected> {
+    fn torch_release(&self, world: &'w World, builds: &[&'w Build]) -> Option<Rejected> {
         let reasons: Vec<_> = builds.iter().map(|build| (*build, self.whole_build(world, build))).collect();
         let groups = self.groups(&reasons);
         let each = |group: &Group| {
             // A release without a build for the CUDA that was asked for: what it has says more.
-            let says = match (&group.builds[..], group.says.starts_with("no ")) {
-                (builds, true) => format!("{}, only {}", group.says, words::and(builds)),
-                ([_, _, ..], false) if groups.len() == 1 => group.says.clone(),
-                _ => group.said(),
+            let says = match (&group.builds[..], group.no_build) {
+                (builds, true) => format!("{}, only {}", group.message.predicate(), words::and(builds)),
+                ([_, _, ..], false) if groups.len() == 1 => group.message.predicate(),
+                _ => group.named(),
             };
             Reason { constraint: group.constraint.to_owned(), says }
         };
@@ -76,10 +76,10 @@ impl Answered<'_, '_> {
         (!groups.is_empty()).then(|| Rejected { candidate, reasons: groups.iter().map(each).collect() })
     }
 
-    fn pythons(&self, world: &World) -> Vec<Rejected> {
+    fn pythons(&self, world: &'w World) -> Vec<Rejected> {
         let place = &self.choice.place;
         let newer = world.pythons.iter().rev().filter(|python| python.version > place.python.version);
-        let refused = |python| {
+        let refused = |python: &'w Python| {
             let reasons = self.python(place.build, python);
             let asked = reasons.iter().any(|reason| reason.constraint == "python-asked-for");
             (!reasons.is_empty() && !asked).then(|| Rejected {

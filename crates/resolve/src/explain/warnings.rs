@@ -5,10 +5,10 @@ use pep440_rs::Version;
 use super::Answered;
 use crate::answer::Warning;
 use crate::assemble;
-use crate::constraint::Judgement;
 use crate::install::OVERRIDE;
+use crate::message::Remark;
 use crate::request::Gpu;
-use crate::search;
+use crate::search::{self, Judged};
 use crate::world::series;
 use catalog::images::Image;
 use catalog::version::at_least;
@@ -33,20 +33,17 @@ impl Answered<'_, '_> {
         each
     }
 
-    /// What costs something, and what nobody knows.
+    /// What costs something, and what the catalog does not tell.
     fn judged(&self) -> Vec<Warning> {
-        let warning = |(constraint, judgement): (&'static str, Judgement)| match judgement {
-            Judgement::Notes(says) | Judgement::Costs(says) => {
-                Some(Warning { id: constraint.to_owned(), says: sentence(&says) })
-            }
-            Judgement::Unknown(says) => Some(Warning {
-                id: format!("unknown-{constraint}"),
-                says: format!(
-                    "Not known: {}. Look into it before relying on this stack.",
-                    says.trim_end_matches('.')
-                ),
-            }),
-            Judgement::Holds | Judgement::Fails(_) => None,
+        let warning = |judged: Judged| {
+            let constraint = judged.constraint;
+            Some(match judged.judgement.remark(&judged.candidate)? {
+                Remark::Known(text) => Warning { id: constraint.to_owned(), says: sentence(&text) },
+                Remark::Unknown(question) => Warning {
+                    id: format!("unknown-{constraint}"),
+                    says: format!("Unknown: {question}. Verify this before you rely on the stack."),
+                },
+            })
         };
         search::judge(self.request, self.choice).into_iter().filter_map(warning).collect()
     }
@@ -99,7 +96,7 @@ impl Answered<'_, '_> {
         if other_cuda || !row.known_bad_capability.as_ref().is_none_or(concerns) {
             return None;
         }
-        let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!("; mended in {one}"));
+        let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!("; fixed in {one}"));
         let says = format!(
             "The NCCL {version} of this build has a known fault: {}{fixed}.",
             fault.trim_end_matches('.')
@@ -127,7 +124,7 @@ impl Answered<'_, '_> {
             return None;
         }
         let says = format!(
-            "The catalog has a sample of the releases of {}: a newer one that goes may exist.",
+            "The catalog has a sample of the releases of {}: a newer compatible release may exist.",
             names.join(", ")
         );
         Some(Warning { id: "packages-sampled".into(), says })

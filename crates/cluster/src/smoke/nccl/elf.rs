@@ -22,7 +22,7 @@ const DT_STRSZ: u64 = 10;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 /// No dynamic section and no table of strings is larger: what says so is broken.
-const LARGEST: u64 = 64 << 20;
+const SECTION_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A segment: its type, place in the file, address in memory and length in the file.
 struct Segment {
@@ -85,7 +85,7 @@ pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
 }
 
 fn part(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Vec<u8>, String> {
-    if length > LARGEST {
+    if length > SECTION_LIMIT_BYTES {
         return Err(format!("an ELF section of {length} bytes exceeds the limit"));
     }
     file.seek(SeekFrom::Start(at)).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use super::{Gpu, words};
 
 /// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first
 /// moments.
-const SPINNING: Duration = Duration::from_millis(5);
+const SPIN_TIME: Duration = Duration::from_millis(5);
 
 /// A GPU in use.
 pub struct Device {
@@ -92,7 +92,7 @@ impl Device {
                     (now - start).as_secs_f64()
                 ));
             }
-            if now - start > SPINNING {
+            if now - start > SPIN_TIME {
                 nccl.in_order(communicator).inspect_err(|_| nccl.give_up(communicator))?;
                 std::thread::sleep(Duration::from_micros(50));
             }

@@ -21,10 +21,10 @@ const SUM: c_int = 0;
 const SUCCESS: c_int = 0;
 const IN_PROGRESS: c_int = 7;
 /// How often NCCL is asked whether it is done.
-const ASKING: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The first version whose communicators can be asked without blocking, as [`Config::version`] tells it:
 /// 2.14.
-const ASKED_FROM: u32 = 21_400;
+const NONBLOCKING_SINCE: u32 = 21_400;
 /// What a configuration begins with (NCCL_API_MAGIC in nccl.h).
 const MAGIC: u32 = 0xcafe_beef;
 
@@ -138,8 +138,12 @@ impl Nccl {
         let mut communicator = std::ptr::null_mut();
         let started = match self.init_rank_config.filter(|_| self.can_be_given_up()) {
             Some(init) => {
-                let mut config =
-                    Config { size: size_of::<Config>(), magic: MAGIC, version: ASKED_FROM, blocking: 0 };
+                let mut config = Config {
+                    size: size_of::<Config>(),
+                    magic: MAGIC,
+                    version: NONBLOCKING_SINCE,
+                    blocking: 0,
+                };
                 // SAFETY: the configuration lives as long as the call, which copies it; the id is 128 bytes
                 // by value.
                 unsafe { init(&raw mut communicator, world, id, number, &raw mut config) }
@@ -210,7 +214,7 @@ impl Nccl {
                 self.give_up(communicator);
                 return Err(format!("{what} timed out and was aborted"));
             }
-            std::thread::sleep(ASKING);
+            std::thread::sleep(POLL_INTERVAL);
             code = self.state(communicator);
         }
         match code {

@@ -10,26 +10,22 @@ use futures_util::stream::FuturesUnordered;
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Opened, Task};
-use crate::smoke::bandwidth::{algorithm, bus, size};
-use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
-use crate::smoke::phases::Options;
+use crate::smoke::bandwidth::size;
+use crate::smoke::outcome::{
+    Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict, WrongElements,
+};
+use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
-const OPENING: Duration = Duration::from_secs(40);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(40);
 /// How many times as long as other phases a communicator may take: it connects every rank with its neighbours
 /// in every ring.
-const JOINING: u32 = 6;
+const JOIN_TIMEOUT_FACTOR: u32 = 6;
 /// The longest that one size may take.
-const SUMMING: Duration = Duration::from_secs(60);
-/// How long the others are waited for when one has failed: they hang in the same call.
-const TOGETHER: Duration = Duration::from_secs(2);
-/// Element counts of the first all-reduces.
-const CHECKED: &[usize] = &[1, 1009, 262_147];
-/// Seconds that the rounds of one size should take together.
-const ROUNDS: f64 = 0.2;
+const ALL_REDUCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The part of the free memory that the data may take.
-const MEMORY: usize = 2;
+const FREE_MEMORY_DIVISOR: usize = 2;
 
 /// Runs all phases on `gpus` GPUs of every node; all of them by default.
 pub async fn run(
@@ -66,7 +62,7 @@ async fn phases(
     communicator(&workers.ranks, options, progress, outcome).await?;
     progress.phase("nccl-all-reduce", "checking every element of NCCL all-reduces");
     let start = Instant::now();
-    for elements in CHECKED {
+    for elements in CHECKED_COUNTS {
         reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), progress, outcome).await?;
     }
     let says = "every element is correct on every GPU";
@@ -132,7 +128,7 @@ async fn one(
 ) -> Result<(Rank, Opened), String> {
     let rank = site.start(node, device, workers).await?;
     let task = Task::Open { device, environment: site.environment(node) };
-    match rank.ask(task, OPENING).await? {
+    match rank.ask(task, OPEN_TIMEOUT).await? {
         Answer::Opened(found) => Ok((rank, *found)),
         other => Err(format!("unexpected answer: {other:?}")),
     }
@@ -187,7 +183,7 @@ async fn communicator(
     outcome: &mut Outcome,
 ) -> Result<(), PhaseFailed> {
     let start = Instant::now();
-    let deadline = options.deadline * JOINING;
+    let deadline = options.deadline * JOIN_TIMEOUT_FACTOR;
     let Some(first) = ranks.first() else {
         return outcome.finish_phase(
             "communicator",
@@ -223,7 +219,7 @@ async fn sweep(
     let mut results: Vec<Measured> = Vec::new();
     for bytes in &options.sizes {
         progress.phase("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
-        if *bytes > free / MEMORY {
+        if *bytes > free / FREE_MEMORY_DIVISOR {
             let gib = free as f64 / f64::from(1 << 30);
             outcome
                 .remarks
@@ -250,12 +246,6 @@ async fn sweep(
     outcome.finish_phase("nccl-bandwidth", start, Vec::new(), &says)
 }
 
-/// Rounds that count: as many as take [`ROUNDS`], told from the size before.
-fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
-    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
-    wanted.unwrap_or(if guess > 0.0 { (ROUNDS / guess).clamp(3.0, 50.0) as usize } else { 20 })
-}
-
 /// One size on all ranks; nothing where no round was to count.
 async fn reduce(
     ranks: &[Rank],
@@ -266,32 +256,15 @@ async fn reduce(
     outcome: &mut Outcome,
 ) -> Result<Option<Measured>, PhaseFailed> {
     let task = |_| Task::AllReduce { elements, warmup, iterations };
-    let answers = each(ranks, task, SUMMING, (name, start, progress), outcome).await?;
-    let (mut slowest, mut wrong, mut of_whom) = (None::<f64>, 0, Vec::new());
+    let answers = each(ranks, task, ALL_REDUCE_TIMEOUT, (name, start, progress), outcome).await?;
+    let (mut slowest, mut wrong) = (None::<f64>, WrongElements::of(elements));
     for (rank, answer) in ranks.iter().zip(answers) {
         let Answer::Reduced { seconds, wrong: here, first_wrong } = answer else { continue };
         slowest = seconds.map(|seconds| slowest.map_or(seconds, |other| other.max(seconds)));
-        if here > 0 {
-            let first = first_wrong.unwrap_or_default();
-            let says = format!(
-                "{}: {here} of {elements} elements are wrong, the first at index {first}",
-                rank.name()
-            );
-            of_whom.push((rank.node.clone(), says));
-        }
-        wrong += here;
+        wrong.add(&rank.node, &rank.name(), here, first_wrong);
     }
-    if wrong > 0 {
-        outcome.verdict = Verdict::Wrong;
-        outcome.finish_phase(name, start, of_whom, "")?;
-    }
-    Ok(slowest.map(|seconds| measured(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
-}
-
-/// A time as bandwidths. On one GPU nothing is carried: its bus bandwidth is 0, as nccl-tests has it.
-fn measured(bytes: usize, seconds: f64, world: usize, wrong: usize) -> Measured {
-    let (algorithm, bus) = (algorithm(bytes, seconds), bus(bytes, seconds, world));
-    Measured { bytes, seconds, algorithm, bus, wrong }
+    let wrong = wrong.check(name, start, outcome)?;
+    Ok(slowest.map(|seconds| Measured::new(elements * size_of::<f32>(), seconds, ranks.len(), wrong)))
 }
 
 /// A task on every rank. Whoever ends or fails first pulls the others down, who then hang: they are waited
@@ -326,7 +299,7 @@ async fn each(
         match next {
             Some((number, Ok(answer))) => answers[number] = Some(answer),
             Some((number, Err(why))) => {
-                until.get_or_insert_with(|| tokio::time::Instant::now() + TOGETHER);
+                until.get_or_insert_with(|| tokio::time::Instant::now() + PEER_GRACE);
                 failed.push((ranks[number].node.clone(), format!("{}: {why}", ranks[number].name())));
             }
             None => break,
@@ -368,11 +341,11 @@ mod tests {
 
     #[test]
     fn bandwidths_of_eight_ranks_and_of_one() {
-        let eight = measured(1 << 30, 0.004, 8, 0);
+        let eight = Measured::new(1 << 30, 0.004, 8, 0);
         assert!(
             (eight.algorithm / 1e9 - 268.4).abs() < 0.1 && (eight.bus / eight.algorithm - 1.75).abs() < 1e-12
         );
-        assert!(measured(1 << 30, 0.004, 1, 0).bus.abs() < 1e-9);
+        assert!(Measured::new(1 << 30, 0.004, 1, 0).bus.abs() < 1e-9);
     }
 
     #[test]

@@ -15,11 +15,11 @@ use crate::smoke::pattern;
 use crate::smoke::transport::Infiniband;
 
 /// The part of its deadline after which a task gives up by itself, to be able to say why.
-const EARLY: f64 = 0.85;
+const OWN_DEADLINE_RATIO: f64 = 0.85;
 /// How long the process goes on when a call of NCCL has not come back: until its answer was read.
-const GRACE: Duration = Duration::from_secs(2);
+const ANSWER_GRACE: Duration = Duration::from_secs(2);
 /// Limit of NCCL's log in bytes.
-const LOG: usize = 4 << 20;
+const LOG_LIMIT_BYTES: usize = 4 << 20;
 /// What an image's C library says of itself.
 const GLIBC: &[u8] = b"GNU C Library ";
 
@@ -39,7 +39,7 @@ static LOADED: AtomicBool = AtomicBool::new(false);
 
 /// Does a task; the caller has the deadline.
 pub async fn answer(task: Task, deadline: Duration) -> Answer {
-    let early = deadline.mul_f64(EARLY);
+    let early = deadline.mul_f64(OWN_DEADLINE_RATIO);
     let until = Instant::now() + early;
     let what = match &task {
         Task::Look => "inspecting the container",
@@ -54,12 +54,12 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
         tokio::task::spawn_blocking(move || work(task, &choice, until)).await
     };
     // What gives up by itself does it a little before this.
-    match tokio::time::timeout(deadline.mul_f64(f64::midpoint(EARLY, 1.0)), working).await {
+    match tokio::time::timeout(deadline.mul_f64(f64::midpoint(OWN_DEADLINE_RATIO, 1.0)), working).await {
         Ok(Ok(Ok(answer))) => answer,
         Ok(Ok(Err(says))) => Answer::Broken { says },
         Ok(Err(error)) => Answer::Broken { says: format!("{what}: {error}") },
         Err(_) => {
-            end_within(GRACE);
+            end_within(ANSWER_GRACE);
             let says = format!(
                 "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
@@ -73,7 +73,7 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
 /// that wait for a GPU in their last moments, or a call that never came back, would hold it.
 pub fn end_surely() {
     if LOADED.load(Ordering::Relaxed) {
-        end_within(GRACE * 2);
+        end_within(ANSWER_GRACE * 2);
     }
 }
 
@@ -169,7 +169,7 @@ fn reduce(
 
 fn log(state: &State) -> Vec<String> {
     let Some(file) = &state.log else { return Vec::new() };
-    let (mut bytes, mut length) = (vec![0; LOG], 0);
+    let (mut bytes, mut length) = (vec![0; LOG_LIMIT_BYTES], 0);
     while let Ok(count) = file.read_at(&mut bytes[length..], length as u64) {
         if count == 0 {
             break;

@@ -14,7 +14,7 @@ const PACKAGE: &str = "nvidia/nccl/lib";
 /// The library of torch that uses NCCL.
 const TORCH: &str = "torch/lib/libtorch_cuda.so";
 /// The longest that Python may take to tell its folders.
-const PYTHON: Duration = Duration::from_secs(10);
+const PYTHON_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What there is to choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +146,7 @@ async fn python() -> Result<Vec<PathBuf>, String> {
             .stdin(std::process::Stdio::null())
             .kill_on_drop(true)
             .output();
-        match tokio::time::timeout(PYTHON, asked).await {
+        match tokio::time::timeout(PYTHON_TIMEOUT, asked).await {
             Ok(Ok(ran)) if ran.status.success() => {
                 let text = String::from_utf8_lossy(&ran.stdout).into_owned();
                 return Ok(text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect());
@@ -157,7 +157,7 @@ async fn python() -> Result<Vec<PathBuf>, String> {
             }
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
             Ok(Err(error)) => last = format!("{name}: {error}"),
-            Err(_) => last = format!("{name} did not answer within {} s", PYTHON.as_secs()),
+            Err(_) => last = format!("{name} did not answer within {} s", PYTHON_TIMEOUT.as_secs()),
         }
     }
     Err(last)

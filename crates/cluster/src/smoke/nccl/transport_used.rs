@@ -15,7 +15,7 @@ use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
 
 /// Ring orders that are printed.
-const ORDERS: usize = 4;
+const PRINTED_ORDERS: usize = 4;
 
 /// What carried it, and whether it is what it should be.
 pub async fn transport(
@@ -60,8 +60,8 @@ pub async fn transport(
 
 /// `2 rings, 0 1 3 2`: how many, and in which orders.
 fn rings(read: &nccl_log::Read) -> String {
-    let orders: Vec<_> = read.orders.iter().map(String::as_str).take(ORDERS).collect();
-    let more = if read.orders.len() > ORDERS { ", …" } else { "" };
+    let orders: Vec<_> = read.orders.iter().map(String::as_str).take(PRINTED_ORDERS).collect();
+    let more = if read.orders.len() > PRINTED_ORDERS { ", …" } else { "" };
     let orders = if orders.is_empty() { String::new() } else { format!(" ({}{more})", orders.join(", ")) };
     format!("{} rings{orders}", read.rings)
 }

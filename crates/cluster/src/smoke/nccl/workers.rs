@@ -8,17 +8,17 @@ use tokio::process::{Child, Command};
 
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
+use crate::worker::Why;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{self, Why};
 
 /// The longest that a process on this machine may take to start.
-const STARTING: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that looking into a container may take.
-const LOOKING: Duration = Duration::from_secs(10);
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a process may take to end by itself before it is killed.
-const ENDING: Duration = Duration::from_secs(6);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Where the ranks are.
 pub enum Site<'s> {
@@ -45,10 +45,9 @@ pub struct Rank {
 impl Rank {
     /// Does a task. What came of it, or why it could not be done.
     pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, String> {
-        match self.session.ask(worker::Task::Nccl(task), deadline).await {
-            Ok(worker::Answer::Nccl(Answer::Broken { says })) => Err(says),
-            Ok(worker::Answer::Nccl(answer)) => Ok(answer),
-            Ok(other) => Err(format!("unexpected answer: {other:?}")),
+        match self.session.ask_custom(&task, deadline).await {
+            Ok(Answer::Broken { says }) => Err(says),
+            Ok(answer) => Ok(answer),
             Err(failure) if failure.why == Why::Gone => {
                 Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
             }
@@ -117,7 +116,7 @@ impl Workers {
     pub async fn end(mut self) {
         self.ranks.clear();
         for child in &mut self.children {
-            if tokio::time::timeout(ENDING, child.wait()).await.is_err() {
+            if tokio::time::timeout(EXIT_TIMEOUT, child.wait()).await.is_err() {
                 let _ = child.kill().await;
             }
         }
@@ -126,8 +125,8 @@ impl Workers {
 
 /// What decides how a rank is to be started in a container.
 pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
-    match one.session.ask(worker::Task::Nccl(Task::Look), LOOKING).await {
-        Ok(worker::Answer::Nccl(Answer::Ground(ground))) => Ok(ground),
+    match one.session.ask_custom(&Task::Look, INSPECT_TIMEOUT).await {
+        Ok(Answer::Ground(ground)) => Ok(ground),
         Ok(other) => Err(format!("unexpected answer: {other:?}")),
         Err(failure) => Err(failure.says),
     }
@@ -146,13 +145,13 @@ async fn local() -> Result<(Session, Child), String> {
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the process has no stdin or stdout".into());
     };
-    Ok((Session::open(stdout, stdin, STARTING).await?, child))
+    Ok((Session::open(stdout, stdin, START_TIMEOUT).await?, child))
 }
 
 /// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for
 /// the older one lacks what the other's libraries need.
 fn command(bundle: &Bundle, ground: &Ground) -> Vec<String> {
-    let silence = worker_container::SILENCE.as_secs().to_string();
+    let silence = worker_container::SILENCE_LIMIT.as_secs().to_string();
     let arguments = ["worker", "--silence", &silence];
     let version = |text: &Option<String>| -> Vec<u32> {
         text.iter().flat_map(|text| text.split('.').filter_map(|part| part.parse().ok())).collect()

@@ -10,9 +10,9 @@ use crate::smoke::progress::Event;
 use diagnostic::terminal::{self, colour};
 
 /// Columns before the cells of the nodes: the longest name of a phase.
-const NAMES: usize = 16;
+const NAME_COLUMNS: usize = 16;
 /// Columns after them: seconds, and what is done.
-const AFTER: usize = 36;
+const DETAIL_COLUMNS: usize = 36;
 
 /// Where it is shown.
 pub struct Live {
@@ -45,7 +45,7 @@ impl Live {
     /// For these nodes.
     pub fn new(nodes: Vec<String>) -> Live {
         let longest = nodes.iter().map(|node| node.chars().count()).max().unwrap_or(0) + 2;
-        let fits = NAMES + longest * nodes.len() + AFTER <= terminal::width();
+        let fits = NAME_COLUMNS + longest * nodes.len() + DETAIL_COLUMNS <= terminal::width();
         let live = Live {
             cell: if fits { longest } else { 1 },
             nodes,
@@ -134,7 +134,7 @@ impl Live {
     }
 
     fn head(&self) -> String {
-        let blank = " ".repeat(NAMES);
+        let blank = " ".repeat(NAME_COLUMNS);
         match self.cell {
             1 => format!(
                 "{blank}{} nodes, {} to {}",
@@ -151,7 +151,7 @@ impl Live {
 
     fn line(&self, row: &Row) -> String {
         let pad = " ".repeat(self.cell - 1);
-        row.cells.iter().fold(format!("{:<NAMES$}", row.name), |line, cell| {
+        row.cells.iter().fold(format!("{:<NAME_COLUMNS$}", row.name), |line, cell| {
             let (sign, style) = self.sign(*cell);
             line + &format!("{style}{sign}{style:#}{pad}")
         })

@@ -16,7 +16,7 @@ use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, Status}
 use crate::smoke::pairs::Pair;
 use diagnose::read;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnose::weigh::{self, Diagnosis};
+use diagnose::root_cause::{self, Diagnosis};
 use diagnostic::error::{Error, Kind};
 
 /// Version of the format.
@@ -241,7 +241,7 @@ pub fn causes(outcome: &Outcome) -> Diagnosis {
     let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
     match outcome.captured.is_empty() {
         true => Diagnosis::default(),
-        false => weigh::weigh(&outcome.captured.iter().map(read).collect::<Vec<_>>(), None),
+        false => root_cause::diagnose(&outcome.captured.iter().map(read).collect::<Vec<_>>(), None),
     }
 }
 
@@ -369,7 +369,7 @@ pub fn markdown(outcome: &Outcome) -> String {
         text += &sizes(&nccl.results);
     }
     for cause in causes(outcome).causes {
-        text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.says));
+        text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.message));
         for line in cause.evidence.iter().take(3) {
             text += &format!("\n    {}:{}: {}\n", line.file, line.line, line.text);
         }

@@ -61,7 +61,7 @@ pub fn html(outcome: &Outcome) -> String {
         sizes(&nccl.results, None, &mut text);
     }
     for cause in super::causes(outcome).causes {
-        let _ = writeln!(text, "<h2>{}</h2>\n<p>{}</p>", safe(&cause.id), safe(&cause.says));
+        let _ = writeln!(text, "<h2>{}</h2>\n<p>{}</p>", safe(&cause.id), safe(&cause.message));
         let lines: Vec<_> = cause.evidence.iter().map(|line| safe(&line.text)).collect();
         let _ = writeln!(text, "<pre>{}</pre>", lines.join("\n"));
     }

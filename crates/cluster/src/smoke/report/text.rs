@@ -9,7 +9,7 @@ use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
 /// Rows of the table of bandwidths unless all are asked for.
-const ROWS: usize = 8;
+const TABLE_ROWS: usize = 8;
 
 /// Writes it.
 pub fn report(outcome: &Outcome, layout: &Layout) -> String {
@@ -85,7 +85,7 @@ fn table(results: &[Measured], layout: &Layout, title: &str, text: &mut String) 
     }
     let _ = writeln!(text, "\n{:>12} {:>12} {:>14} {:>14}", "bytes", "time", "algbw GB/s", "busbw GB/s");
     let last = results.len() - 1;
-    let step = if layout.verbose { 1 } else { last / ROWS + 1 };
+    let step = if layout.verbose { 1 } else { last / TABLE_ROWS + 1 };
     for (row, result) in results.iter().enumerate() {
         if !(last - row).is_multiple_of(step) && row != 0 {
             continue;

@@ -15,8 +15,11 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     let bold = Style::new().bold();
     let _ = writeln!(text, "{bold}{}{bold:#}", image.name);
     let wherefrom = match (image.read_from.as_str(), &image.engine) {
-        ("engine", Some(engine)) if !engine.starts_with("unix://") => format!("from the engine at {engine}"),
-        ("engine", _) => "from this machine's engine".to_owned(),
+        ("engine", Some(engine)) if !engine.starts_with("unix://") => format!(
+            "from the Docker Engine at \
+             {engine}"
+        ),
+        ("engine", _) => "from the Docker Engine of this machine".to_owned(),
         _ => "read from its registry, not pulled".to_owned(),
     };
     wrapped(&mut text, &wherefrom, "  ", "  ", layout);
@@ -37,9 +40,9 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
 fn rows(text: &mut String, image: &Image, layout: Layout) {
     let or_unknown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
     let mut platform =
-        format!("{} {}", image.os.as_deref().unwrap_or("system not known,"), or_unknown(&image.architecture));
+        format!("{} {}", image.os.as_deref().unwrap_or("unknown system,"), or_unknown(&image.architecture));
     if image.architectures.len() > 1 {
-        let _ = write!(platform, " (the name has images for {})", image.architectures.join(", "));
+        let _ = write!(platform, " (the tag has images for {})", image.architectures.join(", "));
     }
     let size = image.bytes.map_or_else(
         || "not known".to_owned(),
@@ -85,7 +88,7 @@ fn layers(text: &mut String, image: &Image, layout: Layout) {
     }
     text.push_str("\nLargest layers\n");
     for layer in largest {
-        let by = if layer.by.is_empty() { "(not told by what)" } else { &layer.by };
+        let by = if layer.by.is_empty() { "(source unknown)" } else { &layer.by };
         let cut: String = by.chars().take(layout.width.saturating_sub(16).max(20)).collect();
         let shown = if cut.len() < by.len() && !layout.verbose { format!("{cut}…") } else { by.to_owned() };
         let shown = if layout.unicode { shown } else { shown.replace('…', "...") };
@@ -106,7 +109,7 @@ fn answer(text: &mut String, judged: &Judged, layout: Layout) {
             }
         }
         Verdict::Unknown(why) => {
-            wrapped(text, &format!("not known: {}: {why}", question.summary), &start, "    ", layout);
+            wrapped(text, &format!("unknown: {}: {why}", question.summary), &start, "    ", layout);
         }
         Verdict::Found(found) => diagnostic::render::text::finding(text, question.id, found, layout),
     }
@@ -115,11 +118,11 @@ fn answer(text: &mut String, judged: &Judged, layout: Layout) {
 fn verdict(text: &mut String, machines: &[Machine], layout: Layout) {
     let summary = summary(machines);
     let words = match (summary.error, summary.warning, summary.unknown) {
-        (1.., ..) => "it does not run there as it is",
-        (0, _, 1..) => "nothing was seen that is against it, but not everything could be seen",
-        (0, 1.., 0) => "it runs there, with warnings",
-        _ if summary.pass == 0 => "nothing could be held against these machines",
-        _ => "nothing is against it",
+        (1.., ..) => "the image does not run there without changes",
+        (0, _, 1..) => "no problem found, but not everything could be checked",
+        (0, 1.., 0) => "the image runs there, with warnings",
+        _ if summary.pass == 0 => "the image could not be checked against these machines",
+        _ => "no problem found",
     };
     wrapped(text, words, "", "  ", layout);
 }

@@ -160,7 +160,7 @@ mod tests {
         serde_yaml::to_string(service).unwrap().trim_end().to_owned()
     }
 
-    /// The examples of the specification, and what compose-go does beside them.
+    /// The examples of the specification, and what compose-go does in addition.
     #[test]
     fn as_docker_compose_does() {
         let cases = [

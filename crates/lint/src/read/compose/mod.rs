@@ -12,13 +12,13 @@ use serde_yaml::Value;
 use std::rc::Rc;
 
 use crate::file::{Over, Stack};
-use crate::rule::{OtherFile, Place};
+use crate::place::{OtherFile, Place};
 use places::Places;
 
 /// A compose file.
 #[derive(Debug)]
 pub(crate) struct Compose {
-    /// What stands in it, merges applied; null where it cannot be read.
+    /// Its content with merges applied; null if it cannot be read.
     pub root: Value,
     /// Why it cannot be read, and where.
     pub broken: Option<(Place, String)>,
@@ -108,7 +108,7 @@ impl Compose {
     }
 }
 
-/// One file alone: what stands in it, why it cannot be read and where, its lines.
+/// One file alone: its content, why and where it cannot be read, its lines.
 fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
     let mut broken = None;
     let mut root = match serde_yaml::from_str::<Value>(text) {

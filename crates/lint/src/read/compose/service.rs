@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use super::{Compose, bare, below, text};
-use crate::rule::Place;
+use crate::place::Place;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     pub name: String,
     pub line: Place,
-    /// What stands in it; what it extends in the same file is filled in.
+    /// Its content, with what it extends in the same file filled in.
     pub value: Value,
     /// True where it extends a service of another file.
     pub extends_elsewhere: bool,
@@ -68,7 +68,7 @@ impl Service {
         self.at(&[key]).and_then(text)
     }
 
-    /// The scalars of a list, or the one that stands there.
+    /// The scalars of a list, or a single scalar.
     pub fn list(&self, path: &[&str]) -> Vec<String> {
         match self.at(path) {
             Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),

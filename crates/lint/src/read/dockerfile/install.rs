@@ -6,7 +6,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
 use super::shell::{Command, Word};
-use crate::rule::OtherFile;
+use crate::place::{OtherFile, Place};
 
 /// One installation of Python packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct Install {
     pub constrained: bool,
     /// `--index-url`: in place of PyPI.
     pub index: Option<Word>,
-    /// `--extra-index-url`, `--find-links`, uv's `--index`: beside it.
+    /// `--extra-index-url`, `--find-links`, uv's `--index`: in addition to it.
     pub extra: Vec<Word>,
     /// The options that were given, without their values.
     pub options: Vec<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Requirement {
     pub pin_text: String,
     /// The local part of that version: `cu121`.
     pub local: Option<String>,
-    /// The requirements file that it stands in, where it is not in the command itself.
+    /// The requirements file that contains it, if it is not in the command itself.
     pub file: Option<Rc<OtherFile>>,
     /// The line of that file.
     pub line: usize,
@@ -227,7 +227,7 @@ impl Install {
             ("--torch-backend", value) => self.torch_backend = value,
             ("-p" | "--python", Some(value)) => {
                 let series = super::python::is_series(&value.text)
-                    .then(|| Interpreter::new(Kind::Beside, Some(&value.text)));
+                    .then(|| Interpreter::new(Kind::Additional, Some(&value.text)));
                 self.python = series
                     .or_else(|| pythons.of_python(&value.text))
                     .or_else(|| pythons.environment(&value.text).cloned())
@@ -327,6 +327,12 @@ pub(crate) fn requirement(word: &Word) -> Option<Requirement> {
         line: word.line,
         default: word.default,
     })
+}
+
+impl From<&Requirement> for Place {
+    fn from(one: &Requirement) -> Place {
+        Place { file: one.file.clone(), line: one.line }
+    }
 }
 
 #[cfg(test)]

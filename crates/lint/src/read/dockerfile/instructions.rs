@@ -44,7 +44,7 @@ impl Instruction {
     }
 }
 
-/// A Dockerfile as it stands there.
+/// A Dockerfile as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub instructions: Vec<Instruction>,

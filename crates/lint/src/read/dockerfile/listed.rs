@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use super::install::{self, Install};
 use super::shell::Word;
-use super::stage::Context;
 use super::state::State;
+use crate::file::Context;
+use crate::place::OtherFile;
 use crate::read::requirements::{bare, lines, option};
-use crate::rule::OtherFile;
 use catalog::systems;
 
 /// Files that name each other are followed so far.

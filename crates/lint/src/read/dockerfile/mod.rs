@@ -12,4 +12,4 @@ pub(crate) mod stage;
 pub(crate) mod state;
 pub(crate) mod text;
 
-pub(crate) use stage::{Context, Dockerfile, From, Run, Stage};
+pub(crate) use stage::{Dockerfile, From, Run, Stage};

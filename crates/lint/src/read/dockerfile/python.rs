@@ -24,8 +24,8 @@ pub(crate) enum Kind {
     Conda,
     /// A virtual environment.
     Environment,
-    /// Another one beside the distribution's own: deadsnakes, uv.
-    Beside,
+    /// One in addition to the distribution's: deadsnakes, uv.
+    Additional,
 }
 
 impl Interpreter {
@@ -35,14 +35,14 @@ impl Interpreter {
     }
 
     /// What it is, for people: `Python 3.10 of the distribution`.
-    pub fn says(&self) -> String {
+    pub fn message(&self) -> String {
         let python = self.series.as_ref().map_or("Python".to_owned(), |series| format!("Python {series}"));
         match self.kind {
             Kind::System => format!("the distribution's {python}"),
             Kind::Image => format!("{python} of the base image"),
             Kind::Conda => format!("conda's {python} in the base image"),
             Kind::Environment => format!("{python} of the virtual environment"),
-            Kind::Beside | Kind::Unknown | Kind::Absent => python,
+            Kind::Additional | Kind::Unknown | Kind::Absent => python,
         }
     }
 }
@@ -64,7 +64,7 @@ impl Pythons {
         Pythons { pip: interpreter.clone(), default: interpreter, environments: Vec::new() }
     }
 
-    /// Nothing is known from here on.
+    /// Unknown from here on.
     pub fn forget(&mut self) {
         self.default = Interpreter::default();
         self.pip = Interpreter::default();
@@ -97,7 +97,7 @@ impl Pythons {
         }
         Some(match series {
             Some(series) if default.series.as_deref() != Some(series) => {
-                Interpreter::new(Kind::Beside, Some(series))
+                Interpreter::new(Kind::Additional, Some(series))
             }
             _ => default.clone(),
         })
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(pythons.of_python("python3"), Some(system.clone()));
         assert_eq!(pythons.of_pip("/usr/bin/pip3"), Some(system.clone()));
         assert_eq!(pythons.of_pip("pip3.10"), Some(system));
-        assert_eq!(pythons.of_pip("pip3.12").unwrap().kind, Kind::Beside);
+        assert_eq!(pythons.of_pip("pip3.12").unwrap().kind, Kind::Additional);
         assert_eq!(pythons.of_pip("/opt/venv/bin/pip").unwrap().kind, Kind::Environment);
         assert_eq!(pythons.of_pip("/opt/other/bin/pip").unwrap().kind, Kind::Unknown);
         assert_eq!(pythons.of_python("python2"), None);

@@ -1,6 +1,6 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::copied;
@@ -11,6 +11,7 @@ use super::listed;
 use super::shell::{self, Command, Word};
 use super::state::State;
 use super::text::Text;
+use crate::file::Context;
 use catalog::images::{self, Existence};
 
 /// A whole Dockerfile.
@@ -26,9 +27,6 @@ pub(crate) struct Dockerfile {
     /// Files of the build context whose text would tell more.
     pub wants: BTreeSet<String>,
 }
-
-/// What is known of the build context: texts of files by their paths; `None`: not there, or not to be read.
-pub(crate) type Context = BTreeMap<String, Option<String>>;
 
 /// What a stage begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -337,7 +337,7 @@ impl State {
         } else if rest.iter().any(|word| word.contains("get-pip.py")) || (command.piped && rest.is_empty()) {
             self.pythons.pip = python;
         } else if rest.first() == Some(&"-m") && rest.get(1) == Some(&"ensurepip") {
-            if python.kind != Kind::Beside {
+            if python.kind != Kind::Additional {
                 self.pythons.pip = python;
             }
         } else if rest.iter().any(|word| word.ends_with(".py")) {
@@ -385,13 +385,13 @@ impl State {
         match series {
             Some(series) if self.pythons.default.series.as_deref() == Some(series) => {}
             Some(series) => {
-                let beside = Interpreter::new(Kind::Beside, Some(series));
+                let companions = Interpreter::new(Kind::Additional, Some(series));
                 if matches!(self.pythons.pip.kind, Kind::System | Kind::Absent) {
-                    self.pythons.pip = beside.clone();
+                    self.pythons.pip = companions.clone();
                 } else {
                     self.pythons.pip = Interpreter::default();
                 }
-                self.pythons.default = beside;
+                self.pythons.default = companions;
             }
             None => self.pythons.forget(),
         }

@@ -17,12 +17,12 @@ impl Text {
         Text { text: text.to_owned(), starts: starts.collect() }
     }
 
-    /// A text that stands in one line.
+    /// A text on one line.
     pub fn in_line(text: &str, line: usize) -> Text {
         Text { text: text.to_owned(), starts: vec![(0, line)] }
     }
 
-    /// Adds what stands in a line.
+    /// Adds the text of a line.
     pub fn push(&mut self, line: usize, text: &str) {
         self.starts.push((self.text.len(), line));
         self.text.push_str(text);

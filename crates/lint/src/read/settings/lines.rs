@@ -2,7 +2,7 @@
 
 use super::{Held, Scope, Setting, Settings};
 use crate::file::File;
-use crate::rule::Kind;
+use crate::kind::Kind;
 
 impl Settings {
     /// Reads an env file, `.deepspeed_env`, `nccl.conf`, or the running environment.

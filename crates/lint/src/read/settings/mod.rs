@@ -10,7 +10,8 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use crate::rule::{Kind, Place};
+use crate::kind::Kind;
+use crate::place::Place;
 use facts::Facts;
 
 /// What a file sets.
@@ -54,7 +55,7 @@ pub(crate) struct Setting {
     pub name: String,
     /// Its value; `None` where only somebody else knows it (a variable of the shell, who builds).
     pub value: Option<String>,
-    /// That as it stands in the file.
+    /// The value as written in the file.
     pub written: String,
     pub place: Place,
     /// For how long.

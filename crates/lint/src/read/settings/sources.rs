@@ -6,13 +6,13 @@ use pep440_rs::Version;
 
 use super::{Held, Launch, Scope, Setting, Settings, Written};
 use crate::file::File;
+use crate::kind::Kind;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::shell::{Command, Word};
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::script::Script;
-use crate::rule::Kind;
 
 impl Settings {
     /// The variables of the image that a Dockerfile makes.

@@ -1,0 +1,103 @@
+//! Why something on a node failed. Text of foreign programs is read here and in [`crate::ssh`] only, and by `docker::Cause`.
+
+use std::time::Duration;
+
+use crate::worker::Failure;
+use docker::Cause;
+
+/// Why something on a node failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The Docker engine reports it.
+    #[error(transparent)]
+    Engine(#[from] docker::Error),
+    /// A worker reports it.
+    #[error("{0}")]
+    Worker(Failure),
+    /// What was printed in place of a worker's greeting: an error of ssh, of the engine, of the loader.
+    #[error("{0}")]
+    NoWorker(String),
+    /// An error in the state of an engine's object: a swarm's, a container's.
+    #[error("{0}")]
+    Reported(String),
+    /// A node did not become ready.
+    #[error("not ready after {} s; {last}", after.as_secs())]
+    NotReady {
+        /// The deadline.
+        after: Duration,
+        /// Its last state.
+        last: Box<Error>,
+    },
+    /// A worker of another version.
+    #[error(
+        "the worker is envdoc {envdoc} (protocol {protocol}), this envdoc is {} (protocol {})",
+        env!("CARGO_PKG_VERSION"),
+        crate::worker::PROTOCOL
+    )]
+    OtherProtocol {
+        /// The worker's version.
+        envdoc: String,
+        /// The worker's protocol.
+        protocol: u32,
+    },
+    /// envdoc is built for another processor than the image or machine.
+    #[error("it is {architecture}, but this envdoc is built for {}", std::env::consts::ARCH)]
+    Architecture {
+        /// The processor there: `aarch64`.
+        architecture: String,
+    },
+    /// The deadline passed.
+    #[error("{what} within {:.1} s", after.as_secs_f64())]
+    TimedOut {
+        /// What did not happen: `the worker did not start`.
+        what: &'static str,
+        /// The deadline.
+        after: Duration,
+    },
+    /// A command ended with an error.
+    #[error("{what} failed with exit status {status}: {output}")]
+    Command {
+        /// Which: `copying envdoc to the node`.
+        what: &'static str,
+        /// Its exit status.
+        status: i64,
+        /// What it printed.
+        output: String,
+    },
+    /// The connection to the node failed.
+    #[error("{0}")]
+    Connection(String),
+    /// Any other failure.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Error {
+    /// What the engine names as the cause; [`Cause::Unknown`] where it is not the engine's.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Error::Engine(error) => error.cause().clone(),
+            Error::NoWorker(text) | Error::Reported(text) => Cause::of(text),
+            Error::NotReady { last, .. } => last.cause(),
+            _ => Cause::Unknown,
+        }
+    }
+
+    /// Whether an open connection to the engine was closed, as by an engine that restarts.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Error::Engine(error) if error.is_closed())
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
+        Error::Worker(failure)
+    }
+}
+
+/// For callers that put the text into a report.
+impl From<Error> for String {
+    fn from(error: Error) -> String {
+        error.to_string()
+    }
+}

@@ -1,0 +1,60 @@
+//! What an ssh client prints when a login fails. The only file that reads its messages.
+
+/// Why a login failed; the text is ssh's own line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoginError {
+    /// The server's host key is not the one in known_hosts.
+    #[error("{0}")]
+    HostKey(String),
+    /// Other users may read the private key.
+    #[error("{0}")]
+    KeyPermissions(String),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+    /// ssh could not be run in the container.
+    #[error(transparent)]
+    Engine(#[from] docker::Error),
+    /// The login took too long.
+    #[error("no answer within {:.0} s", .0.as_secs_f64())]
+    TimedOut(std::time::Duration),
+}
+
+impl LoginError {
+    /// From what ssh printed. The line about a key's mode comes before the last one.
+    pub fn of(stderr: &str) -> LoginError {
+        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let with = |words: &[&str]| {
+            lines
+                .iter()
+                .find(|line| words.iter().any(|word| line.contains(word)))
+                .map(|line| (*line).to_owned())
+        };
+        if let Some(line) = with(&["bad permissions"]) {
+            return LoginError::KeyPermissions(line);
+        }
+        if let Some(line) = with(&["Host key verification failed", "REMOTE HOST IDENTIFICATION"]) {
+            return LoginError::HostKey(line);
+        }
+        LoginError::Other(lines.last().map_or("ssh exited without output", |line| *line).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_prints() {
+        let key = "Load key \"/root/.ssh/id_ed25519\": bad permissions\nroot@node2: Permission denied (publickey).\n";
+        assert!(
+            matches!(LoginError::of(key), LoginError::KeyPermissions(line) if line.starts_with("Load key"))
+        );
+        assert!(matches!(LoginError::of("Host key verification failed.\r\n"), LoginError::HostKey(_)));
+        assert_eq!(
+            LoginError::of("ssh: connect to host node2 port 2222: Connection refused\n").to_string(),
+            "ssh: connect to host node2 port 2222: Connection refused"
+        );
+        assert_eq!(LoginError::of("").to_string(), "ssh exited without output");
+    }
+}

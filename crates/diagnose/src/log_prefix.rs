@@ -1,0 +1,520 @@
+//! Who said a line, and when: what launchers, engines, libraries and the kernel put before the words
+//! themselves.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::expression::constant;
+
+/// What is known of a line before its words are read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogPrefix {
+    /// The rank in the job.
+    pub rank: Option<u32>,
+    /// The rank on its node, where only that is told.
+    pub local_rank: Option<u32>,
+    /// The machine or container.
+    pub node: Option<String>,
+    /// When.
+    pub time: Option<Time>,
+    /// What the line says of its own weight.
+    pub level: Option<Level>,
+}
+
+/// How grave a line says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// A notice.
+    Info,
+    /// A warning.
+    Warning,
+    /// A failure.
+    Error,
+}
+
+/// A moment by one of the clocks that logs use; moments of different clocks cannot be compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Time {
+    /// Seconds since 1970 as the machine's own wall clock tells them.
+    Wall(f64),
+    /// The same in a year that the line leaves out: seconds since the year's beginning.
+    Yearless(f64),
+    /// Seconds of one day, of which the line does not say which.
+    Daily(f64),
+    /// Seconds since the kernel started.
+    Kernel(f64),
+}
+
+impl Time {
+    /// Seconds from another moment of the same clock to this one.
+    pub fn since(self, other: Time) -> Option<f64> {
+        match (self, other) {
+            (Time::Wall(a), Time::Wall(b))
+            | (Time::Yearless(a), Time::Yearless(b))
+            | (Time::Daily(a), Time::Daily(b))
+            | (Time::Kernel(a), Time::Kernel(b)) => Some(a - b),
+            _ => None,
+        }
+    }
+}
+
+/// `[rank3]:`, `[default3]:`, `[1,3]<stdout>:` (mpirun), `3: ` (srun -l, pdsh of numbers), `[rank 3]`.
+static RANK: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"^\[rank ?(\d{1,6})\]:? ?|^\[\d+,(\d{1,6})\]<std(?:out|err)>:? ?"));
+static LOCAL_RANK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[[a-z_]*[a-z](\d{1,3})\]: ?"));
+static TASK: LazyLock<Regex> = LazyLock::new(|| constant(r"^ {0,4}(\d{1,5}): "));
+/// `node-1  | ` of compose.
+static COMPOSE: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*) +\| ?"));
+/// `node-1: ` of pdsh, DeepSpeed and ansible.
+static PDSH: LazyLock<Regex> = LazyLock::new(|| constant(r"^([A-Za-z0-9][A-Za-z0-9.-]*): ?"));
+/// `host:pid:tid [device] NCCL`.
+static NCCL: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
+/// ISO: `2026-11-21 21:28:51,770`, with T, Z, brackets, an underscore as elastic's table has it.
+static ISO: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r#"^(?:time=)?["\[(]?(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?["\])]?:?,? ?"#,
+    )
+});
+/// glog: `E1122 10:11:12.000000`, `[E817 17:40:34.227531918`.
+static GLOG: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"^\[?([IWEF])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})(?: +\d+ [\w./\\-]+:\d+\] ?)?")
+});
+/// dmesg: `[12345.678901]`, and dmesg -T: `[Fri Aug 30 11:43:09 2024]`.
+static KERNEL: LazyLock<Regex> = LazyLock::new(|| constant(r"^(?:<\d+>)?\[ *(\d+\.\d+)\] ?"));
+static KERNEL_DATE: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"^\[?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\]? ?")
+});
+/// syslog: `Nov 22 10:11:12 host kernel:`.
+static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
+    )
+});
+/// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9,
+/// ip=10.0.0.2) `.
+static WORKER: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"^\((?:[\w.:<>-]+ )?pid=\d+(?:, ip=([\w.:-]+))?\) ?"));
+/// vLLM's `ERROR 02-07 11:28:26 engine.py:389] ` and `ERROR 02-07 11:28:26 [core.py:367] `.
+static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+:\d+\] ?")
+});
+/// A test runner's or accelerate's `stderr: `, containerd's `stderr F ` (after the time), kubectl's
+/// `[pod/train-0/pytorch] `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )",
+    )
+});
+/// How names of logs end.
+const LOG_NAMES: &[&str] = &[".log", ".out", ".err", ".txt"];
+/// What `grep -n` puts before the lines of several files: `logs/rank3.log:812:`.
+static FOUND_IN: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"^[\w./-]{1,120}\.(?:log|out|err|txt):\d{1,9}:"));
+/// loguru's `| ERROR    | module:function:12 - `, after its time.
+static BARRED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"^\| (DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) +\| [^|\n]{1,80}?(?: - | \| ?)")
+});
+static CLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"^\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\]? "));
+/// A rank that the words themselves name: `[Rank 3]`, `[PG 1 Rank 0]`, `[PG ID 2 PG GUID 9 Rank 4]`, `[rank
+/// 3]`.
+static NAMED: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"\[(?:[^\[\]]{0,60} )?[Rr]ank[ :](\d{1,6})\]|\[rank(\d{1,6})\]:"));
+static NODE_IN: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
+static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARN(?:ING)?|ERROR?|FATAL?|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
+    )
+});
+
+/// Where a line comes from, and its words without what stands before them.
+pub fn parse<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (LogPrefix, &'l str) {
+    let mut prefix = LogPrefix::default();
+    let mut rest = line;
+    // Prefixes nest: pdsh's before torchrun's before the program's own.
+    for _ in 0..6 {
+        let before = rest.len();
+        rest = one(&mut prefix, rest, nodes);
+        if rest.len() == before {
+            break;
+        }
+    }
+    if prefix.rank.is_none()
+        && line.contains("ank")
+        && let Some(named) = NAMED.captures(line)
+    {
+        prefix.rank = number(&named, 1).or_else(|| number(&named, 2));
+    }
+    if prefix.node.is_none()
+        && line.contains("NCCL")
+        && let Some(named) = NODE_IN.captures(line)
+    {
+        prefix.node = Some(named[1].to_owned());
+    }
+    if prefix.level.is_none() {
+        prefix.level = LEVEL.captures(rest.get(..160).unwrap_or(rest)).and_then(|found| {
+            let word = (1..=4).find_map(|group| found.get(group))?.as_str().to_ascii_lowercase();
+            Some(match word.as_str() {
+                "info" | "debug" => Level::Info,
+                "warning" | "warn" => Level::Warning,
+                _ => Level::Error,
+            })
+        });
+    }
+    (prefix, rest)
+}
+
+/// Takes one prefix off.
+fn one<'l>(prefix: &mut LogPrefix, line: &'l str, nodes: &dyn Fn(&str) -> bool) -> &'l str {
+    let first = line.as_bytes().first().copied().unwrap_or(0);
+    if first == b'[' {
+        if let Some(found) = RANK.captures(line) {
+            prefix.rank = prefix.rank.or_else(|| number(&found, 1)).or_else(|| number(&found, 2));
+            return &line[found[0].len()..];
+        }
+        if let Some(found) = LOCAL_RANK.captures(line) {
+            prefix.local_rank = number(&found, 1);
+            return &line[found[0].len()..];
+        }
+    }
+    if first == b'('
+        && let Some(found) = WORKER.captures(line)
+    {
+        prefix.node = prefix.node.take().or_else(|| found.get(1).map(|name| name.as_str().to_owned()));
+        return &line[found[0].len()..];
+    }
+    if matches!(first, b'D' | b'I' | b'W' | b'E' | b'C' | b'|')
+        && let Some(found) = LEVELLED.captures(line).or_else(|| BARRED.captures(line))
+    {
+        prefix.level = prefix.level.or(Some(match &found[1] {
+            "DEBUG" | "INFO" | "SUCCESS" => Level::Info,
+            "WARNING" => Level::Warning,
+            _ => Level::Error,
+        }));
+        return &line[found[0].len()..];
+    }
+    if (matches!(first, b's' | b'>' | b'#') || first.is_ascii_digit() || line.starts_with("[pod/"))
+        && let Some(found) = PASSED.captures(line)
+    {
+        return &line[found[0].len()..];
+    }
+    if line.split_once(':').is_some_and(|(name, _)| LOG_NAMES.iter().any(|ending| name.ends_with(ending)))
+        && let Some(found) = FOUND_IN.captures(line)
+    {
+        return &line[found[0].len()..];
+    }
+    if let Some((length, time, level)) = moment(line) {
+        prefix.time = prefix.time.or(Some(time));
+        prefix.level = prefix.level.or(level);
+        return &line[length..];
+    }
+    if line.contains("NCCL")
+        && let Some(found) = NCCL.captures(line)
+    {
+        prefix.node = prefix.node.take().or_else(|| Some(found[1].to_owned()));
+        prefix.local_rank = prefix.local_rank.or_else(|| number(&found, 2));
+        return line;
+    }
+    if matches!(first, b'J' | b'F' | b'M' | b'A' | b'S' | b'O' | b'N' | b'D')
+        && let Some(found) = SYSLOG.captures(line)
+    {
+        let seconds = of_day(&found, 3) + f64::from(day_of_year(month(&found[1]), day(&found, 2))) * 86_400.0;
+        prefix.time = prefix.time.or(Some(Time::Yearless(seconds)));
+        prefix.node = prefix.node.take().or_else(|| found.get(6).map(|name| name.as_str().to_owned()));
+        return &line[found[0].len()..];
+    }
+    if line.contains(" |")
+        && let Some(found) = COMPOSE.captures(line)
+    {
+        prefix.node = prefix.node.take().or_else(|| Some(found[1].to_owned()));
+        return &line[found[0].len()..];
+    }
+    if prefix.node.is_none()
+        && let Some(found) = PDSH.captures(line)
+        && nodes(&found[1])
+    {
+        prefix.node = Some(found[1].to_owned());
+        return &line[found[0].len()..];
+    }
+    if prefix.rank.is_none()
+        && (first == b' ' || first.is_ascii_digit())
+        && let Some(found) = TASK.captures(line)
+        && nodes(&found[1])
+    {
+        prefix.rank = number(&found, 1);
+        return &line[found[0].len()..];
+    }
+    line
+}
+
+/// A time at the start of a line: how long it is, the moment, and the level that glog puts before it.
+fn moment(line: &str) -> Option<(usize, Time, Option<Level>)> {
+    // What a line may start with is looked at before an expression is compiled for it.
+    let first = line.bytes().find(|byte| !matches!(byte, b'[' | b'"' | b'('))?;
+    let bracket = line.starts_with('[');
+    if (first.is_ascii_digit() || first == b't')
+        && let Some(found) = ISO.captures(line)
+    {
+        let days =
+            days(day(&found, 1), u32::try_from(day(&found, 2)).ok()?, u32::try_from(day(&found, 3)).ok()?);
+        let seconds = days as f64 * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
+        return Some((found[0].len(), Time::Wall(seconds), None));
+    }
+    if matches!(first, b'I' | b'W' | b'E' | b'F')
+        && let Some(found) = GLOG.captures(line)
+    {
+        let level = match &found[1] {
+            "I" => Level::Info,
+            "W" => Level::Warning,
+            _ => Level::Error,
+        };
+        let date = day_of_year(u32::try_from(day(&found, 2)).ok()?, day(&found, 3));
+        let seconds = f64::from(date) * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
+        return Some((found[0].len(), Time::Yearless(seconds), Some(level)));
+    }
+    if (bracket || first == b'<')
+        && let Some(found) = KERNEL.captures(line)
+    {
+        return Some((found[0].len(), Time::Kernel(found[1].parse().ok()?), None));
+    }
+    if matches!(first, b'M' | b'T' | b'W' | b'F' | b'S')
+        && let Some(found) = KERNEL_DATE.captures(line)
+    {
+        let date = days(day(&found, 6), month(&found[1]), u32::try_from(day(&found, 2)).ok()?);
+        return Some((found[0].len(), Time::Wall(date as f64 * 86_400.0 + of_day(&found, 3)), None));
+    }
+    let found = if first.is_ascii_digit() { CLOCK.captures(line)? } else { return None };
+    Some((found[0].len(), Time::Daily(of_day(&found, 1) + fraction(found.get(4))), None))
+}
+
+fn number(found: &regex::Captures<'_>, group: usize) -> Option<u32> {
+    found.get(group)?.as_str().parse().ok()
+}
+
+fn day(found: &regex::Captures<'_>, group: usize) -> i64 {
+    found.get(group).and_then(|text| text.as_str().parse().ok()).unwrap_or(0)
+}
+
+/// Seconds of three groups: hours, minutes, seconds.
+fn of_day(found: &regex::Captures<'_>, group: usize) -> f64 {
+    (day(found, group) * 3600 + day(found, group + 1) * 60 + day(found, group + 2)) as f64
+}
+
+fn fraction(digits: Option<regex::Match<'_>>) -> f64 {
+    digits.and_then(|digits| format!("0.{}", digits.as_str()).parse().ok()).unwrap_or(0.0)
+}
+
+fn month(name: &str) -> u32 {
+    const MONTHS: &[&str] =
+        &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    MONTHS.iter().position(|known| *known == name).map_or(1, |place| place as u32 + 1)
+}
+
+/// Days before a day of a leap year, so that every date has a place of its own.
+fn day_of_year(month: u32, day: i64) -> u32 {
+    const BEFORE: [u32; 12] = [0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335];
+    let before = BEFORE.get(month.saturating_sub(1) as usize).copied().unwrap_or(0);
+    before + u32::try_from(day).unwrap_or(1)
+}
+
+/// Days since 1970-01-01 of a date.
+fn days(year: i64, month: u32, day: u32) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let shifted = i64::from((month + 9) % 12);
+    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The year of a moment.
+pub fn year_of(seconds: f64) -> i64 {
+    (1970.0 + seconds / (365.2425 * 86_400.0)).floor() as i64
+}
+
+/// A moment without a year ([`Time::Yearless`]) in a year.
+pub fn in_year(seconds: f64, year: i64) -> f64 {
+    // The places of days are those of a leap year: other years have no 29 February, and so one day less
+    // before March.
+    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let late = seconds >= 61.0 * 86_400.0;
+    let missing = if !leap && late { 86_400.0 } else { 0.0 };
+    days(year, 1, 1) as f64 * 86_400.0 + seconds - 86_400.0 - missing
+}
+
+/// Whether a word before a colon may be the name of a machine: it has a digit or a dash and is no library,
+/// program or number of a launcher's own.
+pub fn like_a_node(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+    let telling = word.bytes().any(|byte| byte.is_ascii_digit() || byte == b'-');
+    let known = [
+        "python",
+        "pip",
+        "lib",
+        "c10d",
+        "nvidia-smi",
+        "docker-",
+        "apt-",
+        "nvidia-",
+        "torch",
+        "gcc",
+        "g++",
+        "uv",
+        "cc1",
+        "sm_",
+    ];
+    let ending = [
+        ".so",
+        ".py",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".cu",
+        ".h",
+        ".go",
+        ".json",
+        ".yaml",
+        ".yml",
+        ".deb",
+        ".whl",
+        "error",
+        "exception",
+    ];
+    let glog = word.len() == 5
+        && word.starts_with(['I', 'W', 'E', 'F'])
+        && word[1..].bytes().all(|b| b.is_ascii_digit());
+    !glog
+        && (digits || telling)
+        && !known.iter().any(|start| lower.starts_with(start))
+        && !lower.contains(".so.")
+        && !ending.iter().any(|end| lower.ends_with(end))
+}
+
+/// The rank that a file's name tells: `rank3.log`, `worker_3/stderr.log`, `attempt_0/3/stdout.log`,
+/// `attempt_0/3/error.json`.
+pub fn rank_of_file(name: &str) -> Option<u32> {
+    static FILE: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/(?:std(?:out|err)\.log|error\.json)$",
+        )
+    });
+    if !name.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let found = FILE.captures(name)?;
+    number(&found, 1).or_else(|| number(&found, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Level, LogPrefix, Time, like_a_node, parse, rank_of_file};
+
+    fn of(line: &str) -> (LogPrefix, &str) {
+        parse(line, &|word| like_a_node(word) && !word.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
+    #[test]
+    fn launchers() {
+        let (from, rest) = of("node-2: [rank3]: RuntimeError: no");
+        assert_eq!((from.rank, from.node.as_deref(), rest), (Some(3), Some("node-2"), "RuntimeError: no"));
+        let (from, rest) =
+            of("[default2]:[rank12]:[E817 17:40:34.227531918 ProcessGroupNCCL.cpp:1515] [PG 0 Rank 12] x");
+        assert_eq!((from.rank, from.local_rank, from.level), (Some(12), Some(2), Some(Level::Error)));
+        assert!(rest.starts_with(" ProcessGroupNCCL"), "{rest}");
+        let (from, _) = of("[1,7]<stderr>:boom");
+        assert_eq!(from.rank, Some(7));
+        let (from, rest) = of("worker1  | 2026-11-21 21:28:51,770 [rank 1] INFO train: x");
+        assert_eq!(
+            (from.node.as_deref(), from.rank, from.level),
+            (Some("worker1"), Some(1), Some(Level::Info))
+        );
+        assert!(rest.contains("INFO train"), "{rest}");
+        let (from, _) = of("[E ProcessGroupNCCL.cpp:458] [Rank 7] Watchdog caught");
+        assert_eq!(from.rank, Some(7));
+        let (from, _) =
+            of("[rank4]:[E318 07:39:53.792772442 ProcessGroupNCCL.cpp:1785] [PG ID 2 PG GUID 9 Rank 4] x");
+        assert_eq!(from.rank, Some(4));
+        let (from, _) = of("gpu07:123:456 [5] NCCL WARN x");
+        assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
+        let (from, _) = of("gpu07:123:456 [5] include/alloc.h:320 (ncclCuMemAlloc) NCCL WARN x");
+        assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
+        let (from, _) = of("[2025-03-01 12:00:00] gpu07:123:456 [5] misc/socket.cc:12 NCCL WARN x");
+        assert_eq!((from.node.as_deref(), from.local_rank), (Some("gpu07"), Some(5)));
+        assert!(from.time.is_some());
+    }
+
+    #[test]
+    fn workers() {
+        for line in [
+            "(EngineCore_DP0 pid=6880) ValueError: no",
+            "(VllmWorkerProcess pid=21) ERROR 01-12 08:36:38 multiproc_worker_utils.py:233] ValueError: no",
+            "(EngineCore_0 pid=1) ERROR 03-27 22:19:40 [core.py:367] ValueError: no",
+            "[rank1]:E0207 07:54:31.862000 4712 site-packages/torch/x.py:939] ValueError: no",
+            "stderr: [rank0]: ValueError: no",
+            "> ValueError: no",
+            "2025-05-09 09:44:06 | ERROR | stderr | ValueError: no",
+            "2025-05-09 09:44:06.123 | ERROR    | train:main:12 - ValueError: no",
+            "#12 34.567 ValueError: no",
+            "2024-05-01T10:00:00.123456789Z stderr F ValueError: no",
+            "[pod/train-0/pytorch] ValueError: no",
+            "logs/rank3.log:812:ValueError: no",
+        ] {
+            assert_eq!(of(line).1, "ValueError: no", "{line}");
+        }
+        let (from, _) = of("(RayWorkerVllm pid=23, ip=198.51.100.163) INFO 04-17 09:00:32 pynccl.py:45] x");
+        assert_eq!((from.node.as_deref(), from.level), (Some("198.51.100.163"), Some(Level::Info)));
+    }
+
+    #[test]
+    fn no_node() {
+        for line in [
+            "RuntimeError: x",
+            "libcuda.so.1: cannot open",
+            "python3: can't open file",
+            "E1121: x",
+            "docker: x",
+        ] {
+            let (from, rest) = of(line);
+            assert_eq!((from.node, rest), (None, line));
+        }
+    }
+
+    #[test]
+    fn times() {
+        let wall = |line: &str| match of(line).0.time {
+            Some(Time::Wall(seconds)) => seconds,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(wall("2026-11-21T21:28:51.5Z x"), 1_795_296_531.5);
+        assert_eq!(wall("[2026-11-21 21:28:51,500] [INFO] x"), 1_795_296_531.5);
+        assert_eq!(wall("time=\"2026-11-21T21:28:51.500000000Z\" level=warning msg=x"), 1_795_296_531.5);
+        assert_eq!(wall("[Fri Aug 30 11:43:09 2024] NVRM: x"), 1_725_018_189.0);
+        assert!(matches!(of("[12345.678901] NVRM: x").0.time, Some(Time::Kernel(s)) if s > 12345.6));
+        let (from, rest) = of("Nov 22 10:11:12 gpu-3 kernel: NVRM: x");
+        assert_eq!((from.node.as_deref(), rest), (Some("gpu-3"), "NVRM: x"));
+        let one = of("E1122 10:11:13.000000 123 a.cc:1] x").0.time.unwrap();
+        let two = of("W1122 10:11:12.000000 123 a.cc:1] x").0.time.unwrap();
+        assert_eq!(one.since(two), Some(1.0));
+        assert_eq!(one.since(Time::Kernel(1.0)), None);
+        assert_eq!(of("time=\"2026-11-21T21:28:51Z\" level=warning msg=x").0.level, Some(Level::Warning));
+    }
+
+    #[test]
+    fn years() {
+        let (glog, _) = of("E1121 21:28:51.500000 123 a.cc:1] x");
+        let Some(Time::Yearless(seconds)) = glog.time else { panic!("{glog:?}") };
+        assert_eq!(super::in_year(seconds, 2026), 1_795_296_531.5);
+        assert_eq!(super::year_of(1_795_296_531.5), 2026);
+    }
+
+    #[test]
+    fn files() {
+        assert_eq!(rank_of_file("logs/rank_3.log"), Some(3));
+        assert_eq!(rank_of_file("job/attempt_0/5/stderr.log"), Some(5));
+        assert_eq!(rank_of_file("frank7.log"), None);
+        assert_eq!(rank_of_file("train.log"), None);
+    }
+}

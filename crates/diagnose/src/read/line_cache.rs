@@ -1,0 +1,90 @@
+//! What lines were that came before: a log of a failure says the same again and again, word for word.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use foldhash::quality::RandomState;
+
+use super::retention;
+use crate::scan::{self, Line};
+
+/// So many lines are kept in mind.
+const LINES: usize = 1 << 15;
+
+/// What a line is.
+#[derive(Debug, Clone)]
+pub struct CachedLine {
+    /// What the signatures say of it.
+    pub line: Arc<Line>,
+    kinds: OnceCell<Box<[u64]>>,
+}
+
+impl CachedLine {
+    /// The kinds that a line is of, as [`retention::kinds`] numbers them; `bytes` is the line that this was
+    /// made of.
+    pub fn kinds(&self, bytes: &[u8]) -> &[u64] {
+        self.kinds.get_or_init(|| retention::kinds(&self.line, &String::from_utf8_lossy(bytes)))
+    }
+}
+
+/// Lines and what they are. A line is known again by 128 bits that are made of it by chance numbers of this
+/// run.
+#[derive(Debug, Clone, Default)]
+pub struct LineCache {
+    /// Where in `seen` a line is.
+    places: HashMap<u128, usize, RandomState>,
+    seen: Vec<CachedLine>,
+    other: RandomState,
+}
+
+impl LineCache {
+    /// What a line is. When there is no room for it all begins anew: what comes often comes again.
+    pub fn line(&mut self, line: &[u8]) -> &CachedLine {
+        let key = [self.places.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
+        let key = key[0] << 64 | key[1];
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => self.learn(line, key),
+        };
+        &self.seen[place]
+    }
+
+    fn learn(&mut self, line: &[u8], key: u128) -> usize {
+        if self.seen.len() == LINES {
+            self.places.clear();
+            self.seen.clear();
+        }
+        let place = self.seen.len();
+        let known = scan::line(&String::from_utf8_lossy(line));
+        self.seen.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
+        self.places.insert(key, place);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_it_was() {
+        let mut known = LineCache::default();
+        let halves = [known.places.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
+        assert_ne!(halves[0], halves[1], "64 bits and not 128");
+        // More than are kept in mind, so that it begins anew; errors among them.
+        for number in 0..LINES + 9 {
+            let line = format!("line {number}");
+            assert!(!known.line(line.as_bytes()).line.is_known(), "{line}");
+            if number % 1000 == 0 {
+                let line = "RuntimeError: CUDA error: an illegal memory access was encountered";
+                let wanted: Vec<usize> = scan::line(line).signatures().collect();
+                let seen = known.line(line.as_bytes());
+                assert!(!wanted.is_empty() && seen.line.signatures().eq(wanted));
+                assert_eq!(seen.kinds(line.as_bytes()), &*retention::kinds(&seen.line, line));
+            }
+        }
+        assert!(known.seen.len() < LINES && known.places.len() == known.seen.len());
+    }
+}

@@ -1,0 +1,178 @@
+//! A source is opened, unpacked where it is packed, and read to its end.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "logs are what is diagnosed, no fact of a machine: they are read as they are"
+)]
+
+use std::fs::File;
+use std::io::{self, Cursor, ErrorKind, Read as _};
+use std::path::Path;
+
+use super::blocks::{Blocks, LIMITS};
+use super::compression::Packing;
+use super::utf16::{Order, Utf8};
+use super::{Read, Source, formats};
+use diagnostic::error::{Error, Kind};
+
+/// So much of the start of a stream tells what it is, in bytes.
+const START: u64 = 4096;
+
+/// Reads a source to its end.
+pub fn read(source: &Source) -> Result<Read, Error> {
+    match source {
+        Source::File(path) => {
+            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                return Err(unreadable(path, &io::Error::from(ErrorKind::IsADirectory)));
+            }
+            Ok(stream(&path.display().to_string(), file))
+        }
+        Source::Standard => Ok(stream("standard input", io::stdin().lock())),
+        Source::Bytes { name, bytes } => Ok(stream(name, bytes.as_slice())),
+        Source::LeftOut { name, why } => {
+            Ok(Read { name: name.clone(), remarks: why.clone(), ..Read::default() })
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))
+}
+
+/// The first bytes of a stream, and the whole stream. An error on the way counts as its end: reading it again
+/// gives the same.
+fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read + 's>) {
+    let mut first = Vec::new();
+    let failed = stream.by_ref().take(START).read_to_end(&mut first).err();
+    let rest: Box<dyn io::Read + 's> = match failed {
+        Some(error) => Box::new(Failed(Some(error))),
+        None => stream,
+    };
+    (first.clone(), Box::new(Cursor::new(first).chain(rest)))
+}
+
+/// An error that came when the start was read, handed out in its place.
+struct Failed(Option<io::Error>);
+
+impl io::Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// Reads a stream to its end. An error on the way ends it with a remark: what was read counts.
+pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
+    let mut blocks = Blocks::new(name, LIMITS);
+    let (first, raw) = start(Box::new(raw));
+    let packing = Packing::of(&first);
+    if let Packing::Other(program) = packing {
+        blocks.remark(format!(
+            "not read, as it is packed: unpack it with {program}, and diagnose what comes out"
+        ));
+        return blocks.end();
+    }
+    let (first, mut reader) = match packing {
+        Packing::Plain => (first, raw),
+        _ => start(packing.undone(raw)),
+    };
+    if let Some(format) = formats::of(&first) {
+        return formats::read(name, format, reader);
+    }
+    if let Some(order) = Order::of(&first) {
+        reader = Box::new(Utf8::new(reader, order));
+    } else if first.starts_with("\u{feff}".as_bytes()) {
+        let _ = reader.read_exact(&mut [0; 3]);
+    } else if is_binary(&first) {
+        blocks.binary();
+    }
+    run(&mut blocks, &mut *reader, packing.name());
+    blocks.end()
+}
+
+/// Reads the rest of a stream, which is called `what` where it fails.
+pub(super) fn run(blocks: &mut Blocks, reader: &mut dyn io::Read, what: &str) {
+    loop {
+        match blocks.feed_from(reader) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                return blocks.remark(format!("{what} ends early at byte {} (unpacked)", blocks.bytes()));
+            }
+            Err(error) => {
+                return blocks.remark(format!("{what} read failed at byte {}: {error}", blocks.bytes()));
+            }
+        }
+    }
+}
+
+/// Whether what starts like this is hardly text: by control characters that no log has. Zeros alone are a
+/// hole, as `copytruncate` of logrotate leaves it.
+fn is_binary(first: &[u8]) -> bool {
+    let odd = |byte: &&u8| matches!(byte, 1..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    first.iter().filter(odd).count() * 20 > first.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn of(bytes: &[u8]) -> Read {
+        read(&Source::Bytes { name: "log".into(), bytes: bytes.to_vec() }).unwrap()
+    }
+
+    const LOG: &str = "step 1\nRuntimeError: CUDA error: out of memory\n训练失败\n";
+
+    #[test]
+    fn as_it_comes() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(LOG.as_bytes()).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let utf16: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&utf16).unwrap();
+        let cases = [
+            LOG.as_bytes().to_vec(),
+            ["\u{feff}", LOG].concat().into_bytes(),
+            gzip.clone(),
+            ruzstd::encoding::compress_to_vec(LOG.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest),
+            utf16,
+            packed.finish().unwrap(),
+        ];
+        for bytes in cases {
+            let read = of(&bytes);
+            assert_eq!((read.lines, read.found.len(), read.remarks.len()), (3, 1, 0), "{bytes:?}");
+            assert_eq!((read.found[0].number, read.tail[2].as_str()), (2, "训练失败"));
+            assert_eq!(read.head[0], "step 1");
+        }
+        let cut = of(&gzip[..gzip.len() - 9]);
+        assert_eq!((cut.lines, cut.found.len()), (3, 1), "{cut:?}");
+        assert!(cut.remarks[0].starts_with("gzip ends early at byte "), "{:?}", cut.remarks);
+        let joined = of(&[&gzip[..], b"plain text, which is no gzip"].concat());
+        assert!(joined.remarks[0].starts_with("gzip read failed at byte "), "{:?}", joined.remarks);
+    }
+
+    #[test]
+    fn what_is_no_text_is_said() {
+        assert!(
+            of(&(0..=255).collect::<Vec<u8>>().repeat(20))
+                .remarks
+                .iter()
+                .any(|remark| remark.starts_with("binary"))
+        );
+        assert!(of(b"\xfd7zXZ\0rest").remarks[0].contains("unpack it with xz"));
+        let hole = of(&[&[0; 5000], LOG.as_bytes()].concat());
+        assert_eq!((hole.remarks.as_slice(), hole.found.len()), (&["5000 NUL bytes".to_owned()][..], 1));
+        let none = of(b"");
+        assert_eq!((none.lines, none.found.len(), none.head.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_an_error() {
+        let error = read(&Source::File("/nowhere/train.log".into())).unwrap_err();
+        assert!(error.message.starts_with("cannot read /nowhere/train.log: "), "{error}");
+        assert!(read(&Source::File("/".into())).is_err());
+    }
+}

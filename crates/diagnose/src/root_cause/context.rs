@@ -1,0 +1,123 @@
+//! What a log says around the line that a cause rests on: where that line passes on that something failed,
+//! those beside it tell why.
+
+use super::{Evidence, evidence};
+use crate::log_prefix;
+use crate::read::{Found, Read};
+
+/// So many lines before and after are told at most.
+const LINES: usize = 4;
+
+/// The lines around the first evidence of a cause, in order and without the evidence.
+pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
+    let Some(first) = told.first() else { return Vec::new() };
+    let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
+    let found = &reads[read].found;
+    let exact = found.iter().find(|found| found.number == first.line);
+    // The last line of a traceback: what stands before that tells more than its frames.
+    let holds = |found: &&Found| {
+        found.number < first.line
+            && first.line - found.number <= found.after.len() as u64
+            && found.text.contains("Traceback (most recent call last)")
+    };
+    let block = found.iter().rfind(holds);
+    let Some(start) = block.or(exact) else { return Vec::new() };
+    let rank = |text: &str| log_prefix::parse(text, &|_| false).0.rank;
+    let of_other = |text: &str| rank(text).is_some_and(|rank_of_it| Some(rank_of_it) != rank(&first.text));
+    let tells = |(number, text): &(u64, &String)| {
+        // Not the marks below a traceback's frames.
+        text.contains(char::is_alphanumeric)
+            && !of_other(text)
+            && !told.iter().any(|line| line.file == first.file && line.line == *number)
+    };
+    let before =
+        numbered(&start.before, start.number.saturating_sub(start.before.len() as u64)).filter(tells);
+    let rest = match (block, exact) {
+        (Some(block), _) => numbered(&block.after, block.number + 1),
+        (None, Some(exact)) => numbered(&exact.next, exact.number + 1),
+        (None, None) => return Vec::new(),
+    };
+    let next = rest.filter(|(number, _)| *number > first.line).take(LINES).filter(tells);
+    before.chain(next).map(|(number, text)| evidence(names, read, number, text)).collect()
+}
+
+/// Of so many sources at most, so many last lines are told.
+const SOURCES: usize = 3;
+const LAST: usize = 5;
+
+/// The last lines of the sources that are not empty; none of many sources, and none of what is no text.
+pub fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
+    if reads.len() > SOURCES {
+        return Vec::new();
+    }
+    let of = |(place, read): (usize, &Read)| {
+        let first = read.lines + 1 - (read.tail.len() as u64).min(read.lines);
+        let mut lines: Vec<Evidence> = numbered(&read.tail, first)
+            .filter(|(_, text)| !text.trim().is_empty())
+            .map(|(number, text)| evidence(names, place, number, text))
+            .collect();
+        lines.split_off(lines.len().saturating_sub(LAST))
+    };
+    let text = |(_, read): &(usize, &Read)| !read.binary;
+    reads.iter().enumerate().filter(text).flat_map(of).collect()
+}
+
+fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)> {
+    (first..).zip(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read::{self, Read};
+    use crate::root_cause::diagnose_text;
+
+    fn around(log: &str) -> Vec<(u64, String)> {
+        let cause = diagnose_text("a.log", log).causes.into_iter().next();
+        cause.map(|cause| cause.context).into_iter().flatten().map(|line| (line.line, line.text)).collect()
+    }
+
+    #[test]
+    fn what_stands_before_a_traceback_and_after_its_last_line() {
+        let log = r#"start
+config: lr = '3e-4'
+Traceback (most recent call last):
+  File "/srv/job/train.py", line 7, in <module>
+    if lr <= 0.1:
+TypeError: '<=' not supported between instances of 'float' and 'str'
+bye
+"#;
+        let told = [(1, "start"), (2, "config: lr = '3e-4'"), (7, "bye")];
+        assert_eq!(around(log), told.map(|(line, text)| (line, text.to_owned())));
+    }
+
+    #[test]
+    fn what_others_say_is_not_told() {
+        let log = "[rank1]: all well\n[rank0]: lr is a text\n[rank0]: ValueError: 3\n[rank1]: all well\n\n[rank0]: bye\n";
+        assert_eq!(around(log), [(2, "[rank0]: lr is a text".to_owned()), (6, "[rank0]: bye".to_owned())]);
+    }
+
+    #[test]
+    fn a_cause_that_says_it_all_needs_no_more() {
+        assert!(around("a\nOSError: [Errno 28] No space left on device\nb\n").is_empty());
+        assert!(around("a\nb\n").is_empty());
+    }
+
+    #[test]
+    fn where_nothing_is_known_the_last_lines_are_told() {
+        let last = |log: &str| {
+            diagnose_text("a.log", log).last.into_iter().map(|line| line.line).collect::<Vec<u64>>()
+        };
+        assert_eq!(last("a\nb\n\nc\nd\ne\nf\n\n"), [2, 4, 5, 6, 7]);
+        assert_eq!(last("a"), [1]);
+        assert!(last("").is_empty());
+        assert!(last("OSError: [Errno 28] No space left on device\n").is_empty());
+        assert!(last("Error: it does not\n").is_empty());
+        let binary = Read { binary: true, ..read::text("a", "b\n") };
+        assert!(super::last(&[binary], &["a"]).is_empty());
+    }
+
+    #[test]
+    fn the_last_line_without_an_end() {
+        assert_eq!(around("ValueError: 3\nwhy it is 3"), [(2, "why it is 3".to_owned())]);
+    }
+}

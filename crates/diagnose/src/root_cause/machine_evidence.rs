@@ -1,0 +1,69 @@
+//! What is known of the machine joins in: the checks that a cause points to confirm it or rule it out.
+
+use super::Cause;
+use catalog::signatures::Cause as Choice;
+use checks::{self, CHECKS, Check, Verdict};
+use facts::Facts;
+
+/// What a check said of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineEvidence {
+    /// Id of the check.
+    pub check: String,
+    /// `confirmed` (it found what the cause says), `ruled-out` (it looked and all is well) or `unknown`.
+    pub outcome: Outcome,
+    /// What it found, or why it could not look.
+    pub message: String,
+}
+
+/// What a check means for the cause that points to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The machine has the fault.
+    Confirmed,
+    /// The machine does not have it, as it is now.
+    RuledOut,
+    /// It could not be looked at, or does not apply.
+    Unknown,
+}
+
+/// Judges the checks that some choices point to.
+pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
+    let mut pointed: Vec<&'static Check> = Vec::new();
+    for choice in choices {
+        if let Some(check) = CHECKS.iter().find(|check| check.id == choice.check)
+            && !pointed.iter().any(|known| known.id == check.id)
+        {
+            pointed.push(check);
+        }
+    }
+    let looked = |result: &checks::CheckResult| {
+        let (outcome, message) = match &result.verdict {
+            Verdict::Found(found) => {
+                let readings = match found.evidence.as_slice() {
+                    [] => String::new(),
+                    evidence => format!(" ({})", evidence.join("; ")),
+                };
+                (Outcome::Confirmed, format!("{}{readings}", found.message))
+            }
+            Verdict::Pass => (Outcome::RuledOut, format!("{} now", result.check.summary)),
+            Verdict::NotApplicable(why) => (Outcome::Unknown, why.clone()),
+            Verdict::Unknown(why) => (Outcome::Unknown, why.detail.clone()),
+        };
+        MachineEvidence { check: result.check.id.to_owned(), outcome, message }
+    };
+    checks::judge(&pointed, facts).iter().map(looked).collect()
+}
+
+/// Candidates that the machine confirms come before the others; what a log names for certain stays first.
+pub fn order(causes: &mut [Cause]) {
+    use super::Confidence::Candidate;
+    if causes.first().is_none_or(|first| first.confidence != Candidate) {
+        return;
+    }
+    causes.sort_by_key(|cause| {
+        let confirmed = cause.machine_evidence.iter().any(|looked| looked.outcome == Outcome::Confirmed);
+        (cause.confidence, !confirmed)
+    });
+}

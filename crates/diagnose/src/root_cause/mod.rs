@@ -1,0 +1,238 @@
+//! From many hits to one root cause. Pure: from what was read and what is known of the machine to a
+//! [`Diagnosis`].
+//!
+//! What fails first makes others fail: they wait until time is up, their connections close, their launchers
+//! end them. So of all that the lines tell the earliest root counts that no other root explains (`leads_to`
+//! of the signatures), on the rank that failed first; without one, an exception that the program raised of
+//! its own; then the signal that ended a rank; then the rank that was silent or elsewhere while the others
+//! waited; and only then what a line is known to be a symptom of, as a candidate and never as the cause.
+
+mod analysis;
+mod context;
+pub mod machine_evidence;
+mod ranking;
+pub mod ranks;
+pub mod recovered;
+pub mod timeline;
+mod traceback;
+
+use crate::read::{self, Read};
+use analysis::Analysis;
+use catalog::signatures::{Cause as Choice, Component, Role, Signature};
+use facts::Facts;
+use timeline::Timeline;
+
+pub use machine_evidence::MachineEvidence;
+
+/// How sure a cause is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The log names it, and nothing in it speaks for another.
+    Certain,
+    /// It explains what is in the log; something else might too.
+    Likely,
+    /// The log does not tell the cause: this is what it may be, and what would decide.
+    Candidate,
+}
+
+impl Confidence {
+    /// The word.
+    pub fn id(self) -> &'static str {
+        match self {
+            Confidence::Certain => "certain",
+            Confidence::Likely => "likely",
+            Confidence::Candidate => "candidate",
+        }
+    }
+}
+
+/// A line that something rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// The file as it was named.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// Its words.
+    pub text: String,
+}
+
+/// A cause.
+#[derive(Debug, Clone)]
+pub struct Cause {
+    /// Id of its signature; `xid-79` for a fault that the driver numbers.
+    pub id: String,
+    /// Whose failure it is.
+    pub component: Component,
+    /// A root, or what is only known to be a symptom.
+    pub role: Role,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The rank and node that failed: `rank 3 on node-2`.
+    pub whose: Option<String>,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What it means.
+    pub meaning: String,
+    /// The lines that it rests on, the most telling first.
+    pub evidence: Vec<Evidence>,
+    /// What the log says around the first of them, where that line alone tells little.
+    pub context: Vec<Evidence>,
+    /// What may be behind it, what tells these apart, and what to do.
+    pub choices: &'static [Choice],
+    /// What the checks that the choices point to said of the machine.
+    pub machine_evidence: Vec<MachineEvidence>,
+}
+
+/// Something that happened, for the timeline.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// Seconds after the first moment that can be compared with it; `None` where the line has no time.
+    pub seconds: Option<f64>,
+    /// The rank and node.
+    pub whose: Option<String>,
+    /// Id of the signature.
+    pub id: String,
+    /// The signature.
+    pub signature: &'static Signature,
+    /// A root, a symptom or context.
+    pub role: Role,
+    /// In a sentence.
+    pub message: String,
+    /// The first line that tells it.
+    pub evidence: Evidence,
+    /// How many lines tell the same.
+    pub count: usize,
+}
+
+/// What is the matter.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnosis {
+    /// The first is the root cause; the others would be next.
+    pub causes: Vec<Cause>,
+    /// Lines that surely tell of a failure and that nothing explains, the first of each wording.
+    pub unmatched_errors: Vec<Evidence>,
+    /// Lines that only look like errors.
+    pub suspicious: Vec<Evidence>,
+    /// Where nothing failed that is known: the last lines of the sources, if these are few.
+    pub last: Vec<Evidence>,
+    /// Ranks that said nothing while others failed.
+    pub silent: Vec<u32>,
+    /// What happened, in order.
+    pub timeline: Vec<Moment>,
+    /// What was remarkable about the files.
+    pub remarks: Vec<String>,
+    /// How many lines were read.
+    pub lines: u64,
+    /// Names of machines that the lines tell.
+    pub nodes: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Whether something failed.
+    pub fn failed(&self) -> bool {
+        !self.causes.is_empty() || !self.unmatched_errors.is_empty()
+    }
+}
+
+/// Lines that nothing explains are told up to so many.
+const UNMATCHED: usize = 50;
+
+/// The diagnosis of some sources; with facts, the checks that a cause points to are judged by them.
+pub fn diagnose(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
+    let timeline = timeline::from_reads(reads);
+    let analysis = Analysis::of(&timeline);
+    let chosen = ranking::causes(&analysis);
+    let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
+    let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&timeline, &names)).collect();
+    if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
+        && (cause.confidence == Confidence::Candidate || one.needs_more())
+    {
+        cause.context = context::around(reads, &names, &cause.evidence);
+    }
+    if let Some(facts) = facts {
+        causes
+            .iter_mut()
+            .for_each(|cause| cause.machine_evidence = machine_evidence::evaluate(cause.choices, facts));
+        machine_evidence::order(&mut causes);
+    }
+    let failed = !causes.is_empty();
+    let (unmatched_errors, suspicious) = unmatched(&timeline, &names);
+    Diagnosis {
+        // Only where others waited is silence telling.
+        silent: if failed && !analysis.waited.is_empty() { analysis.silent.clone() } else { Vec::new() },
+        last: if failed || !unmatched_errors.is_empty() { Vec::new() } else { context::last(reads, &names) },
+        causes,
+        unmatched_errors,
+        suspicious,
+        timeline: moments(&timeline, &names),
+        remarks: reads
+            .iter()
+            .flat_map(|read| read.remarks.iter().map(|remark| format!("{}: {remark}", read.name)))
+            .collect(),
+        lines: reads.iter().map(|read| read.lines).sum(),
+        nodes: timeline.nodes(),
+    }
+}
+
+/// The diagnosis of a text.
+pub fn diagnose_text(name: &str, text: &str) -> Diagnosis {
+    diagnose(&[read::text(name, text)], None)
+}
+
+fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
+    Evidence {
+        file: names.get(read).copied().unwrap_or("").to_owned(),
+        line,
+        text: text.trim_end().to_owned(),
+    }
+}
+
+/// Lines without a meaning: those of failures, and those that only look so; each wording once.
+fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
+    let mut seen = std::collections::HashSet::new();
+    let (mut sure, mut others) = (Vec::new(), Vec::new());
+    for line in &timeline.unknown {
+        // The same wording with other numbers is the same.
+        let wording: String = line.text.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if !seen.insert(wording) {
+            continue;
+        }
+        let list = if line.sure { &mut sure } else { &mut others };
+        if list.len() < UNMATCHED {
+            list.push(evidence(names, line.read, line.number, &line.text));
+        }
+    }
+    (sure, others)
+}
+
+/// One moment for each kind of event on each rank, in the order of time where that is told, else of lines.
+fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
+    let mut order = timeline.ids_where(|_| true);
+    timeline.sort_by_time(&mut order);
+    let start = order.iter().find_map(|id| timeline[*id].prefix.time);
+    let mut moments: Vec<(Option<u32>, Moment)> = Vec::new();
+    for event in order.into_iter().map(|id| &timeline[id]) {
+        let rank = event.prefix.rank;
+        if let Some((_, known)) =
+            moments.iter_mut().find(|(by, moment)| *by == rank && moment.id == event.id())
+        {
+            known.count += 1;
+            continue;
+        }
+        let seconds = event.prefix.time.zip(start).and_then(|(time, start)| time.since(start));
+        let moment = Moment {
+            seconds,
+            whose: ranks::who(event),
+            id: event.id().to_owned(),
+            signature: event.signature,
+            role: event.role,
+            message: event.message.clone(),
+            evidence: evidence(names, event.read, event.number, &event.text),
+            count: 1,
+        };
+        moments.push((rank, moment));
+    }
+    moments.into_iter().map(|(_, moment)| moment).collect()
+}

@@ -1,0 +1,296 @@
+//! What became of each rank: how it ended, which collective it waited in, and whether it said anything at
+//! all.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::timeline::{Event, EventId, Timeline};
+use crate::expression::constant;
+use catalog::signatures::{self, Report, Role, Signal, Signature};
+
+/// The end of a rank, as a launcher tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exit {
+    /// The rank, or its place on the node where only that is told.
+    pub rank: Option<u32>,
+    /// The exit code; negative: the number of a signal.
+    pub code: i32,
+    /// The event that tells it.
+    pub event: EventId,
+    /// Whether the launcher calls it the first failure.
+    pub first: bool,
+}
+
+/// What a rank waited for when time was up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// The rank.
+    pub rank: u32,
+    /// The collective's number in its group.
+    pub sequence: Option<u64>,
+    /// Which collective.
+    pub operation: String,
+    /// How many elements.
+    pub elements: Option<u64>,
+    /// The event.
+    pub event: EventId,
+}
+
+/// An entry of elastic's table ends at most so many lines after it began.
+const TABLE: u64 = 200;
+
+/// How ranks ended, from elastic's table, its lines and those of other launchers.
+pub fn exits(timeline: &Timeline) -> Vec<Exit> {
+    let mut exits: Vec<Exit> = Vec::new();
+    let mut rank: Option<(usize, u64, u32)> = None;
+    let mut first: Option<(usize, u64)> = None;
+    for (id, event) in timeline.ids() {
+        match event.signature {
+            signature if signature.reports(Report::FailureTable) => {
+                if event.text.contains("Root Cause (first observed failure)") {
+                    first = Some((event.read, event.number));
+                }
+                if let Some(number) = event.captured("rank").and_then(|rank| rank.parse().ok()) {
+                    rank = Some((event.read, event.number, number));
+                }
+                let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) else { continue };
+                // Lines of other ranks may stand between those of the table: each is used once.
+                let near = |at: (usize, u64)| at.0 == event.read && event.number - at.1 <= TABLE;
+                exits.push(Exit {
+                    rank: rank
+                        .take()
+                        .filter(|(read, number, _)| near((*read, *number)))
+                        .map(|(_, _, rank)| rank),
+                    code,
+                    event: id,
+                    first: first.take().is_some_and(near),
+                });
+            }
+            // An attempt after which the ranks were started anew is no end.
+            signature if signature.reports(Report::RankExit) && event.role != Role::Context => {
+                if let Some(code) = event.captured("code").and_then(|code| code.parse().ok()) {
+                    let rank = event.captured("rank").and_then(|rank| rank.parse().ok());
+                    exits.push(Exit { rank, code, event: id, first: false });
+                }
+            }
+            _ => {}
+        }
+    }
+    exits
+}
+
+/// The signal behind an exit code, and the signature of such an end.
+pub fn signal(code: i32) -> Option<(&'static Signature, Signal)> {
+    let signature = signatures::all().iter().find(|one| one.exit_codes.contains(&code))?;
+    Some((signature, signature.signal?))
+}
+
+/// What each rank waited in, the first of each rank.
+pub fn waited(timeline: &Timeline) -> Vec<Waited> {
+    static ELEMENTS: LazyLock<Regex> = LazyLock::new(|| constant(r"NumelIn=(\d+)|TensorShape=\[(\d+)"));
+    let mut by_rank: BTreeMap<u32, Waited> = BTreeMap::new();
+    for (id, event) in timeline.ids() {
+        let Some(rank) = event.prefix.rank else { continue };
+        if !event.signature.reports(Report::CollectiveTimeout) {
+            continue;
+        }
+        let found = ELEMENTS.captures(&event.text);
+        let elements = found.and_then(|found| found.get(1).or(found.get(2))?.as_str().parse().ok());
+        let new = Waited {
+            rank,
+            sequence: event.captured("sequence").and_then(|text| text.parse().ok()),
+            operation: event.captured("operation").unwrap_or("").to_owned(),
+            elements,
+            event: id,
+        };
+        let old = by_rank.entry(rank).or_insert_with(|| new.clone());
+        // The first collective that did not end is the one that counts.
+        if new.sequence.is_some() && (old.sequence.is_none() || new.sequence < old.sequence) {
+            *old = new;
+        }
+    }
+    by_rank.into_values().collect()
+}
+
+/// The ranks of the job of which nothing speaks of a failure of their own while the others waited: they are
+/// the ones waited for.
+pub fn silent(timeline: &Timeline, waited: &[Waited]) -> Vec<u32> {
+    let mut all: Vec<u32> = timeline.ranks.clone();
+    // The number of ranks is believed where it fits the ranks that were seen.
+    if let Some(world) = timeline.world.filter(|world| all.iter().all(|rank| rank < world) && *world <= 4096)
+    {
+        all = (0..world).collect();
+    }
+    let speaks = |rank: u32| {
+        waited.iter().any(|one| one.rank == rank)
+            || timeline.events.iter().any(|event| {
+                event.prefix.rank == Some(rank) && event.role != Role::Context
+            })
+            // Where its own lines are missing, a launcher's table may tell what it raised.
+            || timeline.raised.iter().any(|raised| raised.prefix.rank == Some(rank))
+    };
+    all.retain(|rank| !speaks(*rank));
+    all
+}
+
+/// What the flight recorder dump of a rank says about one process group.
+struct Recorded<'t> {
+    rank: u32,
+    id: EventId,
+    event: &'t Event,
+}
+
+impl Recorded<'_> {
+    /// A number of the line, -1 where it has none.
+    fn number(&self, name: &str) -> i64 {
+        self.event.captured(name).and_then(|text| text.parse().ok()).unwrap_or(-1)
+    }
+
+    fn state(&self) -> &str {
+        self.event.captured("state").unwrap_or("unknown")
+    }
+
+    fn waits(&self) -> bool {
+        !matches!(self.state(), "completed" | "unknown")
+    }
+
+    /// Whether it has not called, or not completed, the collective with this number.
+    fn is_behind(&self, sequence: i64) -> bool {
+        self.number("enqueued") < sequence || (self.number("sequence") < sequence && self.waits())
+    }
+}
+
+/// The ranks that flight recorder dumps show behind the others of their group, or that wrote no dump while
+/// others wait: the ranks, a sentence, and the events that it is based on.
+pub fn recorded(timeline: &Timeline) -> Option<(Vec<u32>, String, Vec<EventId>)> {
+    let mut groups: BTreeMap<&str, Vec<Recorded<'_>>> = BTreeMap::new();
+    for (id, event) in timeline.ids().filter(|(_, event)| event.signature.reports(Report::FlightRecorder)) {
+        if let (Some(rank), Some(group)) = (event.prefix.rank, event.captured("group")) {
+            groups.entry(group).or_default().push(Recorded { rank, id, event });
+        }
+    }
+    groups.values().find_map(|ranks| lagging(ranks))
+}
+
+fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
+    let furthest = ranks.iter().filter(|one| one.waits()).max_by_key(|one| one.number("sequence"))?;
+    let sequence = furthest.number("sequence");
+    let operation = furthest.event.captured("operation");
+    let name = operation.unwrap_or("a collective");
+    let behind: Vec<&Recorded<'_>> = ranks.iter().filter(|one| one.is_behind(sequence)).collect();
+    if let Some(slowest) = behind.first() {
+        let list: Vec<u32> = behind.iter().map(|one| one.rank).collect();
+        let message = format!(
+            "flight recorder: rank {} last called number {} and {} others {} number {sequence} ({name})",
+            numbers(&list),
+            slowest.number("enqueued"),
+            ranks.len() - behind.len(),
+            if furthest.state() == "retired" { "called" } else { "wait in" }
+        );
+        return Some((list, message, behind.iter().map(|one| one.id).chain([furthest.id]).collect()));
+    }
+    let differs = |one: &&Recorded<'_>| one.waits() && one.event.captured("operation") != operation;
+    if let Some(other) = ranks.iter().filter(|one| one.number("sequence") == sequence).find(differs) {
+        let message = format!(
+            "flight recorder: rank {} is in {} and others in {name}, both number {sequence}",
+            other.rank,
+            other.event.captured("operation").unwrap_or("another")
+        );
+        return Some((vec![other.rank], message, vec![other.id, furthest.id]));
+    }
+    // A retired entry has ended, successfully or not: no rank waits in it.
+    if furthest.state() == "retired" {
+        return None;
+    }
+    let size = u32::try_from(furthest.number("size")).ok().filter(|size| *size <= 4096)?;
+    let absent: Vec<u32> = (0..size).filter(|rank| ranks.iter().all(|one| one.rank != *rank)).collect();
+    let all = furthest.event.captured("desc") == Some("default_pg");
+    (all && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
+        let message = format!(
+            "the flight recorder dump of rank {} is missing, and {} others wait in number {sequence} ({name})",
+            numbers(&absent),
+            ranks.len()
+        );
+        (absent, message, vec![furthest.id])
+    })
+}
+
+/// `0, 3, 7`.
+fn numbers(ranks: &[u32]) -> String {
+    ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The sentence that compares ranks by the collectives they waited in, and the rank that lags; `None` where
+/// they are at the same.
+pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
+    let numbered: Vec<&Waited> = waited.iter().filter(|one| one.sequence.is_some()).collect();
+    let least = numbered.iter().min_by_key(|one| (one.sequence, one.rank))?;
+    let most = numbered.iter().max_by_key(|one| (one.sequence, one.rank))?;
+    let say = |one: &Waited| {
+        let elements = one.elements.map_or(String::new(), |count| format!(" of {count} elements"));
+        format!(
+            "rank {} waits in number {} ({}{elements})",
+            one.rank,
+            one.sequence.unwrap_or(0),
+            one.operation
+        )
+    };
+    if least.sequence != most.sequence {
+        return Some((least.rank, format!("{}, {}", say(least), say(most)), vec![least.event, most.event]));
+    }
+    // The same number of another collective, or of other sizes where those must agree.
+    let alike = ["ALLREDUCE", "BROADCAST", "REDUCE"];
+    let other = numbered.iter().find(|one| {
+        one.operation != least.operation
+            || (alike.contains(&one.operation.as_str()) && one.elements != least.elements)
+    })?;
+    // Which of two is wrong, the majority tells.
+    let same = |one: &Waited| {
+        numbered.iter().filter(|all| all.operation == one.operation && all.elements == one.elements).count()
+    };
+    let odd = if same(other) < same(least) { other } else { least };
+    Some((odd.rank, format!("{}, {}", say(least), say(other)), vec![least.event, other.event]))
+}
+
+/// Of ranks that waited the one that was at another place of the program than all the others, by their
+/// tracebacks.
+pub fn elsewhere(timeline: &Timeline, waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
+    let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+    for raised in timeline.raised.iter().filter(|raised| !raised.handled) {
+        if let (Some(rank), Some(place)) = (raised.prefix.rank, raised.place())
+            && waited.iter().any(|one| one.rank == rank)
+        {
+            places.entry(rank).or_insert(place);
+        }
+    }
+    if places.len() < 3 {
+        return None;
+    }
+    let count = |place: &str| places.values().filter(|other| **other == place).count();
+    let (rank, place) = places.iter().find(|(_, place)| count(place) == 1)?;
+    let (others, most) =
+        places.iter().map(|(rank, place)| (rank, *place)).max_by_key(|(_, place)| count(place))?;
+    if count(most) + 1 != places.len() {
+        return None;
+    }
+    let event = |rank: u32| waited.iter().find(|one| one.rank == rank).map(|one| one.event);
+    let message = format!("rank {rank} was at {place} while {} others were at {most}", count(most));
+    Some((*rank, message, [event(*rank), event(*others)].into_iter().flatten().collect()))
+}
+
+/// The rank and node of an event, in words: `rank 3 on node-2`.
+pub fn who(event: &Event) -> Option<String> {
+    let rank = match (event.prefix.rank, event.prefix.local_rank) {
+        (Some(rank), _) => Some(format!("rank {rank}")),
+        (None, Some(local)) => Some(format!("local rank {local}")),
+        (None, None) => None,
+    };
+    match (rank, &event.prefix.node) {
+        (Some(rank), Some(node)) => Some(format!("{rank} on {node}")),
+        (Some(rank), None) => Some(rank),
+        (None, Some(node)) => Some(node.clone()),
+        (None, None) => None,
+    }
+}

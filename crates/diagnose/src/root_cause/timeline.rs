@@ -1,0 +1,425 @@
+//! What the lines tell, in the order in which it happened: one event for every signature that a line matches,
+//! every exception that no signature explains, and every exit that a launcher reports.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::{Index, IndexMut};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::recovered;
+use super::traceback::{self, Raised};
+use crate::expression::constant;
+use crate::log_prefix::{self, Level, LogPrefix, Time};
+use crate::message;
+use crate::read::{Found, Read};
+use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Signature};
+
+/// Which event of a [`Timeline`]: its index in the order of sources and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(usize);
+
+/// Something that a line tells.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Which of the sources.
+    pub read: usize,
+    /// The line, from 1.
+    pub number: u64,
+    /// Its words.
+    pub text: String,
+    /// Who said it, and when.
+    pub prefix: LogPrefix,
+    /// What it is.
+    pub signature: &'static Signature,
+    /// Groups of the signature.
+    pub captures: Vec<(&'static str, String)>,
+    /// The signature's sentence.
+    pub message: String,
+    /// What it is here: a root that the line itself calls a warning is context.
+    pub role: Role,
+}
+
+impl Event {
+    /// What the line told for a group.
+    pub fn captured(&self, name: &str) -> Option<&str> {
+        self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
+    }
+
+    /// The id.
+    pub fn id(&self) -> &'static str {
+        self.signature.id
+    }
+}
+
+/// A line that looks like an error and matches nothing.
+#[derive(Debug, Clone)]
+pub struct Unknown {
+    /// Which of the sources.
+    pub read: usize,
+    /// The line, from 1.
+    pub number: u64,
+    /// Its words.
+    pub text: String,
+    /// Who said it.
+    pub prefix: LogPrefix,
+    /// Whether a program surely failed with it, and does not only speak of errors.
+    pub sure: bool,
+}
+
+/// Everything that was read, as events.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    /// In the order of sources and lines.
+    pub events: Vec<Event>,
+    /// Lines that look like errors and match nothing.
+    pub unknown: Vec<Unknown>,
+    /// What was raised, with the place in the program.
+    pub raised: Vec<Raised>,
+    /// Where Python was when a signal ended it, and the rank where that is told.
+    pub crashed: Vec<(Option<u32>, String)>,
+    /// Ranks that said anything, or of which a launcher speaks.
+    pub ranks: Vec<u32>,
+    /// How many ranks there are, where that is told.
+    pub world: Option<u32>,
+    /// By source, how many lines it has.
+    pub ends: Vec<u64>,
+}
+
+impl Index<EventId> for Timeline {
+    type Output = Event;
+
+    fn index(&self, id: EventId) -> &Event {
+        &self.events[id.0]
+    }
+}
+
+impl IndexMut<EventId> for Timeline {
+    fn index_mut(&mut self, id: EventId) -> &mut Event {
+        &mut self.events[id.0]
+    }
+}
+
+impl Timeline {
+    /// All events with their ids.
+    pub fn ids(&self) -> impl Iterator<Item = (EventId, &Event)> {
+        self.events.iter().enumerate().map(|(index, event)| (EventId(index), event))
+    }
+
+    /// The ids of the events for which this holds.
+    pub fn ids_where(&self, holds: impl Fn(&Event) -> bool) -> Vec<EventId> {
+        self.ids().filter(|(_, event)| holds(event)).map(|(id, _)| id).collect()
+    }
+
+    /// Orders events by time where every one of them has a wall clock's, else by source and line.
+    pub fn sort_by_time(&self, ids: &mut [EventId]) {
+        let wall = |id: EventId| match self[id].prefix.time {
+            Some(Time::Wall(seconds)) => Some(seconds),
+            _ => None,
+        };
+        let timed = ids.iter().all(|id| wall(*id).is_some());
+        ids.sort_by(|one, other| {
+            let line = |id: EventId| (self[id].read, self[id].number);
+            let lines = line(*one).cmp(&line(*other));
+            match timed {
+                true => wall(*one).partial_cmp(&wall(*other)).unwrap_or(Ordering::Equal).then(lines),
+                false => lines,
+            }
+        });
+    }
+
+    /// Events that report this.
+    pub fn reports(&self, report: Report) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(move |event| event.signature.reports(report))
+    }
+
+    /// Names of machines that the lines tell, each once.
+    pub fn nodes(&self) -> Vec<String> {
+        let origins =
+            self.events.iter().map(|event| &event.prefix).chain(self.unknown.iter().map(|line| &line.prefix));
+        let mut nodes: Vec<String> = origins.filter_map(|prefix| prefix.node.clone()).collect();
+        nodes.sort();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Events with this id.
+    pub fn of<'s>(&'s self, id: &'s str) -> impl Iterator<Item = &'s Event> {
+        self.events.iter().filter(move |event| event.id() == id)
+    }
+}
+
+/// What Python says before an exception that ends nothing.
+const IGNORED: &str = "Exception ignored in";
+/// Its traceback begins so many lines after it at most.
+const NEXT: u64 = 3;
+
+static WORLD: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"(?i)\bworld[_ ]size(?:'?:| is|=| =)? ?(\d{1,6})\b|\bnranks (\d{1,6})\b|dist_world_size=(\d{1,6})",
+    )
+});
+
+/// The timeline of some sources.
+pub fn from_reads(reads: &[Read]) -> Timeline {
+    let nodes = nodes(reads);
+    let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
+    let mut timeline =
+        Timeline { ends: reads.iter().map(|read| read.lines).collect(), ..Timeline::default() };
+    for (place, read) in reads.iter().enumerate() {
+        let of_file = log_prefix::rank_of_file(&read.name);
+        let from = |text: &str| {
+            let (mut prefix, rest) = log_prefix::parse(text, &is_node);
+            prefix.rank = prefix.rank.or(of_file);
+            (prefix, rest.to_owned())
+        };
+        for line in read.head.iter().chain(&read.tail) {
+            known(&mut timeline, &from(line).0, line);
+        }
+        one_read(&mut timeline, place, read, &from);
+    }
+    recovered::downgrade(&mut timeline);
+    times(&mut timeline);
+    timeline.ranks.sort_unstable();
+    timeline.ranks.dedup();
+    timeline
+}
+
+/// The words before a colon that begin lines, and how often each does.
+fn nodes(reads: &[Read]) -> HashMap<String, usize> {
+    let mut nodes: HashMap<String, usize> = HashMap::new();
+    for read in reads {
+        let found = read.found.iter().flat_map(|found| std::iter::once(&found.text).chain(&found.after));
+        for line in read.head.iter().chain(&read.tail).chain(found) {
+            let Some((word, _)) = line.trim_start().split_once(':') else { continue };
+            if word.len() <= 64 && !word.contains(' ') && log_prefix::like_a_node(word) {
+                *nodes.entry(word.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    nodes
+}
+
+/// Notes the rank and the number of ranks that a line tells.
+fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
+    timeline.ranks.extend(prefix.rank);
+    if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
+        && let Some(found) = WORLD.captures(line)
+    {
+        let told = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
+        timeline.world = timeline.world.max(told);
+    }
+}
+
+fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
+    let mut covered: Vec<(u64, u64)> = Vec::new();
+    // What a destructor raised while everything ended is no failure: the interpreter says so before its
+    // traceback.
+    let mut ignored: Option<u64> = None;
+    let mut before: Option<&Found> = None;
+    for found in &read.found {
+        let again = before
+            .replace(found)
+            .is_some_and(|before| before.number + 1 == found.number && before.text == found.text);
+        if found.text.contains(IGNORED) {
+            ignored = Some(found.number);
+        }
+        let (prefix, _) = from(&found.text);
+        known(timeline, &prefix, &found.text);
+        for hit in &found.hits {
+            if let Some(rank) = hit.captured("rank").filter(|_| hit.signature.reports(Report::FailureTable)) {
+                timeline.ranks.extend(rank.parse::<u32>().ok());
+            }
+            timeline.events.push(Event {
+                read: place,
+                number: found.number,
+                text: found.text.clone(),
+                role: role(hit.signature, &prefix),
+                prefix: prefix.clone(),
+                signature: hit.signature,
+                captures: hit.captures.clone(),
+                message: hit.message(),
+            });
+        }
+        timeline.crashed.extend(traceback::crashed(found).map(|place| (prefix.rank, place)));
+        if let Some(raised) = traceback::raised(place, found, &prefix, from).filter(|_| !again) {
+            let is_ignored = ignored.take_if(|line| found.number - *line <= NEXT).is_some();
+            covered.push((raised.began, if is_ignored { raised.last + 1 } else { raised.number }));
+            if !is_ignored {
+                let rank = raised.prefix.rank.or_else(|| table_rank(timeline, &raised));
+                timeline.raised.push(Raised { prefix: LogPrefix { rank, ..raised.prefix }, ..raised });
+            }
+        }
+    }
+    for found in read.found.iter().filter(|found| found.error_like && found.hits.is_empty()) {
+        // What stands inside of a traceback is told by its last line.
+        if found.text.contains(IGNORED)
+            || covered.iter().any(|(from, to)| (*from..*to).contains(&found.number))
+        {
+            continue;
+        }
+        let (prefix, rest) = from(&found.text);
+        if rest.trim().trim_matches('*') == "Killed"
+            && let Some(signature) = signatures::derived(Derived::Killed)
+        {
+            timeline.events.push(Event {
+                read: place,
+                number: found.number,
+                text: found.text.clone(),
+                role: signature.role,
+                prefix,
+                signature,
+                captures: Vec::new(),
+                message: message::fill(signature.message, &|_| None).unwrap_or_default(),
+            });
+            continue;
+        }
+        let sure = sure(found, &rest, &prefix);
+        timeline.unknown.push(Unknown {
+            read: place,
+            number: found.number,
+            text: found.text.clone(),
+            prefix,
+            sure,
+        });
+    }
+    builds(timeline, place);
+    exceptions(timeline, place);
+}
+
+/// An event for every module that is missing where a package is built: the traceback tells where it was
+/// looked for, its last line does not.
+fn builds(timeline: &mut Timeline, place: usize) {
+    let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
+    for raised in timeline.raised.iter().filter(|raised| raised.read == place) {
+        if let Some(missing) = raised.missing_in_build() {
+            timeline.events.push(derived(raised, signature, "missing", missing));
+        }
+    }
+}
+
+/// An event of a traceback for a signature, of which one group is told.
+fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
+    let message = message::fill(signature.message, &|name| (name == group).then_some(told));
+    Event {
+        read: raised.read,
+        number: raised.number,
+        text: raised.text.clone(),
+        prefix: raised.prefix.clone(),
+        signature,
+        captures: vec![(group, told.to_owned())],
+        message: message.unwrap_or_default(),
+        role: signature.role,
+    }
+}
+
+/// What a signature is on this line: what the line itself calls a notice or a warning is not where something
+/// failed.
+fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
+    // The kernel puts "INFO: " before what is none.
+    let mild = matches!(prefix.level, Some(Level::Info | Level::Warning))
+        && signature.component != Component::Kernel;
+    match signature.role {
+        Role::Symptom if mild && signature.severity <= Severity::Error => Role::Context,
+        Role::Root if signature.severity <= Severity::Warning => Role::Context,
+        other => other,
+    }
+}
+
+/// An event for every exception that no signature explains. What a launcher's table repeats counts where it
+/// stands nowhere else.
+fn exceptions(timeline: &mut Timeline, place: usize) {
+    let Some(signature) = signatures::derived(Derived::Exception) else { return };
+    let shadowed = signatures::derived(Derived::StdlibShadowed);
+    let explained = |raised: &Raised| {
+        timeline.events.iter().any(|event| {
+            event.read == place
+                && event.role != Role::Context
+                && (raised.began..=raised.number).contains(&event.number)
+                && raised.beside(&event.prefix)
+        })
+    };
+    let here: Vec<&Raised> =
+        timeline.raised.iter().filter(|raised| raised.read == place && raised.of_program()).collect();
+    let repeated = |raised: &Raised| {
+        let same =
+            |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
+        raised.in_table && here.iter().copied().any(|other| same(&other))
+    };
+    let passed_on = timeline.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
+    let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
+    let mut new: Vec<Event> = Vec::new();
+    for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
+        if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
+            new.push(derived(raised, shadowed, "module", module));
+            continue;
+        }
+        new.push(Event {
+            read: place,
+            number: raised.number,
+            text: raised.text.clone(),
+            prefix: raised.prefix.clone(),
+            signature,
+            captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
+            message: raised.sentence(),
+            role: Role::Root,
+        });
+    }
+    timeline.events.extend(new);
+    timeline.events.sort_by_key(|event| (event.read, event.number));
+    // The last line of an exception that is told is no unknown line.
+    timeline.unknown.retain(|line| line.read != place || !told.contains(&line.number));
+}
+
+/// The rank whose entry in a launcher's table a traceback belongs to.
+fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
+    if !raised.in_table {
+        return None;
+    }
+    let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
+    let told =
+        timeline.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
+    told.last()?.parse().ok()
+}
+
+/// Whether a line says that a program failed: not that errors were counted, expected, or are possible.
+fn sure(found: &Found, rest: &str, prefix: &LogPrefix) -> bool {
+    static SURE: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
+            |^\s*[Ee]rror\ (?:\w+ing|while|when|in|from|on|at)\b[^:]{0,80}:\ 
+            |^\s*[\w.+/-]+:\ (?:[Ff]atal\ )?[Ee]rror(?::|\ -)\ 
+            |\b(?:fatal\ error|panic):
+            |(?:^|[]|>]\ )\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::\ |:?$)
+            |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 
+            |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?
+            (?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
+            |^terminate\ called|\bcore\ dumped\b|\bcommand\ not\ found$|^make(?:\[\d+\])?:\ \*\*\*
+            |Error\ response\ from\ daemon|^E:\ |:\ cannot\ open\ shared\ object|:\ fatal\ error:",
+        )
+    });
+    found.error_like
+        && !matches!(prefix.level, Some(Level::Info | Level::Warning))
+        && (SURE.is_match(rest) || SURE.is_match(&found.text))
+}
+
+/// Moments without a year are put into the year that other lines tell; lines without a time have that of the
+/// line before.
+fn times(timeline: &mut Timeline) {
+    let year = timeline.events.iter().find_map(|event| match event.prefix.time {
+        Some(Time::Wall(seconds)) => Some(log_prefix::year_of(seconds)),
+        _ => None,
+    });
+    let mut last: HashMap<(usize, Option<u32>), Time> = HashMap::new();
+    for event in &mut timeline.events {
+        if let (Some(Time::Yearless(seconds)), Some(year)) = (event.prefix.time, year) {
+            event.prefix.time = Some(Time::Wall(log_prefix::in_year(seconds, year)));
+        }
+        let key = (event.read, event.prefix.rank);
+        match event.prefix.time {
+            Some(time) => drop(last.insert(key, time)),
+            None => event.prefix.time = last.get(&key).copied(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Containers: create, start, inspect, upload to, stop, remove. [`request`] has what each kind of container
+//! is created with.
+
+pub(crate) mod request;
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
+use std::time::Duration;
+
+use bollard::Docker;
+use bollard::container::LogOutput;
+use bollard::models::{ContainerCreateBody, HealthStatusEnum};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
+    RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
+};
+use futures_util::{Stream, StreamExt};
+
+use super::engine::{ANSWER_TIMEOUT, Engine, answered, optional, within};
+use crate::error::Error;
+use crate::spec::Container;
+
+/// What a container may take to end by itself before it is killed, in seconds.
+const STOP_GRACE_SECONDS: i32 = 10;
+/// The longest that starting may take: the engine may have to unpack, to mount shares, to set up GPUs.
+const START_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// A container as its engine has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The id of the image that it was made from.
+    pub image: String,
+    /// Whether it runs.
+    pub running: bool,
+    /// `running`, `exited`, `restarting`.
+    pub status: String,
+    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check.
+    pub health: Option<String>,
+    /// What the last health check printed.
+    pub health_output: String,
+    /// When it was started last, as RFC 3339.
+    pub since: String,
+    /// Its exit status, where it has ended.
+    pub exit: Option<i64>,
+    /// What kept it from starting, in the engine's words.
+    pub error: String,
+    /// Whether the kernel killed it (out of memory).
+    pub out_of_memory: bool,
+    /// How often it was started again.
+    pub restarts: i64,
+    /// Its networks: name and address.
+    pub addresses: BTreeMap<String, String>,
+}
+
+/// A line's piece of what a container prints.
+pub struct Printed {
+    /// Whether on standard error.
+    pub error: bool,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A container by name; `None` where there is none.
+pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
+    Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
+        .await?
+        .map(from_inspect))
+}
+
+fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
+    let state = container.state.unwrap_or_default();
+    let health = state.health.unwrap_or_default();
+    let running = state.running.unwrap_or(false);
+    let last = health.log.unwrap_or_default().pop();
+    let networks = container.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+    let address = |endpoint: bollard::models::EndpointSettings| endpoint.ip_address.unwrap_or_default();
+    Found {
+        id: container.id.unwrap_or_default(),
+        name: container.name.unwrap_or_default().trim_start_matches('/').to_owned(),
+        labels: container.config.and_then(|config| config.labels).unwrap_or_default().into_iter().collect(),
+        image: container.image.unwrap_or_default(),
+        running,
+        status: state.status.map(|status| status.to_string()).unwrap_or_default(),
+        health: match health.status {
+            None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
+            Some(status) => Some(status.to_string()),
+        },
+        health_output: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
+        since: state.started_at.unwrap_or_default(),
+        exit: state.exit_code.filter(|_| !running),
+        error: state.error.unwrap_or_default(),
+        out_of_memory: state.oom_killed.unwrap_or(false),
+        restarts: container.restart_count.unwrap_or(0),
+        addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
+    }
+}
+
+/// The names of the containers with a label, running or not.
+pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, Error> {
+    let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+    let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+    let containers = answered(engine.docker.list_containers(Some(options))).await?;
+    let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
+    Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+}
+
+/// Creates a container; `limit`: how long the engine may take.
+pub(crate) async fn create(
+    docker: &Docker,
+    name: &str,
+    body: ContainerCreateBody,
+    limit: Duration,
+) -> Result<(), Error> {
+    let options = CreateContainerOptionsBuilder::default().name(name).build();
+    within(limit, docker.create_container(Some(options), body)).await.map(drop)
+}
+
+/// Creates the container of a cluster's node.
+pub async fn create_node(engine: &Engine, container: &Container) -> Result<(), Error> {
+    create(&engine.docker, &container.name, request::node(container), ANSWER_TIMEOUT).await
+}
+
+/// Starts a container that was created.
+pub async fn start(engine: &Engine, name: &str) -> Result<(), Error> {
+    let docker = engine.docker.clone().with_timeout(START_TIMEOUT);
+    start_within(&docker, name, START_TIMEOUT).await.map_err(|error| error.after(START_TIMEOUT))
+}
+
+pub(crate) async fn start_within(docker: &Docker, name: &str, limit: Duration) -> Result<(), Error> {
+    within(limit, docker.start_container(name, None::<StartContainerOptions>)).await
+}
+
+/// Kills and removes a container, with its anonymous volumes if `volumes`; whether there was one.
+pub(crate) async fn delete(
+    docker: &Docker,
+    name: &str,
+    volumes: bool,
+    limit: Duration,
+) -> Result<bool, Error> {
+    let options = RemoveContainerOptionsBuilder::default().force(true).v(volumes).build();
+    match within(limit, docker.remove_container(name, Some(options))).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a container and keeps it.
+pub async fn stop(engine: &Engine, name: &str) -> Result<(), Error> {
+    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
+    optional(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+}
+
+/// Ends a container and removes it; whether there was one.
+pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
+    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
+    // One that cannot be stopped is removed by force.
+    let _ = optional(engine.docker.stop_container(name, Some(stop))).await;
+    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
+}
+
+/// Puts an archive into a directory of a container, which need not run.
+pub async fn upload(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), Error> {
+    let options = UploadToContainerOptionsBuilder::default().path(directory).build();
+    answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
+}
+
+/// A container that is never started: a way into a volume, which it has at a directory.
+pub async fn create_volume_holder(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    volume: &str,
+    at: &str,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let body = request::volume_holder(image, volume, at, labels);
+    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+}
+
+/// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
+pub async fn create_waiting(
+    engine: &Engine,
+    name: &str,
+    image: &str,
+    network: &str,
+    program: Vec<String>,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let body = request::waiting(image, network, program, labels);
+    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+}
+
+/// Removes a container that never ran, and leaves its volumes.
+pub async fn remove_keeping_volumes(engine: &Engine, name: &str) -> Result<(), Error> {
+    delete(&engine.docker, name, false, ANSWER_TIMEOUT).await.map(drop)
+}
+
+/// Removes a container at once; whether there was one.
+pub async fn remove_now(engine: &Engine, name: &str) -> Result<bool, Error> {
+    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
+}
+
+/// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.
+pub fn logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    tail: Option<u32>,
+    follow: bool,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
+    let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail);
+    printed(engine, name, options)
+}
+
+/// All that a container printed, each entry after its time and a space; with `follow` what it prints from now
+/// on too.
+pub fn timed_logs<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    follow: bool,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
+    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all");
+    printed(engine, name, options.follow(follow))
+}
+
+fn printed<'engine>(
+    engine: &'engine Engine,
+    name: &str,
+    options: LogsOptionsBuilder,
+) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
+    Box::pin(engine.docker.logs(name, Some(options.build())).map(|chunk| {
+        chunk.map_err(Error::from).map(|chunk| Printed {
+            error: matches!(chunk, LogOutput::StdErr { .. }),
+            bytes: chunk.into_bytes().to_vec(),
+        })
+    }))
+}

@@ -1,0 +1,146 @@
+//! The connection to an engine: Docker's, or Podman's socket, which speaks the same API in part.
+
+use std::time::{Duration, Instant};
+
+use bollard::{API_DEFAULT_VERSION, Docker};
+
+use super::transport::{self, Transport};
+use crate::error::{Cause, Error as EngineError};
+use diagnostic::error::{Error, Kind};
+
+/// The longest that an engine may take for anything that is no build, push or run.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest that connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The first API with BuildKit behind `/build`; Docker 18.09.
+const BUILDKIT_SINCE: (u32, u32) = (1, 39);
+
+/// An engine that answered.
+pub struct Engine {
+    pub(super) docker: Docker,
+    /// As it was asked for: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
+    pub endpoint: String,
+    /// The way to it.
+    pub transport: Transport,
+    /// `Docker 20.10.24`, `Podman 4.3.1`.
+    pub name: String,
+    /// The newest version of the API that it speaks.
+    pub api: (u32, u32),
+    /// Whether it is Podman, whose builder is another one.
+    pub podman: bool,
+}
+
+impl Engine {
+    /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines
+    /// read.
+    pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
+        let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
+        Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
+    }
+
+    /// Connects over a transport that is open.
+    pub async fn over(transport: Transport) -> Result<Engine, Error> {
+        let endpoint = transport.endpoint.as_str();
+        let docker =
+            open(transport.local(), CONNECT_TIMEOUT).await.map_err(|error| unreachable(endpoint, &error))?;
+        let docker = docker.with_request_modifier(super::build::request::fix_request);
+        let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
+        let version = match version {
+            Ok(Ok(version)) => version,
+            Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
+            Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECT_TIMEOUT))),
+        };
+        let components = version.components.unwrap_or_default();
+        let podman = components.iter().any(|component| component.name.starts_with("Podman"));
+        let number = version.version.unwrap_or_else(|| "of unknown version".into());
+        let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
+        let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
+        Ok(Engine { docker, endpoint: endpoint.to_owned(), transport, name, api, podman })
+    }
+
+    /// Whether it answers now; why not, as far as the way to it shows that.
+    pub async fn answers(&self, deadline: Instant) -> Result<(), EngineError> {
+        let limit = deadline.saturating_duration_since(Instant::now());
+        if let Some(connection) = self.transport.ssh() {
+            let answers = connection.check_engine(deadline).await;
+            return answers.map_err(|blocked| EngineError::Connection(blocked.message));
+        }
+        match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
+            Ok(answer) => answer.map(drop).map_err(EngineError::from),
+            Err(_) => Err(EngineError::answer_timeout(limit)),
+        }
+    }
+
+    /// Why BuildKit cannot be used here, if it cannot.
+    pub fn without_buildkit(&self) -> Option<String> {
+        if self.podman {
+            return Some(format!("{} builds with its own builder (Buildah)", self.name));
+        }
+        let (major, minor) = self.api;
+        (self.api < BUILDKIT_SINCE)
+            .then(|| format!("{} (API {major}.{minor}) is older than BuildKit", self.name))
+    }
+}
+
+/// A connection to a local endpoint ([`Transport::local`]) whose API version is the engine's or bollard's,
+/// whichever is older.
+pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
+    let seconds = ANSWER_TIMEOUT.max(deadline).as_secs();
+    let docker = match endpoint.split_once("://") {
+        Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
+        Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
+        _ => return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" }),
+    };
+    let docker = docker?;
+    match tokio::time::timeout(deadline, docker.negotiate_version()).await {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(EngineError::answer_timeout(deadline)),
+    }
+}
+
+pub(super) async fn answered<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, EngineError> {
+    within(ANSWER_TIMEOUT, answer).await
+}
+
+pub(super) async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<T, EngineError> {
+    match tokio::time::timeout(limit, answer).await {
+        Ok(answer) => answer.map_err(EngineError::from),
+        Err(_) => Err(EngineError::answer_timeout(limit)),
+    }
+}
+
+/// [`answered`], and `None` where the engine says that there is no such thing (404).
+pub(super) async fn optional<T>(
+    answer: impl Future<Output = Result<T, bollard::errors::Error>>,
+) -> Result<Option<T>, EngineError> {
+    match answered(answer).await {
+        Ok(thing) => Ok(Some(thing)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn unreachable(endpoint: &str, why: &EngineError) -> Error {
+    let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
+    match (why, why.cause()) {
+        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
+            error.hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`")
+        }
+        (_, Cause::TlsRequired) => error.hint(
+            "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
+                of ca.pem, cert.pem and key.pem",
+        ),
+        _ => error.hint("Find the cause: `envdoc check --only docker`"),
+    }
+}
+
+/// `1.41`.
+fn api(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}

@@ -1,0 +1,243 @@
+//! The way to an engine that is not behind a socket of this machine: over SSH, or over TCP with TLS.
+//!
+//! A [`Transport`] turns any endpoint into a local one, `unix://` or plain `tcp://`, which everything else
+//! speaks to. It is the only place that knows of SSH and TLS. Dropping it ends the connection and removes its
+//! folder.
+
+mod address;
+pub mod ssh;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use address::SshAddress;
+
+use diagnostic::error::{Error, Kind};
+use facts::docker::endpoint;
+use facts::environment;
+use facts::{Fact, IntoFact};
+use host::live::{Engines, Live};
+use host::{Host, Reading, process};
+
+/// The longest that opening a transport may take where the caller has no deadline of its own.
+pub const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest that reading Docker's configuration may take.
+const CONFIG_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An open way to an engine.
+#[derive(Debug)]
+pub struct Transport {
+    /// The endpoint as it was asked for: `ssh://root@gpu1`.
+    pub endpoint: String,
+    local: String,
+    channel: Channel,
+}
+
+/// What ends with the transport.
+#[derive(Debug)]
+enum Channel {
+    /// Nothing: the endpoint is itself.
+    Direct,
+    Ssh(ssh::Connection),
+    Tls(#[expect(dead_code, reason = "held to be dropped with the transport")] tls::Tunnel),
+}
+
+/// Why there is no transport, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConnectError {
+    /// What happened, in the words of who said it.
+    pub message: String,
+    /// What to do, each a sentence or a command.
+    pub hints: Vec<String>,
+}
+
+impl ConnectError {
+    fn new(message: impl Into<String>) -> Self {
+        ConnectError { message: message.into(), hints: Vec::new() }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The same as the program's error.
+    pub fn error(self, endpoint: &str) -> Error {
+        let error =
+            Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {}", self.message));
+        self.hints.into_iter().fold(error, Error::hint)
+    }
+}
+
+impl Transport {
+    /// Opens the way to `endpoint`. `certificates` is the folder of ca.pem, cert.pem and key.pem; without it
+    /// the one that the docker program would use. An engine over SSH or TLS has answered when this returns;
+    /// others are not asked yet.
+    pub async fn open(
+        endpoint: &str,
+        certificates: Option<&str>,
+        deadline: Instant,
+    ) -> Result<Transport, ConnectError> {
+        let transport = Transport::connect(endpoint, certificates, deadline).await?;
+        if let Channel::Ssh(connection) = &transport.channel {
+            connection.check_engine(deadline).await?;
+        }
+        Ok(transport)
+    }
+
+    /// Like [`Transport::open`], but whether an engine answers at the end of an SSH connection is not asked.
+    pub async fn connect(
+        endpoint: &str,
+        certificates: Option<&str>,
+        deadline: Instant,
+    ) -> Result<Transport, ConnectError> {
+        let (local, channel) = match endpoint.split_once("://") {
+            Some(("unix" | "http", _)) => (endpoint.to_owned(), Channel::Direct),
+            Some((scheme @ ("tcp" | "https"), address)) => {
+                let folder = match certificates {
+                    Some(folder) => Some(folder.to_owned()),
+                    None => certificate_folder(endpoint, scheme == "https")?,
+                };
+                match folder {
+                    None => (endpoint.to_owned(), Channel::Direct),
+                    Some(folder) => {
+                        let tunnel = tls::open(address, &folder, deadline).await?;
+                        (tunnel.local(), Channel::Tls(tunnel))
+                    }
+                }
+            }
+            Some(("ssh", _)) => {
+                let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
+                let connection = ssh::open(address, deadline).await?;
+                (connection.local(), Channel::Ssh(connection))
+            }
+            _ => {
+                return Err(ConnectError::new("unsupported endpoint; expected unix://, tcp:// or ssh://"));
+            }
+        };
+        Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
+    }
+
+    /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the
+    /// connection's own session.
+    pub async fn connect_shell(
+        endpoint: &str,
+        remote: impl FnOnce(&SshAddress) -> String,
+        deadline: Instant,
+    ) -> Result<(Transport, ssh::Shell), ConnectError> {
+        let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
+        let remote = remote(&address);
+        let (connection, shell) = ssh::open_shell(address, &remote, deadline).await?;
+        let local = connection.local();
+        Ok((Transport { endpoint: endpoint.to_owned(), local, channel: Channel::Ssh(connection) }, shell))
+    }
+
+    /// The endpoint to speak to: `unix://…` or `tcp://…` without TLS.
+    pub fn local(&self) -> &str {
+        &self.local
+    }
+
+    /// The SSH connection, where it is one: commands can be run over it.
+    pub fn ssh(&self) -> Option<&ssh::Connection> {
+        match &self.channel {
+            Channel::Ssh(connection) => Some(connection),
+            _ => None,
+        }
+    }
+}
+
+/// The folder with the certificates that the docker program would use here.
+fn certificate_folder(endpoint: &str, wanted: bool) -> Result<Option<String>, ConnectError> {
+    let machine = Live::new(Instant::now() + CONFIG_TIMEOUT);
+    let variables = machine.environment().text().map(|text| environment::parse(&text));
+    match endpoint::certificates(&machine, &variables, endpoint, wanted) {
+        Fact::Known(folder) => Ok(Some(folder)),
+        Fact::Absent => Ok(None),
+        Fact::Unknown(why) => {
+            Err(ConnectError::new(format!("cannot determine whether the engine requires TLS: {why}")))
+        }
+    }
+}
+
+/// Transports that were opened for questions, each once.
+#[derive(Debug, Default)]
+pub struct Transports(Mutex<BTreeMap<String, Result<Arc<Transport>, ConnectError>>>);
+
+impl Engines for Transports {
+    /// Asks the engine at `endpoint` for `path`, over a transport where it needs one.
+    fn get(&self, endpoint: &str, path: &str, deadline: Instant) -> Reading {
+        if !needs_transport(endpoint) {
+            return super::get(endpoint, path, deadline);
+        }
+        let transport = {
+            let mut transports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match transports.get(endpoint) {
+                Some(transport) => transport.clone(),
+                None => {
+                    let transport = open_blocking(endpoint, deadline).map(Arc::new);
+                    transports.insert(endpoint.to_owned(), transport.clone());
+                    transport
+                }
+            }
+        };
+        match transport {
+            Ok(transport) => super::get(transport.local(), path, deadline),
+            Err(blocked) => Reading::failed(blocked.message),
+        }
+    }
+}
+
+fn needs_transport(endpoint: &str) -> bool {
+    ["ssh://", "tcp://", "https://"].iter().any(|scheme| endpoint.starts_with(scheme))
+}
+
+/// Opens a transport from code that is not asynchronous. What runs behind a transport needs no runtime of the
+/// caller's.
+pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, ConnectError> {
+    crate::block_on(Transport::open(endpoint, None, deadline)).map_err(ConnectError::new)?
+}
+
+/// A directory with mode 0700, removed when dropped or when envdoc ends.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Its path is short and plain: sockets have at most 107 bytes, and ssh gives `%` and `$` a meaning.
+    fn new() -> Result<Folder, ConnectError> {
+        let plain = |path: &PathBuf| {
+            path.to_str().is_some_and(|path| {
+                path.len() < 50 && path.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b))
+            })
+        };
+        let parent = Some(std::env::temp_dir()).filter(plain).unwrap_or_else(|| "/tmp".into());
+        let folder = tempfile::Builder::new()
+            .prefix("envdoc-")
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .tempdir_in(&parent);
+        let folder = folder.map_err(|error| {
+            ConnectError::new(format!(
+                "cannot create a directory for the socket in {}: {error}",
+                parent.display()
+            ))
+        })?;
+        // The end of envdoc by Ctrl-C drops nothing: the list that programs are ended from removes it then.
+        let path = folder.keep();
+        process::remove_at_end(&path);
+        Ok(Folder(path))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        process::remove_now(&self.0);
+    }
+}

@@ -1,0 +1,306 @@
+//! An OpenSSH master connection: one handshake, over which the engine's socket is forwarded and commands are
+//! run.
+//!
+//! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc
+//! adds what a program needs: no questions, a deadline, and host keys that are known already.
+
+mod fault;
+mod shell;
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+pub use shell::{Shell, open_shell};
+
+use super::{ConnectError, Folder, SshAddress};
+use host::{Reading, process};
+
+/// Names a configuration for ssh in place of ~/.ssh/config, as `ssh -F` does.
+pub const CONFIG_VARIABLE: &str = "ENVDOC_SSH_CONFIG";
+/// What the other side prints when the connection is ready. The command lasts until our side closes its
+/// input, so the connection ends with envdoc, however that ends.
+const READY_MARK: &str = "envdoc-road-is-open";
+/// How often an opening connection is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// The longest that asking for the state of a socket may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most that is kept of each output of a command, in bytes.
+const OUTPUT_LIMIT_BYTES: u64 = 64 << 20;
+
+/// A master connection to one machine.
+#[derive(Debug)]
+pub struct Connection {
+    /// Where it goes.
+    pub address: SshAddress,
+    folder: Folder,
+    configuration: Option<String>,
+    child: Mutex<Child>,
+    /// How long it took until a command ran there.
+    pub took: Duration,
+}
+
+/// How a command on the other side ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Its exit status; 128 and more where a signal ended it.
+    pub status: i32,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it printed on standard error.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}
+
+/// Connects, authenticates, and waits until a command has run on the other side.
+pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, ConnectError> {
+    let started = Instant::now();
+    let folder = Folder::new()?;
+    let configuration = configuration();
+    let stdout = output(&folder, "stdout")?;
+    let mut child =
+        start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
+    let ended = loop {
+        if read_output(&folder, "stdout").lines().any(|line| line == READY_MARK) {
+            break None;
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            break Some(Some(status));
+        }
+        if Instant::now() >= deadline {
+            break Some(None);
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    };
+    if let Some(ended) = ended {
+        process::stop(&mut child);
+        let (stderr, stdout) = (read_output(&folder, "stderr"), read_output(&folder, "stdout"));
+        return Err(match ended {
+            Some(_) => fault::from_output(&address, &stderr, &stdout),
+            None => fault::timed_out(&address, &stderr, started.elapsed()),
+        });
+    }
+    Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
+}
+
+/// A file of envdoc's own for what ssh says.
+fn output(folder: &Folder, name: &str) -> Result<std::fs::File, ConnectError> {
+    #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
+    let file = std::fs::File::create(folder.path(name));
+    file.map_err(|error| ConnectError::new(format!("cannot create a file for the output of ssh: {error}")))
+}
+
+/// Starts the master. When it is connected, the other side's shell prints [`READY_MARK`] and goes on with
+/// `remote`.
+fn start(
+    address: &SshAddress,
+    folder: &Folder,
+    configuration: Option<&str>,
+    remote: &str,
+    stdout: Stdio,
+    deadline: Instant,
+) -> Result<Child, ConnectError> {
+    #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
+    let mut command = std::process::Command::new("ssh");
+    command.args(options(folder, configuration, deadline));
+    command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
+    command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
+    command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
+    process::start(&mut command, deadline).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
+            .hint("Install the OpenSSH client: apt-get install openssh-client"),
+        _ => ConnectError::new(format!("cannot start ssh: {error}")),
+    })
+}
+
+fn configuration() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "how ssh is to be called, which no snapshot needs")]
+    std::env::var(CONFIG_VARIABLE).ok().filter(|path| !path.is_empty())
+}
+
+/// What every call of ssh gets. Options on the command line win over the configuration of the user.
+fn options(folder: &Folder, configuration: Option<&str>, deadline: Instant) -> Vec<String> {
+    // One second less than ours, so that ssh's own words come first.
+    let seconds = deadline.saturating_duration_since(Instant::now()).as_secs().saturating_sub(1).max(1);
+    let mut options: Vec<String> =
+        configuration.map(|file| vec!["-F".into(), file.into()]).unwrap_or_default();
+    options.extend(["-S".into(), folder.path("control"), "-T".into()]);
+    let set = [
+        "BatchMode=yes",
+        // A key that nobody has seen before is never taken unseen.
+        "StrictHostKeyChecking=yes",
+        &format!("ConnectTimeout={seconds}"),
+        "ServerAliveInterval=15",
+        "ServerAliveCountMax=3",
+        // The words that tell why a socket cannot be forwarded are said at this level.
+        "LogLevel=INFO",
+        "ControlPersist=no",
+        "ExitOnForwardFailure=no",
+        "ForwardAgent=no",
+        "ForwardX11=no",
+        "PermitLocalCommand=no",
+        "RemoteCommand=none",
+        "RequestTTY=no",
+    ];
+    options.extend(set.iter().flat_map(|option| ["-o".to_owned(), (*option).to_owned()]));
+    options
+}
+
+fn destination(address: &SshAddress) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(user) = &address.user {
+        words.extend(["-l".to_owned(), user.clone()]);
+    }
+    if let Some(port) = address.port {
+        words.extend(["-p".to_owned(), port.to_string()]);
+    }
+    words.extend(["--".to_owned(), address.host.clone()]);
+    words
+}
+
+/// What ssh wrote into one of its files so far.
+fn read_output(folder: &Folder, name: &str) -> String {
+    #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
+    let bytes = std::fs::read(Path::new(&folder.path(name))).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl Connection {
+    /// The endpoint to speak to.
+    pub fn local(&self) -> String {
+        format!("unix://{}", self.folder.path("engine.sock"))
+    }
+
+    /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
+    /// is not yours: [`quoted`].
+    pub fn command(&self, remote: &str) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new("ssh");
+        command
+            .args(options(&self.folder, self.configuration.as_deref(), Instant::now() + PROBE_TIMEOUT))
+            .args(["-o", "ControlMaster=no", "-o", "ClearAllForwardings=yes"])
+            .args(destination(&self.address))
+            .arg(remote)
+            .process_group(0)
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Runs a command line with some input, until `deadline`.
+    pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, ConnectError> {
+        let mut command = self.command(remote);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
+        let (Some(mut stdin), Some(out), Some(err)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(ConnectError::new("cannot open pipes to ssh"));
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
+        let whole = async {
+            let write = async {
+                // A command that does not read its input says itself what is wrong.
+                let _ = stdin.write_all(input).await;
+                drop(stdin);
+            };
+            let (_, _, _) = tokio::join!(write, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
+            child.wait().await
+        };
+        let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
+            Ok(ended) => ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?,
+            Err(_) => {
+                return Err(ConnectError::new(format!(
+                    "timed out waiting for `{}` on {}",
+                    short(remote),
+                    self.address.ssh_arguments()
+                )));
+            }
+        };
+        if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
+            return Err(ConnectError::new(format!(
+                "`{}` printed more than {} MiB",
+                short(remote),
+                OUTPUT_LIMIT_BYTES >> 20
+            )));
+        }
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        match ended.code() {
+            // ssh's own status when the connection failed; few programs end with it.
+            Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
+            Some(status) => Ok(Ran { status, stdout, stderr }),
+            None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
+        }
+    }
+
+    /// Whether an engine answers at the other end; else why not, as far as it can be seen there.
+    pub async fn check_engine(&self, deadline: Instant) -> Result<(), ConnectError> {
+        let local = self.local();
+        let ping = crate::ask(&local, "/_ping");
+        let why = match tokio::time::timeout_at(deadline.into(), ping).await {
+            Ok(Reading::Text(_)) => return Ok(()),
+            Ok(Reading::Failed(why)) => why,
+            Ok(_) => "ssh did not create the local socket".into(),
+            Err(_) => {
+                return Err(ConnectError::new(format!(
+                    "SSH connected, but the engine at {} on {} did not answer",
+                    self.address.socket, self.address.host
+                )));
+            }
+        };
+        let forwarded = read_output(&self.folder, "stderr");
+        let forwarded = forwarded.lines().rfind(|line| line.contains("open failed")).map(str::trim);
+        let socket = quoted(&self.address.socket);
+        // The kernel lists the sockets that somebody listens on by the path that was given then.
+        let script = format!(
+            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
+             open; \
+             r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
+        );
+        let looked =
+            self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
+        Err(fault::from_socket(
+            &self.address,
+            forwarded.unwrap_or(&why.detail),
+            looked.ok().map(|ran| ran.text()).as_deref(),
+        ))
+    }
+
+    /// Whether the connection still stands.
+    pub fn is_alive(&self) -> bool {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(child.try_wait(), Ok(None))
+    }
+
+    /// What ssh has said on standard error so far.
+    pub fn stderr(&self) -> String {
+        read_output(&self.folder, "stderr")
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        process::stop(self.child.get_mut().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// One word for a POSIX shell, whatever is in it.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn short(command: &str) -> String {
+    match command.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &command[..end]),
+        None => command.to_owned(),
+    }
+}

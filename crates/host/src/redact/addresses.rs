@@ -1,0 +1,140 @@
+//! IP addresses, and the names of machines in addresses.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Redactor, pattern};
+
+/// Of https and http a name with a dot; of the others any: `tcp://bastion:2375`, `ssh://login@gpu`.
+static URL_HOST: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(https?://(?:\*\*\*@)?)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)",
+        r"|((?:tcp|ssh|socks[45]h?)://(?:\*\*\*@)?)([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)"
+    ))
+});
+/// Names that only a network of its owner has.
+static PRIVATE_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*",
+        r"\.(?:corp\.[a-z]+|corp|home|internal|intern|intra|intranet|lab|lan|private)\b"
+    ))
+});
+static EMAIL: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b[A-Za-z0-9_.+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"));
+static IPV4: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"));
+static IPV6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}"));
+
+impl Redactor {
+    pub(super) fn addresses(&mut self, text: &str) -> String {
+        let text = self.replace(&EMAIL, text, |this, found| {
+            format!("user-{}@example.com", this.number("email", &found[0]))
+        });
+        let text = self.replace(&URL_HOST, &text, |this, found| {
+            let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
+            let (start, host) = if part(1).is_empty() { (part(3), part(4)) } else { (part(1), part(2)) };
+            format!("{start}{}", this.server(host))
+        });
+        let text = self.replace(&PRIVATE_NAME, &text, |this, found| {
+            let end = found.get(0).map_or(0, |whole| whole.end());
+            // `google.protobuf.internal.decoder` is a module of Python.
+            let goes_on = text.as_bytes().get(end).is_some_and(|next| b"._(".contains(next));
+            if goes_on { found[0].to_owned() } else { this.server(&found[0]) }
+        });
+        let text = self.replace(&IPV4, &text, |this, found| match found[0].parse::<Ipv4Addr>() {
+            Ok(address) => this.ipv4(address).to_string(),
+            Err(_) => found[0].to_owned(),
+        });
+        self.replace(&IPV6, &text, |this, found| {
+            let whole = found.get(0).map_or(0..0, |whole| whole.range());
+            let part =
+                |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+            // `203.0.113.7::203.0.113.1` is no address of version 6.
+            let inside = part(text.as_bytes()[..whole.start].last()) || part(text.as_bytes().get(whole.end));
+            match found[0].parse::<Ipv6Addr>() {
+                Ok(address) if !inside && !address.is_loopback() && !address.is_unspecified() => {
+                    this.ipv6(address).to_string()
+                }
+                _ => found[0].to_owned(),
+            }
+        })
+    }
+
+    /// The stand-in for the name of a machine; addresses, this machine itself and stand-ins stay.
+    pub(super) fn server(&mut self, host: &str) -> String {
+        let own = host == "localhost"
+            || host.parse::<std::net::IpAddr>().is_ok()
+            || host == "host-1"
+            || host.ends_with("docker.internal");
+        match own || (host.starts_with("server-") && host.ends_with(".example")) {
+            true => host.to_owned(),
+            false => format!("server-{}.example", self.number("url", host)),
+        }
+    }
+
+    /// `search corp.example` and `domain corp.example` of resolv.conf.
+    pub(super) fn resolver(&mut self, text: &str) -> String {
+        let line = |line: &str| {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some(key @ ("search" | "domain")) => {
+                    let names: Vec<String> =
+                        words.map(|name| format!("domain-{}.example", self.number("domain", name))).collect();
+                    format!("{key} {}", names.join(" "))
+                }
+                Some(word) if word.starts_with(['#', ';']) => String::new(),
+                _ => line.to_owned(),
+            }
+        };
+        text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
+    }
+
+    /// The first two numbers become 10.N; the last two stay, so that what was in one network, of whatever
+    /// mask from /16 on, is in one network still.
+    fn ipv4(&mut self, address: Ipv4Addr) -> Ipv4Addr {
+        let [a, b, c, d] = address.octets();
+        let special = address.is_loopback() || address.is_unspecified() || a >= 224 || (a == 169 && b == 254);
+        // Docker's own default bridge says nothing about anybody.
+        if special || (a == 172 && b == 17) {
+            return address;
+        }
+        if (b, c, d) == (0, 0, 0) {
+            return Ipv4Addr::new(10, 0, 0, 0);
+        }
+        let network = self.number("ipv4", &format!("{a}.{b}"));
+        Ipv4Addr::new(10, (network & 0xff) as u8, c, d)
+    }
+
+    fn ipv6(&mut self, address: Ipv6Addr) -> Ipv6Addr {
+        let number = u16::try_from(self.number("ipv6", &address.to_string())).unwrap_or(u16::MAX);
+        let (first, second) =
+            if address.segments()[0] & 0xffc0 == 0xfe80 { (0xfe80, 0) } else { (0x2001, 0xdb8) };
+        Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, number)
+    }
+
+    /// `/proc/net/if_inet6` writes addresses as 32 hexadecimal digits.
+    pub(super) fn hexadecimal_ipv6(&mut self, digits: &str) -> String {
+        match u128::from_str_radix(digits, 16).map(Ipv6Addr::from) {
+            Ok(address) if !address.is_loopback() => format!("{:032x}", u128::from(self.ipv6(address))),
+            _ => digits.to_owned(),
+        }
+    }
+
+    /// `/proc/net/route` writes addresses as 8 hexadecimal digits in the machine's byte order:
+    /// `eth0 00000000 0112000A 0003 0 0 0 00000000 0 0 0`
+    pub(super) fn route(&mut self, text: &str) -> String {
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            let mut fields: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            for field in fields.iter_mut().skip(1).take(2) {
+                if let (Ok(address), true) = (u32::from_str_radix(field, 16), field.len() == 8) {
+                    let address = self.ipv4(Ipv4Addr::from(address.swap_bytes()));
+                    *field = format!("{:08X}", u32::from(address).swap_bytes());
+                }
+            }
+            lines.push(fields.join("\t"));
+        }
+        lines.join("\n") + "\n"
+    }
+}

@@ -1,0 +1,207 @@
+//! Settings of services: of each kind of file only what is known to be harmless stays.
+
+use serde_json::Value;
+
+use super::harmless::{DAEMON_HOSTS, DAEMON_KEYS, HARMLESS, LIBRARIES, PACKAGE_KEYS};
+use super::{HIDDEN, Redactor};
+use crate::live;
+use crate::sensitivity::is_secret;
+
+fn family(name: &str, families: &[&str]) -> bool {
+    families.iter().any(|known| name == *known || (known.ends_with('_') && name.starts_with(known)))
+}
+
+/// A number or a switch, which tells nothing of anybody.
+fn is_plain(value: &str) -> bool {
+    let switch = ["", "true", "false", "yes", "no", "on", "off"];
+    switch.contains(&value.to_ascii_lowercase().as_str())
+        || (value.len() < 10 && value.parse::<u64>().is_ok())
+}
+
+impl Redactor {
+    /// The environment, `/etc/environment` or nccl.conf: `NAME=value` a line.
+    pub(super) fn variables(&mut self, text: &str) -> String {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#')).map(|line| {
+            let Some((start, value)) = line.split_once('=') else { return String::new() };
+            let name = start.trim().trim_start_matches("export ");
+            let bare = value.trim().trim_matches(['"', '\'']);
+            let value = match self.variable(name.trim(), bare) {
+                Some(shown) if shown == bare => value.to_owned(),
+                Some(shown) => shown,
+                None => HIDDEN.to_owned(),
+            };
+            format!("{start}={value}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What is shown of a variable; `None`: nothing.
+    fn variable(&mut self, name: &str, value: &str) -> Option<String> {
+        if is_secret(name) {
+            return None;
+        }
+        Some(match name {
+            "USER" | "SUDO_USER" if value != "root" => self.user(value),
+            "HOSTNAME" => "host-1".to_owned(),
+            "MASTER_ADDR" => self.server(value),
+            "PIP_TRUSTED_HOST" => self.servers(value, ' '),
+            "NO_PROXY" | "no_proxy" => self.servers(value, ','),
+            _ if name.to_ascii_lowercase().ends_with("_proxy") => self.proxy(value),
+            _ if is_plain(value) || HARMLESS.contains(&name) || family(name, LIBRARIES) => value.to_owned(),
+            // Names that are listed one by one.
+            _ if live::VARIABLES.contains(&name) && !name.ends_with('_') => value.to_owned(),
+            _ => return None,
+        })
+    }
+
+    fn proxy(&mut self, value: &str) -> String {
+        let (scheme, rest) =
+            value.split_once("://").map_or((None, value), |(scheme, rest)| (Some(scheme), rest));
+        let (login, address) = rest.rsplit_once('@').map_or(("", rest), |(_, address)| ("***@", address));
+        let end = address.find([':', '/']).unwrap_or(address.len());
+        let host = self.server(&address[..end]);
+        let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
+        format!("{scheme}{login}{host}{}", &address[end..])
+    }
+
+    /// Names of machines in a list. Addresses, and the names that every cluster has, stay.
+    fn servers(&mut self, list: &str, separator: char) -> String {
+        const COMMON: &[&str] = &["*", "svc", "cluster.local", "local", "internal", "default", "kubernetes"];
+        let name = |entry: &str| {
+            let entry = entry.trim();
+            let bare = entry.trim_start_matches(['*', '.']);
+            let (host, port) = bare.rsplit_once(':').unwrap_or((bare, ""));
+            let host = if port.bytes().all(|digit| digit.is_ascii_digit()) { host } else { bare };
+            let address = host.starts_with(|c: char| c.is_ascii_digit()) || host.contains(':');
+            if host.is_empty() || address || COMMON.contains(&host) || host == "host.docker.internal" {
+                return entry.to_owned();
+            }
+            entry.replace(host, &self.server(host))
+        };
+        list.split(separator).map(name).collect::<Vec<_>>().join(&separator.to_string())
+    }
+
+    /// Texts stay under known keys, names of machines become stand-ins, everything else is hidden. A file
+    /// that is no JSON keeps its form: where it breaks is what is to be seen.
+    pub(super) fn daemon_json(&mut self, text: &str) -> String {
+        let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let Ok(mut value) = serde_json::from_str::<Value>(body) else { return masked(text) };
+        let before = value.clone();
+        self.daemon_value("", &mut value);
+        match value == before {
+            true => text.to_owned(),
+            false => serde_json::to_string_pretty(&value).unwrap_or_default(),
+        }
+    }
+
+    fn daemon_value(&mut self, key: &str, value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                for (name, inner) in map.iter_mut() {
+                    let known = DAEMON_KEYS.contains(&name.as_str()) || DAEMON_HOSTS.contains(&name.as_str());
+                    let key = if known || !DAEMON_KEYS.contains(&key) { name } else { key };
+                    let key = if is_secret(name) { "" } else { key };
+                    self.daemon_value(key, inner);
+                }
+            }
+            Value::Array(list) => list.iter_mut().for_each(|inner| self.daemon_value(key, inner)),
+            Value::String(text) if DAEMON_HOSTS.contains(&key) => {
+                *text = if text.contains("://") { self.proxy(text) } else { self.servers(text, ',') };
+            }
+            Value::String(text) if !DAEMON_KEYS.contains(&key) && !is_plain(text) => {
+                *text = HIDDEN.to_owned()
+            }
+            _ => {}
+        }
+    }
+
+    /// The engine's JSON: ids, name, labels and mirrors.
+    pub(super) fn engine(&mut self, text: &str) -> String {
+        let Ok(mut info) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+        let mut set = |pointer: &str, value: Value| {
+            if let Some(place) = info.pointer_mut(pointer).filter(|place| !place.is_null() && **place != "") {
+                *place = value;
+            }
+        };
+        set("/ID", "engine-1".into());
+        set("/Name", "host-1".into());
+        set("/Labels", Value::Array(Vec::new()));
+        set("/Swarm/NodeID", "node-1".into());
+        set("/Swarm/Cluster/ID", "swarm-1".into());
+        set("/Swarm/RemoteManagers", Value::Null);
+        info.to_string()
+    }
+}
+
+/// Every word that is no known key or value of daemon.json, letters and digits replaced by `x`.
+fn masked(text: &str) -> String {
+    const WORDS: &[&str] =
+        &["true", "false", "null", "True", "False", "None", "path", "args", "runtimeArgs", "nvidia"];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(rest.len());
+        let (found, after) = rest.split_at(word.max(rest.chars().next().map_or(1, char::len_utf8)));
+        let known = DAEMON_KEYS.contains(&found) || DAEMON_HOSTS.contains(&found) || WORDS.contains(&found);
+        match known || is_plain(found) {
+            true => out.push_str(found),
+            false => out.extend(found.chars().map(|c| if c.is_alphanumeric() { 'x' } else { c })),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// pip.conf and uv.toml: `key = value`; a line that begins with white space belongs to the key before it.
+pub(super) fn packages(text: &str) -> String {
+    let mut shown = true;
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])).map(|line| {
+        let inside = line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}']);
+        if line.trim().is_empty() || (line.starts_with('[') && line.trim_end().ends_with(']')) {
+            return line.to_owned();
+        }
+        let split =
+            line.find(['=', ':']).filter(|_| !inside || line.trim_start().starts_with(char::is_alphabetic));
+        match split {
+            Some(at) => {
+                let key = line[..at].trim().replace('_', "-");
+                shown = PACKAGE_KEYS.contains(&key.as_str()) || is_plain(line[at + 1..].trim());
+                if shown { line.to_owned() } else { format!("{}= \"{HIDDEN}\"", &line[..at]) }
+            }
+            None if shown => line.to_owned(),
+            None => String::new(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// The sections of a unit, what it starts, and the names of its variables.
+pub(super) fn unit(text: &str) -> String {
+    let mut going_on = false;
+    let lines = text.lines().filter_map(|line| {
+        let trimmed = line.trim();
+        let kept = going_on
+            || trimmed.starts_with('[')
+            || trimmed.starts_with("Exec")
+            || trimmed.starts_with("Listen");
+        going_on = kept && trimmed.ends_with('\\');
+        kept.then(|| line.to_owned())
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Only the name of the context.
+pub(super) fn docker_config(text: &str) -> String {
+    let config = serde_json::from_str::<Value>(text).unwrap_or_default();
+    match config.get("currentContext") {
+        Some(name) => serde_json::json!({ "currentContext": name }).to_string(),
+        None => "{}".to_owned(),
+    }
+}
+
+/// Only the cgroup driver.
+pub(super) fn kubelet(text: &str) -> String {
+    let kept = ["apiVersion:", "kind:", "cgroupDriver:"];
+    let lines = text.lines().filter(|line| kept.iter().any(|key| line.starts_with(key)));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}

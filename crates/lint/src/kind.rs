@@ -1,0 +1,75 @@
+//! The kinds of files that are linted.
+
+/// The kinds of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Dockerfile, Containerfile.
+    Dockerfile,
+    /// Compose file, stack file.
+    Compose,
+    /// `NAME=value` a line: `.env`, `env_file` of compose, `--env-file` of docker, `/etc/environment`, the
+    /// running environment.
+    Environment,
+    /// `.deepspeed_env`, which DeepSpeed's launcher reads.
+    DeepspeedEnvironment,
+    /// `nccl.conf`, which NCCL reads.
+    NcclConf,
+    /// A shell script.
+    Shell,
+    /// What a login shell reads: `/etc/profile`, `.bashrc`.
+    Profile,
+    /// DeepSpeed's configuration: `ds_config.json`.
+    DeepspeedConfig,
+    /// A hostfile: `host slots=8`.
+    Hostfile,
+    /// A requirements file of pip.
+    Requirements,
+    /// Docker's `daemon.json`.
+    DaemonJson,
+    /// The container toolkit's `config.toml`.
+    ToolkitConfig,
+    /// `sshd_config`.
+    Sshd,
+    /// A script in Python.
+    Python,
+}
+
+impl Kind {
+    /// All.
+    pub const ALL: &[Kind] = &[
+        Kind::Dockerfile,
+        Kind::Compose,
+        Kind::Environment,
+        Kind::DeepspeedEnvironment,
+        Kind::NcclConf,
+        Kind::Shell,
+        Kind::Profile,
+        Kind::DeepspeedConfig,
+        Kind::Hostfile,
+        Kind::Requirements,
+        Kind::DaemonJson,
+        Kind::ToolkitConfig,
+        Kind::Sshd,
+        Kind::Python,
+    ];
+
+    /// The value of `--as`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Kind::Dockerfile => "dockerfile",
+            Kind::Compose => "compose",
+            Kind::Environment => "environment",
+            Kind::DeepspeedEnvironment => "deepspeed-env",
+            Kind::NcclConf => "nccl-conf",
+            Kind::Shell => "shell",
+            Kind::Profile => "profile",
+            Kind::DeepspeedConfig => "deepspeed-config",
+            Kind::Hostfile => "hostfile",
+            Kind::Requirements => "requirements",
+            Kind::DaemonJson => "daemon-json",
+            Kind::ToolkitConfig => "toolkit-config",
+            Kind::Sshd => "sshd",
+            Kind::Python => "python",
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the catalog does not tell.
+
+use facts::driver::DriverVersion;
+use pep440_rs::Version;
+
+use super::Capability;
+
+/// What the catalog does not tell of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gap {
+    // torch builds
+    GpuOnDriver { driver: DriverVersion, gpu: String, branch: u32 },
+    DriverOfCuda,
+    DriverOfNode { driver: DriverVersion, gpu: String },
+    ForwardDrivers { needs: &'static str, driver: DriverVersion },
+    ForwardGpu { needs: &'static str, driver: DriverVersion, gpu: String },
+    Kernels,
+    KernelsOfGpu { gpu: String, capability: Capability },
+    Partner { partner: &'static str },
+    // Pythons
+    PythonsOfTorch,
+    PartnerWheel { partner: &'static str, version: Version },
+    TorchArchitecture { architecture: String },
+    // Base images
+    BaseArchitecture { architecture: String },
+    TorchOfImage,
+    CudaOfImageTorch,
+    Nvcc,
+    Toolkit,
+    ToolkitsOfGpu { capability: Capability },
+    Compiler,
+    Gcc { system: String },
+    GccOfNvcc { nvcc: String },
+    GlibcOfTorch,
+    GlibcOfBase,
+    GlibcOfSystem { system: String },
+    PythonOfImage,
+    PythonOfBase,
+    PythonSource { system: String },
+    DriverOfImage { driver: DriverVersion },
+    CudaOfDriver { driver: DriverVersion },
+    DriversOfImage { cuda: &'static str },
+    BrandsOfImage { driver: DriverVersion, driver_cuda: &'static str, requires: &'static str },
+    // Packages
+    FlashAttnWheels,
+    FlashAttnAbi,
+    FlashAttnNightly { series: &'static str },
+    PackageArchitecture { architecture: String },
+    CompilesWithTorch,
+    NvccDifference,
+}

@@ -1,0 +1,276 @@
+//! Why a candidate cannot be chosen.
+
+use facts::driver::DriverVersion;
+use pep440_rs::{Version, VersionSpecifiers};
+
+use super::Capability;
+
+/// One side of a requirement or an incompatibility.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Party {
+    /// The package release that is judged.
+    Candidate,
+    /// The torch of the candidate's build.
+    Torch,
+    /// The CUDA of the candidate's build.
+    Cuda,
+    /// Another package of the stack.
+    Package { name: &'static str, version: String },
+}
+
+/// Why the cuda-compat package does not help an older driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forward {
+    /// It is for data-centre GPUs, and the request names no GPU.
+    NoGpuNamed,
+    /// It would work on data-centre GPUs; the request names no GPU.
+    OnDataCentreGpus,
+    /// This GPU is none of the data centre.
+    NotDataCentre(String),
+    /// It is for these driver branches only.
+    Branches(Vec<u32>),
+    /// It is for other drivers; so are those of several CUDA releases where `several`.
+    OtherDrivers { several: bool },
+}
+
+/// Why a candidate cannot be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    // torch builds
+    TorchRequested {
+        wish: String,
+    },
+    CudaRequested {
+        wish: String,
+    },
+    DriverOlderThanGpu {
+        driver: DriverVersion,
+        gpu: String,
+        branch: u32,
+    },
+    GpuDroppedByDriver {
+        driver: DriverVersion,
+        gpu: String,
+        last_branch: u32,
+        architecture: String,
+    },
+    NoKernels {
+        gpu: String,
+        capability: Capability,
+        has: Vec<Capability>,
+    },
+    DriverTooOld {
+        needs: &'static str,
+        has: DriverVersion,
+        forward: Forward,
+    },
+    PtxOnly {
+        gpu: String,
+        driver: DriverVersion,
+    },
+    PartnerMismatch {
+        partner: &'static str,
+        needs: Version,
+        wish: String,
+    },
+    NcclForOtherCuda {
+        package: String,
+    },
+    NoSuchNccl {
+        wish: String,
+    },
+    TorchaudioEnded {
+        last: String,
+    },
+    TritonMismatch {
+        needs: VersionSpecifiers,
+        wish: String,
+    },
+    // Pythons
+    PythonRequested {
+        wish: String,
+    },
+    /// The Pythons for which there are wheels; empty where they are not known.
+    NoTorchWheel {
+        has: Vec<String>,
+    },
+    TorchOfImageForPython {
+        has: Vec<String>,
+    },
+    NoTorchWheelForArchitecture {
+        architecture: String,
+    },
+    NoTorchForArchitecture {
+        architecture: String,
+    },
+    NoPartnerWheel {
+        partner: &'static str,
+        version: Version,
+    },
+    PartnerExcludesPython {
+        partner: &'static str,
+        version: Version,
+        wishes: Vec<String>,
+        requires_python: VersionSpecifiers,
+    },
+    // Base images
+    SystemRequested {
+        wish: String,
+    },
+    BaseRequested,
+    BaseCudaRequested {
+        has: Version,
+        wish: String,
+    },
+    BaseCudaMismatch {
+        has: Version,
+    },
+    BaseArchitecture {
+        has: Vec<String>,
+    },
+    TorchOfOtherImage {
+        image: String,
+    },
+    TorchOfNvidia,
+    TorchOfImage {
+        has: String,
+    },
+    TorchOfImageForCuda {
+        has: Version,
+    },
+    NoNvcc,
+    NvccTooOldForGpu {
+        nvcc: &'static str,
+        gpu: String,
+        capability: Capability,
+        first: (u32, u32),
+    },
+    NvccTooNewForGpu {
+        nvcc: &'static str,
+        gpu: String,
+        capability: Capability,
+        last: (u32, u32),
+    },
+    GccTooNew {
+        system: String,
+        gcc: String,
+        nvcc: String,
+        newest: String,
+    },
+    GccTooOld {
+        system: String,
+        gcc: String,
+        nvcc: String,
+        oldest: String,
+    },
+    GlibcTooOld {
+        system: String,
+        has: (u32, u32),
+        needs: String,
+        by: Wheels,
+    },
+    PythonOfImage {
+        has: String,
+        python: String,
+    },
+    PythonOfImageUnknown,
+    PythonNotAvailable {
+        system: String,
+        python: String,
+    },
+    // Packages
+    PackageRequested {
+        package: &'static str,
+        wish: String,
+    },
+    NotCompiled,
+    ExcludesPython {
+        requires_python: VersionSpecifiers,
+    },
+    NoWheelForPython {
+        python: String,
+    },
+    NoWheelForArchitecture {
+        architecture: String,
+    },
+    NoFlashAttnForArchitecture {
+        architecture: String,
+    },
+    NoFlashAttnWheel {
+        series: &'static str,
+        cuda_major: u32,
+        python: Option<String>,
+    },
+    Incompatible {
+        package: Party,
+        with: Party,
+        effect: &'static str,
+    },
+    Requires {
+        by: Party,
+        package: &'static str,
+        versions: VersionSpecifiers,
+    },
+    TritonRequired {
+        versions: VersionSpecifiers,
+    },
+    NvccDiffers {
+        nvcc: &'static str,
+        check_can_be_skipped: bool,
+    },
+}
+
+/// Whose wheels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wheels {
+    Torch,
+    Package,
+}
+
+impl Refusal {
+    /// Whether the candidate only differs from what the request names.
+    pub fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Refusal::TorchRequested { .. }
+                | Refusal::CudaRequested { .. }
+                | Refusal::PythonRequested { .. }
+                | Refusal::SystemRequested { .. }
+                | Refusal::BaseRequested
+                | Refusal::BaseCudaRequested { .. }
+                | Refusal::PackageRequested { .. }
+        )
+    }
+
+    /// Without the details in which candidates that are refused alike differ.
+    #[must_use]
+    pub fn without_details(&self) -> Refusal {
+        let mut general = self.clone();
+        match &mut general {
+            Refusal::NoKernels { has, .. } => has.clear(),
+            Refusal::NoTorchWheel { has } => has.clear(),
+            Refusal::DriverTooOld { forward: Forward::Branches(branches), .. } => branches.clear(),
+            _ => {}
+        }
+        general
+    }
+
+    /// The parts of a stack other than the judged package that it is about, by name.
+    pub fn other_parts(&self) -> Vec<&str> {
+        let name = |party: &Party| match party {
+            Party::Package { name, .. } => Some(*name),
+            Party::Torch => Some("torch"),
+            Party::Candidate | Party::Cuda => None,
+        };
+        match self {
+            Refusal::Incompatible { package, with, .. } => {
+                [package, with].into_iter().filter_map(name).collect()
+            }
+            Refusal::Requires { by, package, .. } => name(by).into_iter().chain([*package]).collect(),
+            Refusal::TritonRequired { .. }
+            | Refusal::NoFlashAttnWheel { .. }
+            | Refusal::NvccDiffers { .. } => vec!["torch"],
+            _ => Vec::new(),
+        }
+    }
+}

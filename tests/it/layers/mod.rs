@@ -1,0 +1,171 @@
+//! The crate graph points downwards, and inside a crate the modules of its root do not import each other in circles.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests run cargo and read the source tree"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod imports;
+
+use imports::{Imports, cycles};
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// The crates that each crate may use, lowest first: a crate uses only those listed before it.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("diagnostic", &[]),
+    ("catalog", &[]),
+    ("host", &["diagnostic"]),
+    ("facts", &["catalog", "diagnostic", "host"]),
+    ("resolve", &["catalog", "diagnostic", "facts"]),
+    ("docker", &["diagnostic", "facts", "host"]),
+    ("checks", &["catalog", "diagnostic", "facts", "host"]),
+    ("refresh", &["catalog", "docker", "host", "resolve"]),
+    ("diagnose", &["catalog", "checks", "diagnostic", "docker", "facts", "host"]),
+    ("image", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "resolve"]),
+    ("lint", &["catalog", "checks", "diagnostic", "facts", "host", "resolve"]),
+    ("cluster", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "host", "image"]),
+    (
+        "envdoc",
+        &[
+            "catalog",
+            "checks",
+            "cluster",
+            "diagnose",
+            "diagnostic",
+            "docker",
+            "facts",
+            "host",
+            "image",
+            "lint",
+            "refresh",
+            "resolve",
+        ],
+    ),
+];
+
+/// Circles between root modules that are known and wait to be cut. The list only shrinks.
+const CYCLES: &[(&str, &[&str])] = &[
+    (
+        "catalog",
+        &[
+            "cache",
+            "cuda",
+            "cuda_errors",
+            "deepspeed",
+            "deepspeed_keys",
+            "docker_daemon",
+            "drivers",
+            "embedded",
+            "expected_bandwidth",
+            "file",
+            "flash_attn",
+            "gpus",
+            "images",
+            "mirrors",
+            "nccl",
+            "packages",
+            "presets",
+            "rules",
+            "sxids",
+            "systems",
+            "toolkit",
+            "torch",
+            "variables",
+            "xids",
+        ],
+    ),
+    ("cluster", &["error", "worker"]),
+    ("cluster", &["plan", "validate"]),
+    ("diagnose", &["read", "scan"]),
+    (
+        "docker",
+        &[
+            "auth",
+            "build",
+            "context",
+            "engine",
+            "error",
+            "http",
+            "ignore",
+            "parallel",
+            "reference",
+            "transport",
+        ],
+    ),
+    ("docker", &["container", "run"]),
+    ("lint", &["file", "machine", "read", "rule"]),
+    ("resolve", &["assemble", "constraints", "rank", "search"]),
+    ("resolve", &["constraint", "verdict"]),
+    ("resolve", &["releases", "world"]),
+];
+
+/// The workspace's crates, each with those that it uses outside its tests, without the prefix `envdoc-`.
+pub(crate) fn crate_graph() -> Graph {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &serde_json::Value| {
+        let name = value["name"].as_str().unwrap();
+        name.strip_prefix("envdoc-").unwrap_or(name).to_owned()
+    };
+    let uses = |package: &serde_json::Value| -> BTreeSet<String> {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|one| one["path"].is_string() && one["kind"].is_null()).map(name).collect()
+    };
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages.map(|package| (name(package), uses(package))).collect()
+}
+
+#[test]
+fn crates_use_only_crates_below_them() {
+    for (index, (name, uses)) in ALLOWED.iter().enumerate() {
+        let below = |used: &&str| ALLOWED[..index].iter().any(|(lower, _)| lower == used);
+        assert!(uses.iter().all(|used| below(&used)), "ALLOWED: {name} uses a crate that is not below it");
+    }
+    let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let allowed: Graph = ALLOWED.iter().map(|(name, uses)| ((*name).to_owned(), own(uses))).collect();
+    let actual = crate_graph();
+    for (name, uses) in &actual {
+        let table = allowed.get(name).unwrap_or_else(|| panic!("{name} is not in ALLOWED"));
+        let added: Vec<_> = uses.difference(table).collect();
+        assert!(added.is_empty(), "{name} must not use {added:?}");
+        let gone: Vec<_> = table.difference(uses).collect();
+        assert!(gone.is_empty(), "{name} no longer uses {gone:?}: remove them from ALLOWED");
+    }
+    assert_eq!(actual.len(), allowed.len(), "ALLOWED names a crate that does not exist");
+}
+
+#[test]
+fn root_modules_have_no_new_import_cycles() {
+    let mut known: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
+    for (name, modules) in CYCLES {
+        known.insert(((*name).to_owned(), modules.iter().map(|module| (*module).to_owned()).collect()));
+    }
+    let (mut found, mut explained) = (BTreeSet::new(), String::new());
+    for name in crate_graph().keys() {
+        let imports = Imports::of_crate(&source_of(name));
+        for cycle in cycles(&imports.edges) {
+            if !known.contains(&(name.clone(), cycle.clone())) {
+                explained += &format!("{name}: {cycle:?}\n{}", imports.explain(&cycle));
+            }
+            found.insert((name.clone(), cycle));
+        }
+    }
+    assert!(explained.is_empty(), "new import cycles:\n{explained}");
+    let cut: Vec<_> = known.difference(&found).collect();
+    assert!(cut.is_empty(), "these cycles no longer exist, remove them from CYCLES: {cut:?}");
+}
+
+fn source_of(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if name == "envdoc" { root.join("src") } else { root.join("crates").join(name).join("src") }
+}
