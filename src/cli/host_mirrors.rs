@@ -1,12 +1,10 @@
 //! The configuration of pip, uv and apt on this machine, for `--mirrors-from-host`.
-#![expect(clippy::disallowed_methods, reason = "the user's own variables and files are what was asked for")]
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use ::image::host_mirrors::Found;
 use ::image::request::ImageRequest;
+use host::{file, variables};
 
 /// pip's variables, then uv's, from the one that wins down.
 const VARIABLES: [&str; 7] = [
@@ -85,7 +83,7 @@ fn kept(login: bool) -> &'static str {
 fn find() -> Found {
     let mut found = Found::default();
     for name in VARIABLES {
-        if let Ok(value) = env::var(name) {
+        if let Some(value) = variables::text(name) {
             found.variable(name, &value);
         }
     }
@@ -103,19 +101,19 @@ fn find() -> Found {
 
 fn with_text(path: &Path, mut then: impl FnMut(&str, &str)) {
     // A file that cannot be read is one that pip, uv and apt cannot read either.
-    if let Ok(text) = fs::read_to_string(path) {
+    if let Ok(Some(text)) = file::read(path) {
         then(&path.display().to_string(), &text);
     }
 }
 
 fn variable(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    variables::path(name).filter(|value| !value.as_os_str().is_empty())
 }
 
 /// `~/.config`, and the directories for everybody; `/etc` comes before these.
 fn directories() -> (Option<PathBuf>, Vec<PathBuf>) {
     let user = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
-    let system = env::var("XDG_CONFIG_DIRS").ok().filter(|text| !text.is_empty());
+    let system = variables::text("XDG_CONFIG_DIRS").filter(|text| !text.is_empty());
     let system = system.unwrap_or_else(|| "/etc/xdg".into());
     (user, system.split(':').map(PathBuf::from).collect())
 }
@@ -128,7 +126,7 @@ fn pip_files() -> Vec<PathBuf> {
     }
     let (user, system) = directories();
     let mut files: Vec<PathBuf> = Vec::new();
-    match named.filter(|file| file.exists()) {
+    match named.filter(|path| file::is_file(path)) {
         Some(file) => files.push(file),
         None => {
             files.extend(user.map(|dir| dir.join("pip/pip.conf")));
@@ -155,11 +153,9 @@ fn uv_files() -> Vec<PathBuf> {
 
 fn apt_files() -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
-    let entries =
-        fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten().map(|entry| entry.path());
     let is = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "list" || ending == "sources");
-    let mut listed: Vec<PathBuf> = entries.filter(is).collect();
-    listed.sort();
+    let mut listed: Vec<PathBuf> =
+        file::entries(Path::new("/etc/apt/sources.list.d")).into_iter().filter(is).collect();
     files.append(&mut listed);
     files
 }

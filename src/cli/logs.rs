@@ -11,8 +11,9 @@ use super::running::{interrupted, runtime};
 use ::cluster::nodes::{self, Limits, Node, Place};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
+use diagnose::read::Read;
 use diagnose::read::blocks::{Blocks, LIMITS};
-use diagnose::read::{Read, container};
+use diagnose::read::container::{self, ContainerError};
 use diagnostic::error::{Error, Kind};
 use docker::client;
 use docker::engine::Engine;
@@ -97,15 +98,17 @@ async fn containers(names: &[String]) -> Result<Vec<Read>, Error> {
     Ok(reads)
 }
 
-fn no_container(why: String) -> Error {
-    Error::new(Kind::Engine, why).hint("`docker ps -a` lists all containers")
+fn no_container(why: ContainerError) -> Error {
+    Error::new(Kind::Engine, why.to_string()).hint("`docker ps -a` lists all containers")
 }
 
 async fn cluster(plan: &ClusterPlan) -> Vec<Read> {
     let reached = reach::connect(plan).await;
     let reads = fan_out(reached.iter().map(|(node, engine)| async {
         match engine {
-            Ok(engine) => container::read(engine, &node.name, Some(&node.name)).await,
+            Ok(engine) => {
+                container::read(engine, &node.name, Some(&node.name)).await.map_err(|why| why.to_string())
+            }
             Err(problem) => Err(problem.says.clone()),
         }
         .unwrap_or_else(|why| missing(format!("container {}", node.name), why))
@@ -256,6 +259,7 @@ async fn printing(name: &str, told: Told<'_>, failed: &mut bool) -> Result<(), E
     let engine = Engine::connect(&client::find(None)?.endpoint).await?;
     let lines = container::lines(&engine, name, None, true).await.map_err(no_container)?;
     let mut blocks = Blocks::new(&format!("container {name}"), LIMITS);
+    let lines = lines.map(|line| line.map_err(|why| why.to_string()));
     coming(&mut blocks, lines, told, failed).await?;
     container::ended(&engine, name).await.into_iter().for_each(|remark| blocks.remark(remark));
     *failed = told(blocks.end())?;
@@ -297,8 +301,7 @@ async fn growing(path: &Path, told: Told<'_>, failed: &mut bool) -> Result<(), E
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
     let name = path.display().to_string();
     loop {
-        #[expect(clippy::disallowed_methods, reason = "the log that is followed is no fact of the machine")]
-        let mut file = std::fs::File::open(path).map_err(unreadable)?;
+        let mut file = host::file::open(path).map_err(unreadable)?;
         let mut blocks = Blocks::new(&name, LIMITS);
         let mut known = 0;
         while file.metadata().map_err(unreadable)?.len() >= blocks.bytes() {

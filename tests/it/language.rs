@@ -29,22 +29,22 @@ const RIGHT: &[(&str, &str)] = &[
 
 /// What is allowed of each kind, by the part of the project: words, addresses, punctuation, lines over 110 characters.
 const BUDGETS: &[(&str, [usize; 4])] = &[
-    ("catalog", [18, 0, 0, 75]),
-    ("catalog data", [128, 0, 0, 0]),
-    ("checks", [8, 3, 0, 1]),
-    ("cluster", [1, 0, 0, 39]),
-    ("diagnose", [45, 0, 0, 153]),
+    ("catalog", [17, 0, 0, 70]),
+    ("catalog data", [11, 0, 0, 0]),
+    ("checks", [2, 3, 0, 1]),
+    ("cluster", [1, 0, 0, 41]),
+    ("diagnose", [35, 0, 0, 29]),
     ("diagnostic", [0, 0, 0, 2]),
-    ("docker", [16, 0, 0, 90]),
-    ("docs", [120, 0, 0, 0]),
-    ("facts", [4, 0, 0, 14]),
-    ("host", [0, 0, 0, 12]),
-    ("image", [16, 0, 0, 93]),
-    ("lint", [35, 0, 0, 2]),
+    ("docker", [1, 0, 0, 12]),
+    ("docs", [86, 0, 0, 0]),
+    ("facts", [3, 0, 0, 14]),
+    ("host", [0, 0, 0, 11]),
+    ("image", [8, 0, 0, 7]),
+    ("lint", [0, 0, 0, 0]),
     ("refresh", [1, 0, 0, 25]),
     ("resolve", [23, 0, 0, 157]),
     ("src", [6, 0, 0, 66]),
-    ("templates", [2, 0, 0, 0]),
+    ("templates", [0, 0, 0, 0]),
 ];
 
 const KINDS: [&str; 4] =

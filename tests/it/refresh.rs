@@ -226,7 +226,7 @@ fn a_server_without_ranges_gives_no_row_and_says_so() {
     let cache = tempfile::tempdir().unwrap();
     let (code, diff, _) = refresh(&server, cache.path(), &["--only", "accelerate"]);
     assert_eq!(code, 0);
-    assert!(diff.contains("99.0.0: no row was made: the server gives no parts of files"), "{diff}");
+    assert!(diff.contains("99.0.0: no row added: the server does not support range requests"), "{diff}");
     assert!(diff.ends_with("nothing new\n"), "{diff}");
 }
 
@@ -300,7 +300,7 @@ fn a_row_that_breaks_a_rule_is_refused_and_the_rest_goes_on() {
     let (code, diff, _) = refresh(&server, cache.path(), &["--only", "torch,accelerate"]);
     assert_eq!(code, 0, "{diff}");
     assert!(
-        diff.contains("refused: torch.yaml 99.0.0: reference: ") && diff.contains("no NCCL 99.9.9"),
+        diff.contains("rejected: torch.yaml 99.0.0: reference: ") && diff.contains("no NCCL 99.9.9"),
         "{diff}"
     );
     assert!(diff.contains("+ packages/accelerate 99.0.0"), "{diff}");
@@ -357,10 +357,10 @@ fn tags_are_read_with_the_token_that_the_registry_asks_for() {
     let (code, diff, _) = refresh(&server, cache.path(), &["--only", "images"]);
     assert_eq!(code, 0, "{diff}");
     assert!(
-        diff.contains("nvidia/cuda has 1 tags that the catalog has not: 99.1.0-devel-ubuntu30.04"),
+        diff.contains("nvidia/cuda has 1 tags that are not in the catalog: 99.1.0-devel-ubuntu30.04"),
         "{diff}"
     );
-    assert!(diff.contains("the tags of pytorch/pytorch could not be asked for: HTTP status 404"), "{diff}");
+    assert!(diff.contains("could not query the tags of pytorch/pytorch: HTTP status 404"), "{diff}");
     let log = server.log.lock().unwrap();
     assert!(log.iter().any(|(line, _)| line.contains("/token?service=registry&scope=repository%3Anvidia%2Fcuda%3Apull")));
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{embedded, rules};
+use super::embedded;
+use super::rules::{self, Broken};
 
 struct Cache {
     dir: PathBuf,
@@ -23,6 +24,37 @@ static CACHE: OnceLock<Cache> = OnceLock::new();
 
 /// The most that is taken of one cached file, in bytes; the largest embedded one has a tenth of it.
 const FILE_MAX: u64 = 4 << 20;
+
+/// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a new major.
+pub const FORMAT: semver::Version = semver::Version::new(1, 0, 0);
+
+/// The file of the directory that holds the [`FORMAT`] of the others; without it they have the first one.
+pub const FORMAT_FILE: &str = "format";
+
+/// Whether this envdoc reads the files of a directory.
+fn check_format(dir: &Path) -> Result<(), CacheError> {
+    let path = dir.join(FORMAT_FILE);
+    if !path.exists() {
+        return Ok(());
+    }
+    let found: semver::Version = read(&path)?.trim().parse()?;
+    match found.major == FORMAT.major && found <= (semver::Version { patch: u64::MAX, ..FORMAT }) {
+        true => Ok(()),
+        false => Err(CacheError::Format { found }),
+    }
+}
+
+impl Cache {
+    fn readable_names(&self) -> Vec<String> {
+        match check_format(&self.dir) {
+            Ok(()) => names(&self.dir),
+            Err(error) => {
+                (self.note)(&format!("the catalog files in {} are not used: {error}", self.dir.display()));
+                Vec::new()
+            }
+        }
+    }
+}
 
 /// From now on files of this directory are used where they are newer. `note` is told of each that cannot be used, once.
 pub fn install(dir: PathBuf, note: fn(&str)) {
@@ -43,7 +75,7 @@ pub fn text(name: &str, embedded: &'static str) -> &'static str {
 /// The cached text, where it is used.
 pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
     let cache = CACHE.get()?;
-    if !cache.names.get_or_init(|| names(&cache.dir)).iter().any(|known| known == name) {
+    if !cache.names.get_or_init(|| cache.readable_names()).iter().any(|known| known == name) {
         return None;
     }
     let known = || cache.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,11 +95,11 @@ pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
 }
 
 /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made from the other.
-fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, String> {
+fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
     let text = read(&dir.join(name))?;
     // A file of which the rows were held against their sources later is newer, whatever a refresh has added to the other.
     let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
-    let Some(cached) = days(&text) else { return Err("no day of checking stands in it".into()) };
+    let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
     if days(embedded).is_some_and(|embedded| cached < embedded) {
         return Ok(None);
     }
@@ -76,18 +108,54 @@ fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, Stri
     });
     match broken.first() {
         None => Ok(Some(text)),
-        Some(first) if broken.len() == 1 => Err(first.to_string()),
-        Some(first) => Err(format!("{first} (and {} more)", broken.len() - 1)),
+        Some(first) => Err(CacheError::Rules { first: first.clone(), more: broken.len() - 1 }),
     }
 }
 
-/// Reads a file that somebody else may have put there.
-pub fn read(path: &Path) -> Result<String, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() || metadata.len() > FILE_MAX {
-        return Err(format!("it is no file, or larger than {} MiB", FILE_MAX >> 20));
+/// Why a file of the cache is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It is a directory or a device.
+    #[error("not a regular file")]
+    NotAFile,
+    /// It is over the limit.
+    #[error("larger than {} MiB", FILE_MAX >> 20)]
+    TooLarge,
+    /// Another envdoc wrote it.
+    #[error("they have catalog format {found}, and this envdoc reads {FORMAT}; run `envdoc catalog refresh`")]
+    Format {
+        /// Of the directory.
+        found: semver::Version,
+    },
+    /// The format is no version.
+    #[error("cannot parse the catalog format: {0}")]
+    FormatVersion(#[from] semver::Error),
+    /// It has no `checked:` key with a date.
+    #[error("it has no `checked:` date")]
+    NoDay,
+    /// Its rows break rules.
+    #[error("{first}{}", match more { 0 => String::new(), more => format!(" (and {more} more)") })]
+    Rules {
+        /// The first broken rule.
+        first: Broken,
+        /// How many follow it.
+        more: usize,
+    },
+}
+
+/// Reads a file that another program may have written.
+pub fn read(path: &Path) -> Result<String, CacheError> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(CacheError::NotAFile);
     }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    if metadata.len() > FILE_MAX {
+        return Err(CacheError::TooLarge);
+    }
+    Ok(std::fs::read_to_string(path)?)
 }
 
 /// The YAML files in a directory and in its folder `packages`, as they are named below `catalog/`.
@@ -140,6 +208,21 @@ mod tests {
     }
 
     #[test]
+    fn files_of_a_newer_format_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(check_format(dir.path()).is_ok(), "files that have no format");
+        let check = |format: &str| {
+            std::fs::write(dir.path().join(FORMAT_FILE), format).unwrap();
+            check_format(dir.path())
+        };
+        assert!(check(&format!("{FORMAT}\n")).is_ok() && check("1.0.7").is_ok());
+        assert!(matches!(check("2.0.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("1.1.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("0.9.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("new"), Err(CacheError::FormatVersion(_))));
+    }
+
+    #[test]
     fn files_are_used_when_newer_and_whole() {
         let dir = tempfile::tempdir().unwrap();
         let embedded = embedded::file_named("nccl.yaml").unwrap().text;
@@ -148,20 +231,25 @@ mod tests {
             usable(dir.path(), "nccl.yaml", embedded)
         };
         assert_eq!(
-            used(embedded),
-            Ok(Some(embedded.to_owned())),
+            used(embedded).unwrap(),
+            Some(embedded.to_owned()),
             "of the same day: it was made from the embedded one"
         );
         let newer = format!("{embedded}- {{version: \"99.1.1\", source: a test, checked: 2099-01-01}}\n");
-        assert_eq!(used(&newer), Ok(Some(newer.clone())));
+        assert_eq!(used(&newer).unwrap(), Some(newer.clone()));
         let older = newer.replace("2099-", "2001-").replace("checked: 2026-", "checked: 2001-");
-        assert_eq!(used(&older), Ok(None), "older than the embedded one");
+        assert_eq!(used(&older).unwrap(), None, "older than the embedded one");
         let older = newer.replace("checked: 2026-", "checked: 2001-");
-        assert_eq!(used(&older), Ok(None), "a new row in a file that was checked before the embedded one");
-        assert!(used(&newer.replace("99.1.1", "1.1.1")).unwrap_err().contains("nccl.yaml 1.1.1: order"));
-        assert!(used(&newer.replace("source: a test, ", "")).unwrap_err().contains("source"));
-        assert!(used("rows: [").unwrap_err().contains("no day"));
-        assert!(used("checked: 2099-01-01\nrows: [").unwrap_err().contains("nccl.yaml: type"));
+        assert_eq!(
+            used(&older).unwrap(),
+            None,
+            "a new row in a file that was checked before the embedded one"
+        );
+        let refused = |text: &str| used(text).unwrap_err().to_string();
+        assert!(refused(&newer.replace("99.1.1", "1.1.1")).contains("nccl.yaml 1.1.1: order"));
+        assert!(refused(&newer.replace("source: a test, ", "")).contains("source"));
+        assert!(matches!(used("rows: ["), Err(CacheError::NoDay)));
+        assert!(refused("checked: 2099-01-01\nrows: [").contains("nccl.yaml: type"));
         assert_eq!(names(dir.path()), ["nccl.yaml"]);
         assert_eq!(names(&dir.path().join("none")), [""; 0]);
     }

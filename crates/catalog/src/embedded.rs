@@ -20,7 +20,7 @@ pub struct File {
     /// Its tables, in the order in which they are shown.
     pub tables: &'static [Table],
     /// Whether a text is what the program reads from this file; if not, why.
-    pub fits: fn(&str) -> Result<(), String>,
+    pub fits: fn(&str) -> Result<(), serde_yaml::Error>,
 }
 
 /// One list of rows in a file.
@@ -59,8 +59,8 @@ const fn file<T: DeserializeOwned>(name: &'static str, text: &'static str, table
     File { name: Cow::Borrowed(name), text, tables, fits: fits::<T> }
 }
 
-fn fits<T: DeserializeOwned>(text: &str) -> Result<(), String> {
-    serde_yaml::from_str::<T>(text).map(drop).map_err(|error| error.to_string())
+fn fits<T: DeserializeOwned>(text: &str) -> Result<(), serde_yaml::Error> {
+    serde_yaml::from_str::<T>(text).map(drop)
 }
 
 use Order::{Alphabet, Free, Numbers, Versions};

@@ -54,13 +54,9 @@ impl Parcel {
 }
 
 /// How a shell on this machine starts this program.
-pub fn own() -> Result<String, String> {
-    let program = std::env::current_exe().map_err(|error| {
-        format!(
-            "cannot find envdoc's own executable: \
-        {error}"
-        )
-    })?;
+pub fn own() -> Result<String, crate::Error> {
+    let program = std::env::current_exe()
+        .map_err(|error| crate::Error::Other(format!("cannot find envdoc's own executable: {error}")))?;
     Ok(quoted(&program.to_string_lossy()))
 }
 
@@ -87,10 +83,12 @@ pub fn script(address: &SshAddress, arguments: &str, worker: bool) -> String {
 
 /// Tells [`script`] the digest, and takes what it prints up to its last step: what was found, and what envdoc
 /// printed there.
-pub async fn answers(talk: &mut Shell, digest: &str) -> Result<(Found, Option<Ran>), String> {
-    talk.send_line(digest).await?;
+pub async fn answers(talk: &mut Shell, digest: &str) -> Result<(Found, Option<Ran>), crate::Error> {
+    talk.send_line(digest).await.map_err(broken_connection)?;
     let found = loop {
-        let line = talk.read_line().await.ok_or("the remote shell exited before it looked for envdoc")?;
+        let line = talk.read_line().await;
+        let line =
+            line.ok_or_else(|| broken_connection("the remote shell exited before it looked for envdoc"))?;
         if let Some(found) = understood(&line) {
             break found;
         }
@@ -98,14 +96,17 @@ pub async fn answers(talk: &mut Shell, digest: &str) -> Result<(Found, Option<Ra
     if let Found::Missing { .. } = found {
         return Ok((found, None));
     }
-    let (stdout, status) = talk.read_until(ENDED).await?;
+    let (stdout, status) = talk.read_until(ENDED).await.map_err(broken_connection)?;
     let status = status.parse().map_err(|_| {
-        format!(
-            "the remote shell reported an unreadable exit status \
-        of envdoc: {status:?}"
-        )
+        broken_connection(format!(
+            "the remote shell reported an unreadable exit status of envdoc: {status:?}"
+        ))
     })?;
     Ok((found, Some(Ran { status, stdout, stderr: String::new() })))
+}
+
+fn broken_connection(message: impl std::fmt::Display) -> crate::Error {
+    crate::Error::Connection(message.to_string())
 }
 
 /// A line of [`script`], where it is one of those that tell whether envdoc is there.
@@ -124,22 +125,23 @@ pub async fn deploy_worker(
     parcel: &Parcel,
     architecture: &str,
     deadline: Instant,
-) -> Result<String, String> {
+) -> Result<String, crate::Error> {
     bundle::fits(architecture)?;
     let digest = &parcel.digest;
     let script = format!(
         "set -e; umask 077; d=\"$HOME/.cache/envdoc/{digest}\"; mkdir -p \"$d\"; tar -x -C \"$d\" -f -; \
-   cd \"$d\"; pwd -P"
+            cd \"$d\"; pwd -P"
     );
     let run = |script: String, input| async move {
         let ran = connection.run(&format!("sh -c {}", quoted(&script)), input, deadline).await;
-        let ran = ran.map_err(|blocked| blocked.message)?;
+        let ran = ran.map_err(|blocked| broken_connection(blocked.message))?;
         match ran.status {
             0 => Ok(ran.text().trim().to_owned()),
-            status => Err(format!(
-                "copying envdoc to the node failed with exit status {status}: {}",
-                ran.stderr.trim()
-            )),
+            status => Err(crate::Error::Command {
+                what: "copying envdoc to the node",
+                status: status.into(),
+                output: ran.stderr.trim().to_owned(),
+            }),
         }
     };
     let folder = run(script, &parcel.bundle.tar).await?;

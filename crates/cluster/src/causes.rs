@@ -47,7 +47,7 @@ pub async fn causes(
                 a,
                 format!(
                     "UDP is blocked from the container of \
-                {a} to that of {b}: no datagram is answered, but TCP connects"
+                        {a} to that of {b}: no datagram is answered, but TCP connects"
                 ),
             )),
             _ => {}
@@ -133,11 +133,11 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
     let says = match plan.network.kind {
         NetworkKind::Host => format!(
             "packets above {bytes} bytes are lost between {a} and {b}, but the interface MTU is {mtu}: a \
-   link between the machines has a smaller MTU"
+                link between the machines has a smaller MTU"
         ),
         _ => format!(
             "packets above {bytes} bytes are lost between {a} and {b}, but the overlay MTU is {mtu}: the \
-   network between the machines carries only {} bytes",
+                network between the machines carries only {} bytes",
             bytes + 50
         ),
     };
@@ -165,7 +165,7 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
         return Problem::of(STEP, a, says)
             .fix(format!(
                 "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
-   `docker restart {a}`"
+                    `docker restart {a}`"
             ))
             .fix("Check whether the image or `command` changes file modes below /run/envdoc");
     }
@@ -266,8 +266,9 @@ async fn between(
                 a,
                 format!(
                     "{GOSSIP}/tcp {word} from {a} to {b} ({address}: \
-            {failure}); the Docker engines cannot exchange container addresses, so the containers cannot \
-            find each other"
+                        {failure}); the Docker engines cannot exchange container addresses, so the \
+                        containers cannot \
+                        find each other"
                 ),
             )
             .fix(format!("Open 7946/tcp, 7946/udp and 4789/udp between all nodes: {firewall}"))
@@ -289,8 +290,9 @@ async fn between(
                 a,
                 format!(
                     "the container of {b} accepts no connection from \
-            {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the network is \
-            not the cause",
+                        {a} ({}: {failure}); datagrams arrive and the reverse direction connects, so the \
+                        network is \
+                        not the cause",
                     other.address
                 ),
             )
@@ -312,8 +314,9 @@ async fn between(
                 a,
                 format!(
                     "UDP is blocked from {a} to {b} \
-            ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and 4789/udp \
-            (VXLAN data)"
+                        ({address}: {failure}) while TCP passes; the overlay needs 7946/udp (gossip) and \
+                        4789/udp \
+                        (VXLAN data)"
                 ),
             )
             .fix(format!("Open 7946/udp and 4789/udp between all nodes: {firewall}")),
@@ -325,9 +328,11 @@ async fn between(
                 a,
                 format!(
                     "overlay data does not pass \
-            between {a} and {b}, although its control plane works: names resolve, 2377/tcp and 7946/tcp \
-            are open, UDP on another port passes between {} and {address}. Likely cause: 4789/udp (VXLAN) \
-            is blocked in one direction or both{lost}",
+                        between {a} and {b}, although its control plane works: names resolve, 2377/tcp \
+                        and 7946/tcp \
+                        are open, UDP on another port passes between {} and {address}. Likely cause: \
+                        4789/udp (VXLAN) \
+                        is blocked in one direction or both{lost}",
                     one.node.address
                 ),
             )
@@ -347,8 +352,9 @@ async fn between(
                 a,
                 format!(
                     "the container of {a} cannot \
-            resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. Likely cause: \
-            7946/udp between {a} and {b} is blocked in one direction or both{lost}"
+                        resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
+                        Likely cause: \
+                        7946/udp between {a} and {b} is blocked in one direction or both{lost}"
                 ),
             )
             .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),

@@ -1,4 +1,5 @@
-//! Why something on a node failed. Text of foreign programs is read here and in [`crate::ssh`] only, and by `docker::Cause`.
+//! Why something on a node failed. Text of foreign programs is read here and in [`crate::ssh`] only, and by
+//! `docker::Cause`.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ pub fn jobs<'e>(
         )
         .hint(
             "pass --launcher torchrun or --launcher deepspeed, or run a program on every node: envdoc \
-   cluster exec all -- …",
+                cluster exec all -- …",
         )),
         Launcher::Deepspeed if plan.ssh.is_none() => Err(Error::new(
             Kind::Usage,
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(
             says,
             "node2 exited with status 1 after 3.0 s; first failure: rank 1 on node2 (killed by signal 9); \
-   stopped afterwards: node1"
+                stopped afterwards: node1"
         );
         assert_eq!(verdict(&[end("node1", Ok(0), 1.0, false)], &first), None);
     }

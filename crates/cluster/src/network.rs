@@ -66,7 +66,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                 STEP,
                 format!(
                     "the network {name} is not attachable; only swarm services can \
-                use it"
+                        use it"
                 ),
             )
             .fix(
@@ -79,7 +79,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
                 STEP,
                 format!(
                     "the network {name} ({} driver) exists on a single machine and cannot connect \
-                containers of {} nodes",
+                        containers of {} nodes",
                     found.driver,
                     observed.len()
                 ),
@@ -189,7 +189,7 @@ mod tests {
     fn plan(network: &str) -> ClusterPlan {
         let text = format!(
             "name: abc\nimage: a\nnodes: [{{address: 10.0.0.1, gpus: 1}}, {{address: 10.0.0.2, gpus: \
-   1}}]\nnetwork: {network}\n"
+                1}}]\nnetwork: {network}\n"
         );
         let request = crate::request::ClusterRequest::parse("x", &text).unwrap();
         crate::validate::validate(&request).unwrap()

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::plan;
+use crate::Error;
 use crate::worker::session::Session;
 use docker::engine::Engine;
 use docker::transport::ssh::{Connection, Ran, Shell, quoted};
@@ -120,11 +121,16 @@ impl Node {
             Place::Here | Place::There(_) => None,
             Place::EngineOnly => Some(format!(
                 "only the Docker engine of {} is reachable ({}); use an ssh:// endpoint to inspect the \
-   machine itself",
+                    machine itself",
                 self.name, self.engine
             )),
             Place::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.message)),
         }
+    }
+
+    /// The machine itself cannot be used.
+    pub fn unreachable(&self) -> Error {
+        Error::Connection(self.closed().unwrap_or_else(|| "this machine is inspected directly".into()))
     }
 
     /// The engine, asked for its version. The road goes with it.
@@ -142,19 +148,22 @@ impl Node {
         program: &str,
         timeout: Duration,
         deadline: Instant,
-    ) -> Result<Snapshot, String> {
+    ) -> Result<Snapshot, Error> {
         let Place::There(connection) = self.place() else {
-            return Err(self.closed().unwrap_or_else(|| "this machine is inspected directly".into()));
+            return Err(self.unreachable());
         };
         // The engine that the cluster uses, not the one that a login there would.
         let engine = quoted(&format!("unix://{}", connection.address.socket));
         let command = format!("env -u DOCKER_CONTEXT DOCKER_HOST={engine} {program} {}", asking(timeout));
-        let ran = connection.run(&command, b"", deadline).await.map_err(|blocked| blocked.message)?;
+        let ran = connection
+            .run(&command, b"", deadline)
+            .await
+            .map_err(|blocked| Error::Connection(blocked.message))?;
         snapshot_of(&ran)
     }
 
     /// Starts a worker on the machine.
-    pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, String> {
+    pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, Error> {
         let mut command = match self.place() {
             Place::Here => {
                 let mut command = tokio::process::Command::new("sh");
@@ -162,12 +171,13 @@ impl Node {
                 command
             }
             Place::There(connection) => connection.command(&format!("{program} worker")),
-            _ => return Err(self.closed().unwrap_or_default()),
+            _ => return Err(self.unreachable()),
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| format!("cannot start a worker: {error}"))?;
+        let mut child =
+            command.spawn().map_err(|error| Error::Other(format!("cannot start a worker: {error}")))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the worker process has no stdin or stdout".into());
+            return Err(Error::Other("the worker process has no stdin or stdout".into()));
         };
         let session = Session::open(stdout, stdin, deadline).await?;
         Ok(Worker { session, _child: Some(child) })
@@ -180,12 +190,16 @@ pub fn asking(timeout: Duration) -> String {
 }
 
 /// What came of that.
-pub fn snapshot_of(ran: &Ran) -> Result<Snapshot, String> {
+pub fn snapshot_of(ran: &Ran) -> Result<Snapshot, Error> {
     if ran.status != 0 {
-        return Err(format!("envdoc on the node exited with status {}: {}", ran.status, ran.stderr.trim()));
+        return Err(Error::Command {
+            what: "envdoc on the node",
+            status: ran.status.into(),
+            output: ran.stderr.trim().to_owned(),
+        });
     }
     serde_json::from_slice(&ran.stdout)
-        .map_err(|error| format!("the output of envdoc on the node is not a snapshot: {error}"))
+        .map_err(|error| Error::Other(format!("the output of envdoc on the node is not a snapshot: {error}")))
 }
 
 /// A worker on a machine; it ends with this.
@@ -198,7 +212,7 @@ pub struct Worker {
 
 impl Worker {
     /// One that was started in the session of the connection itself.
-    pub async fn of(talk: Shell, deadline: Duration) -> Result<Worker, String> {
+    pub async fn of(talk: Shell, deadline: Duration) -> Result<Worker, Error> {
         let session = Session::open(talk.stdout, talk.stdin, deadline).await?;
         Ok(Worker { session, _child: None })
     }

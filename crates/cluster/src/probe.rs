@@ -124,8 +124,8 @@ pub fn with_address(interfaces: &[Interface], address: IpAddr) -> Option<&Interf
     interfaces.iter().find(|interface| interface.addresses.iter().any(|(own, _)| *own == address))
 }
 
-/// Connects to a listener of another worker, which must be the one that answers. Milliseconds until the connection
-/// was established.
+/// Connects to a listener of another worker, which must be the one that answers. Milliseconds until the
+/// connection was established.
 pub async fn connect_to_worker(
     from: &Session,
     to: &Session,

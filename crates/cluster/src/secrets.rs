@@ -30,7 +30,7 @@ pub fn read(plan: &ClusterPlan) -> Result<Vec<Value>, Error> {
             SecretFrom::File(path) => file::read(&above.join(path))?.ok_or_else(|| {
                 missing(&secret.name, &format!("file not found: {}", above.join(path).display()))
             })?,
-            SecretFrom::Variable(name) => variable(name).ok_or_else(|| {
+            SecretFrom::Variable(name) => host::variables::text(name).ok_or_else(|| {
                 missing(&secret.name, &format!("{name} is not set in envdoc's environment"))
             })?,
         };
@@ -45,12 +45,4 @@ pub fn read(plan: &ClusterPlan) -> Result<Vec<Value>, Error> {
 fn missing(name: &str, why: &str) -> Error {
     Error::new(Kind::File, format!("secret {name:?}: {why}"))
         .hint("provide the secret, or remove it from `secrets`")
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a variable that cluster.yaml names, of the one who runs envdoc"
-)]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn what_ssh_prints() {
-        let key = "Load key \"/root/.ssh/id_ed25519\": bad permissions\nroot@node2: Permission denied (publickey).\n";
+        let key = "Load key \"/root/.ssh/id_ed25519\": bad permissions\nroot@node2: Permission denied \
+            (publickey).\n";
         assert!(
             matches!(LoginError::of(key), LoginError::KeyPermissions(line) if line.starts_with("Load key"))
         );

@@ -74,7 +74,7 @@ impl StaleEntry {
             ),
             StaleEntry::Machine => format!(
                 "no packet passes from {a} to {address} ({failure}), while a connection from {b} to {a} \
-   works, which needs 4789/udp in both directions"
+                    works, which needs 4789/udp in both directions"
             ),
         };
         let again = if reattached { " even after the container was reattached" } else { "" };

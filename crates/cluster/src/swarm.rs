@@ -70,7 +70,7 @@ pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, V
                     &leader.name,
                     format!(
                         "{says}; envdoc does not add nodes to a \
-                swarm it does not manage"
+                            swarm it does not manage"
                     ),
                 )
                 .fix(
@@ -131,7 +131,7 @@ pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
         {
             notes.push(format!(
                 "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \
-   keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its Docker engine",
+                    keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its Docker engine",
                 other.name, node.name
             ));
         }
@@ -201,7 +201,7 @@ fn following(
             &node.name,
             format!(
                 "{} is already a member of a different swarm, managed by {managers}; envdoc does not \
-   remove it from there",
+                    remove it from there",
                 node.name
             ),
         )

@@ -1,5 +1,4 @@
-//! Failures that are asked for by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`,
-//! `cudaErrorSystemDriverMismatch`.
+//! Failures by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`, `cudaErrorSystemDriverMismatch`.
 
 use catalog::cuda_errors::{self, CudaError};
 use catalog::sxids::{self, Sxid};

@@ -1,7 +1,8 @@
-//! What a line of a log means: it is held against the signatures of [`catalog::signatures`]; and what many
-//! lines mean together: the root cause ([`root_cause`]).
+//! Root causes in the logs of failed jobs. In: logs (files, folders, streams, containers). Each line is
+//! matched against the signatures of [`catalog::signatures`] ([`scan`], [`read`]); many matches become one
+//! root cause ([`root_cause`]). Out: a diagnosis and its reports ([`report`]).
 //!
-//! A line that no signature matches has no meaning here: nothing is guessed.
+//! Nothing is guessed: a line that no signature matches is quoted, not interpreted.
 
 pub mod code;
 pub mod expression;

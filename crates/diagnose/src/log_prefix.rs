@@ -1,28 +1,31 @@
-//! Who said a line, and when: what launchers, engines, libraries and the kernel put before the words
-//! themselves.
+//! Which rank and node logged a line, and when: what launchers, engines, libraries and the kernel put before
+//! the message.
 
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use regex::Regex;
 
 use super::expression::constant;
 
-/// What is known of a line before its words are read.
+/// The prefixes of a line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogPrefix {
     /// The rank in the job.
     pub rank: Option<u32>,
-    /// The rank on its node, where only that is told.
+    /// The rank on its node, if the line has only that.
     pub local_rank: Option<u32>,
     /// The machine or container.
     pub node: Option<String>,
     /// When.
     pub time: Option<Time>,
-    /// What the line says of its own weight.
+    /// The level that the line states.
     pub level: Option<Level>,
 }
 
-/// How grave a line says it is.
+/// The level of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// A notice.
@@ -38,7 +41,7 @@ pub enum Level {
 pub enum Time {
     /// Seconds since 1970 as the machine's own wall clock tells them.
     Wall(f64),
-    /// The same in a year that the line leaves out: seconds since the year's beginning.
+    /// A line without a year: seconds since the start of a leap year.
     Yearless(f64),
     /// Seconds of one day, of which the line does not say which.
     Daily(f64),
@@ -129,7 +132,7 @@ static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Where a line comes from, and its words without what stands before them.
+/// The prefixes of a line, and the rest of it. `nodes` tells whether a word before a colon is a node name.
 pub fn parse<'l>(line: &'l str, nodes: &dyn Fn(&str) -> bool) -> (LogPrefix, &'l str) {
     let mut prefix = LogPrefix::default();
     let mut rest = line;
@@ -206,7 +209,7 @@ fn one<'l>(prefix: &mut LogPrefix, line: &'l str, nodes: &dyn Fn(&str) -> bool) 
         return &line[found[0].len()..];
     }
     if let Some((length, time, level)) = moment(line) {
-        prefix.time = prefix.time.or(Some(time));
+        prefix.time = prefix.time.or(time);
         prefix.level = prefix.level.or(level);
         return &line[length..];
     }
@@ -220,8 +223,8 @@ fn one<'l>(prefix: &mut LogPrefix, line: &'l str, nodes: &dyn Fn(&str) -> bool) 
     if matches!(first, b'J' | b'F' | b'M' | b'A' | b'S' | b'O' | b'N' | b'D')
         && let Some(found) = SYSLOG.captures(line)
     {
-        let seconds = of_day(&found, 3) + f64::from(day_of_year(month(&found[1]), day(&found, 2))) * 86_400.0;
-        prefix.time = prefix.time.or(Some(Time::Yearless(seconds)));
+        let start = start_in_leap_year(month(&found[1]), value(&found, 2));
+        prefix.time = prefix.time.or(start.map(|start| Time::Yearless(start + of_day(&found, 3))));
         prefix.node = prefix.node.take().or_else(|| found.get(6).map(|name| name.as_str().to_owned()));
         return &line[found[0].len()..];
     }
@@ -250,17 +253,16 @@ fn one<'l>(prefix: &mut LogPrefix, line: &'l str, nodes: &dyn Fn(&str) -> bool) 
 }
 
 /// A time at the start of a line: how long it is, the moment, and the level that glog puts before it.
-fn moment(line: &str) -> Option<(usize, Time, Option<Level>)> {
+fn moment(line: &str) -> Option<(usize, Option<Time>, Option<Level>)> {
     // What a line may start with is looked at before an expression is compiled for it.
     let first = line.bytes().find(|byte| !matches!(byte, b'[' | b'"' | b'('))?;
     let bracket = line.starts_with('[');
     if (first.is_ascii_digit() || first == b't')
         && let Some(found) = ISO.captures(line)
     {
-        let days =
-            days(day(&found, 1), u32::try_from(day(&found, 2)).ok()?, u32::try_from(day(&found, 3)).ok()?);
-        let seconds = days as f64 * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
-        return Some((found[0].len(), Time::Wall(seconds), None));
+        let midnight = midnight(value(&found, 1), value(&found, 2), value(&found, 3));
+        let time = midnight.map(|start| Time::Wall(start + of_day(&found, 4) + fraction(found.get(7))));
+        return Some((found[0].len(), time, None));
     }
     if matches!(first, b'I' | b'W' | b'E' | b'F')
         && let Some(found) = GLOG.captures(line)
@@ -270,78 +272,79 @@ fn moment(line: &str) -> Option<(usize, Time, Option<Level>)> {
             "W" => Level::Warning,
             _ => Level::Error,
         };
-        let date = day_of_year(u32::try_from(day(&found, 2)).ok()?, day(&found, 3));
-        let seconds = f64::from(date) * 86_400.0 + of_day(&found, 4) + fraction(found.get(7));
-        return Some((found[0].len(), Time::Yearless(seconds), Some(level)));
+        let start = start_in_leap_year(value(&found, 2), value(&found, 3));
+        let time = start.map(|start| Time::Yearless(start + of_day(&found, 4) + fraction(found.get(7))));
+        return Some((found[0].len(), time, Some(level)));
     }
     if (bracket || first == b'<')
         && let Some(found) = KERNEL.captures(line)
     {
-        return Some((found[0].len(), Time::Kernel(found[1].parse().ok()?), None));
+        return Some((found[0].len(), found[1].parse().ok().map(Time::Kernel), None));
     }
     if matches!(first, b'M' | b'T' | b'W' | b'F' | b'S')
         && let Some(found) = KERNEL_DATE.captures(line)
     {
-        let date = days(day(&found, 6), month(&found[1]), u32::try_from(day(&found, 2)).ok()?);
-        return Some((found[0].len(), Time::Wall(date as f64 * 86_400.0 + of_day(&found, 3)), None));
+        let midnight = midnight(value(&found, 6), month(&found[1]), value(&found, 2));
+        return Some((found[0].len(), midnight.map(|start| Time::Wall(start + of_day(&found, 3))), None));
     }
     let found = if first.is_ascii_digit() { CLOCK.captures(line)? } else { return None };
-    Some((found[0].len(), Time::Daily(of_day(&found, 1) + fraction(found.get(4))), None))
+    Some((found[0].len(), Some(Time::Daily(of_day(&found, 1) + fraction(found.get(4)))), None))
 }
 
 fn number(found: &regex::Captures<'_>, group: usize) -> Option<u32> {
     found.get(group)?.as_str().parse().ok()
 }
 
-fn day(found: &regex::Captures<'_>, group: usize) -> i64 {
+fn value(found: &regex::Captures<'_>, group: usize) -> i16 {
     found.get(group).and_then(|text| text.as_str().parse().ok()).unwrap_or(0)
 }
 
 /// Seconds of three groups: hours, minutes, seconds.
 fn of_day(found: &regex::Captures<'_>, group: usize) -> f64 {
-    (day(found, group) * 3600 + day(found, group + 1) * 60 + day(found, group + 2)) as f64
+    let [hours, minutes, seconds] = [0, 1, 2].map(|offset| f64::from(value(found, group + offset)));
+    hours * 3600.0 + minutes * 60.0 + seconds
 }
 
 fn fraction(digits: Option<regex::Match<'_>>) -> f64 {
     digits.and_then(|digits| format!("0.{}", digits.as_str()).parse().ok()).unwrap_or(0.0)
 }
 
-fn month(name: &str) -> u32 {
+fn month(name: &str) -> i16 {
     const MONTHS: &[&str] =
         &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    MONTHS.iter().position(|known| *known == name).map_or(1, |place| place as u32 + 1)
+    (1..).zip(MONTHS).find(|(_, known)| **known == name).map_or(1, |(number, _)| number)
 }
 
-/// Days before a day of a leap year, so that every date has a place of its own.
-fn day_of_year(month: u32, day: i64) -> u32 {
-    const BEFORE: [u32; 12] = [0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335];
-    let before = BEFORE.get(month.saturating_sub(1) as usize).copied().unwrap_or(0);
-    before + u32::try_from(day).unwrap_or(1)
+/// Seconds from 1970 to the start of a day; `None` where the date does not exist.
+fn midnight(year: i16, month: i16, day: i16) -> Option<f64> {
+    let date = Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
+    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second() as f64)
 }
 
-/// Days since 1970-01-01 of a date.
-fn days(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let shifted = i64::from((month + 9) % 12);
-    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+/// A leap year: every date without a year exists in it.
+const LEAP_YEAR: i16 = 2000;
+
+/// Seconds from the start of [`LEAP_YEAR`] to the start of a day.
+fn start_in_leap_year(month: i16, day: i16) -> Option<f64> {
+    Some(midnight(LEAP_YEAR, month, day)? - midnight(LEAP_YEAR, 1, 1)?)
 }
 
 /// The year of a moment.
-pub fn year_of(seconds: f64) -> i64 {
-    (1970.0 + seconds / (365.2425 * 86_400.0)).floor() as i64
+pub fn year_of(seconds: f64) -> Option<i16> {
+    Some(date_of(seconds)?.year())
 }
 
-/// A moment without a year ([`Time::Yearless`]) in a year.
-pub fn in_year(seconds: f64, year: i64) -> f64 {
-    // The places of days are those of a leap year: other years have no 29 February, and so one day less
-    // before March.
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let late = seconds >= 61.0 * 86_400.0;
-    let missing = if !leap && late { 86_400.0 } else { 0.0 };
-    days(year, 1, 1) as f64 * 86_400.0 + seconds - 86_400.0 - missing
+fn date_of(seconds: f64) -> Option<Date> {
+    Some(Timestamp::from_second(seconds as i64).ok()?.to_zoned(TimeZone::UTC).date())
+}
+
+/// A moment without a year ([`Time::Yearless`]) in a year; 29 February becomes 1 March where the year has none.
+pub fn in_year(seconds: f64, year: i16) -> Option<f64> {
+    let moment = midnight(LEAP_YEAR, 1, 1)? + seconds;
+    let date = date_of(moment)?;
+    let of_day = moment - midnight(LEAP_YEAR, date.month().into(), date.day().into())?;
+    let start = midnight(year, date.month().into(), date.day().into()).or_else(|| midnight(year, 3, 1))?;
+    Some(start + of_day)
 }
 
 /// Whether a word before a colon may be the name of a machine: it has a digit or a dash and is no library,
@@ -506,8 +509,13 @@ mod tests {
     fn years() {
         let (glog, _) = of("E1121 21:28:51.500000 123 a.cc:1] x");
         let Some(Time::Yearless(seconds)) = glog.time else { panic!("{glog:?}") };
-        assert_eq!(super::in_year(seconds, 2026), 1_795_296_531.5);
-        assert_eq!(super::year_of(1_795_296_531.5), 2026);
+        assert_eq!(super::in_year(seconds, 2026), Some(1_795_296_531.5));
+        assert_eq!(super::year_of(1_795_296_531.5), Some(2026));
+        let (leap, _) = of("E0229 00:00:01.000000 123 a.cc:1] x");
+        let Some(Time::Yearless(seconds)) = leap.time else { panic!("{leap:?}") };
+        assert_eq!(super::in_year(seconds, 2024), Some(1_709_164_801.0));
+        assert_eq!(super::in_year(seconds, 2026), super::midnight(2026, 3, 1).map(|start| start + 1.0));
+        assert_eq!(of("2026-02-30 10:00:00 x"), (LogPrefix::default(), "x"), "no such day");
     }
 
     #[test]

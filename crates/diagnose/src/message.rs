@@ -1,4 +1,4 @@
-//! The sentence of a signature, with what the line told.
+//! The sentence of a signature, filled with the captures of a line.
 
 /// Fills a sentence: `{name}` is what `value` has for it. A part in `[…]` is left out where something in it
 /// is missing. Names that follow each other without anything between are one value that stands in one of

@@ -1,5 +1,5 @@
-//! One line against all signatures: first all their literals at once, then the expressions of those whose
-//! literal is there.
+//! Matches one line against all signatures: first all literals at once, then the patterns of those whose
+//! literal is in the line.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,6 @@
 //! The connection to an engine: Docker's, or Podman's socket, which speaks the same API in part.
 
+use futures_util::future::BoxFuture;
 use std::time::{Duration, Instant};
 
 use bollard::{API_DEFAULT_VERSION, Docker};
@@ -33,42 +34,49 @@ pub struct Engine {
 impl Engine {
     /// Connects and asks for the versions. Headers with credentials are written in the alphabet that engines
     /// read.
-    pub async fn connect(endpoint: &str) -> Result<Engine, Error> {
-        let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
-        Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
+    pub fn connect<'a>(endpoint: &'a str) -> BoxFuture<'a, Result<Engine, Error>> {
+        Box::pin(async move {
+            let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
+            Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
+        })
     }
 
     /// Connects over a transport that is open.
-    pub async fn over(transport: Transport) -> Result<Engine, Error> {
-        let endpoint = transport.endpoint.as_str();
-        let docker =
-            open(transport.local(), CONNECT_TIMEOUT).await.map_err(|error| unreachable(endpoint, &error))?;
-        let docker = docker.with_request_modifier(super::build::request::fix_request);
-        let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
-        let version = match version {
-            Ok(Ok(version)) => version,
-            Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
-            Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECT_TIMEOUT))),
-        };
-        let components = version.components.unwrap_or_default();
-        let podman = components.iter().any(|component| component.name.starts_with("Podman"));
-        let number = version.version.unwrap_or_else(|| "of unknown version".into());
-        let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
-        let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
-        Ok(Engine { docker, endpoint: endpoint.to_owned(), transport, name, api, podman })
+    pub fn over(transport: Transport) -> BoxFuture<'static, Result<Engine, Error>> {
+        Box::pin(async move {
+            let endpoint = transport.endpoint.as_str();
+            let docker = open(transport.local(), CONNECT_TIMEOUT)
+                .await
+                .map_err(|error| unreachable(endpoint, &error))?;
+            let docker = docker.with_request_modifier(super::build::request::fix_request);
+            let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
+            let version = match version {
+                Ok(Ok(version)) => version,
+                Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
+                Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECT_TIMEOUT))),
+            };
+            let components = version.components.unwrap_or_default();
+            let podman = components.iter().any(|component| component.name.starts_with("Podman"));
+            let number = version.version.unwrap_or_else(|| "of unknown version".into());
+            let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
+            let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
+            Ok(Engine { docker, endpoint: endpoint.to_owned(), transport, name, api, podman })
+        })
     }
 
     /// Whether it answers now; why not, as far as the way to it shows that.
-    pub async fn answers(&self, deadline: Instant) -> Result<(), EngineError> {
-        let limit = deadline.saturating_duration_since(Instant::now());
-        if let Some(connection) = self.transport.ssh() {
-            let answers = connection.check_engine(deadline).await;
-            return answers.map_err(|blocked| EngineError::Connection(blocked.message));
-        }
-        match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
-            Ok(answer) => answer.map(drop).map_err(EngineError::from),
-            Err(_) => Err(EngineError::answer_timeout(limit)),
-        }
+    pub fn answers<'a>(&'a self, deadline: Instant) -> BoxFuture<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let limit = deadline.saturating_duration_since(Instant::now());
+            if let Some(connection) = self.transport.ssh() {
+                let answers = connection.check_engine(deadline).await;
+                return answers.map_err(|blocked| EngineError::Connection(blocked.message));
+            }
+            match tokio::time::timeout_at(deadline.into(), self.docker.ping()).await {
+                Ok(answer) => answer.map(drop).map_err(EngineError::from),
+                Err(_) => Err(EngineError::answer_timeout(limit)),
+            }
+        })
     }
 
     /// Why BuildKit cannot be used here, if it cannot.

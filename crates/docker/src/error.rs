@@ -347,7 +347,8 @@ fn of_connection(error: &(dyn std::error::Error + 'static)) -> Error {
     }
     let message = innermost.to_string();
     match kind {
-        _ if certificate => Error::Certificate(message),
+        // rustls says so too where a library in between has kept only its text.
+        _ if certificate || message.contains("invalid peer certificate") => Error::Certificate(message),
         Some(ErrorKind::ConnectionRefused) => Error::ConnectionRefused(message),
         Some(ErrorKind::PermissionDenied) => Error::PermissionDenied(message),
         Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
@@ -420,5 +421,8 @@ mod tests {
         assert!(matches!(error(std::io::ErrorKind::PermissionDenied), Error::PermissionDenied(_)));
         assert!(error(std::io::ErrorKind::ConnectionReset).is_closed());
         assert!(!error(std::io::ErrorKind::ConnectionRefused).is_closed());
+        let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let unknown = std::io::Error::new(std::io::ErrorKind::InvalidData, unknown);
+        assert!(matches!(Error::from(unknown), Error::Certificate(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! Programs in a container that runs: with their output as it comes, their input, and how they ended.
 
+use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -36,62 +37,85 @@ pub struct Running {
 }
 
 /// Starts a program.
-pub async fn start(engine: &Engine, name: &str, command: &Command) -> Result<Running, Error> {
-    let options = CreateExecOptions {
-        attach_stdin: Some(command.input),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        env: Some(command.environment.clone()),
-        cmd: Some(command.argv.clone()),
-        user: command.user.clone(),
-        ..Default::default()
-    };
-    let id = answered(engine.docker.create_exec(name, options)).await?.id;
-    let started = answered(engine.docker.start_exec(&id, None::<StartExecOptions>)).await?;
-    let StartExecResults::Attached { output, input } = started else {
-        return Err(Error::other("the engine did not attach to the command's output"));
-    };
-    let output = output.map(|chunk| {
-        chunk.map_err(Error::from).map(|chunk| Printed {
-            error: matches!(chunk, LogOutput::StdErr { .. }),
-            bytes: chunk.into_bytes().to_vec(),
-        })
-    });
-    Ok(Running { id, output: Box::pin(output), input })
+pub fn start<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    command: &'a Command,
+) -> BoxFuture<'a, Result<Running, Error>> {
+    Box::pin(async move {
+        let options = CreateExecOptions {
+            attach_stdin: Some(command.input),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            env: Some(command.environment.clone()),
+            cmd: Some(command.argv.clone()),
+            user: command.user.clone(),
+            ..Default::default()
+        };
+        let id = answered(engine.docker.create_exec(name, options)).await?.id;
+        let started = answered(engine.docker.start_exec(&id, None::<StartExecOptions>)).await?;
+        let StartExecResults::Attached { output, input } = started else {
+            return Err(Error::other("the engine did not attach to the command's output"));
+        };
+        let output = output.map(|chunk| {
+            chunk.map_err(Error::from).map(|chunk| Printed {
+                error: matches!(chunk, LogOutput::StdErr { .. }),
+                bytes: chunk.into_bytes().to_vec(),
+            })
+        });
+        Ok(Running { id, output: Box::pin(output), input })
+    })
 }
 
 impl Running {
     /// Its exit status once its output has ended; `None` where it runs still.
     pub async fn status(&self, engine: &Engine) -> Result<Option<i64>, Error> {
-        let found = answered(engine.docker.inspect_exec(&self.id)).await?;
-        Ok(found.exit_code.filter(|_| found.running != Some(true)))
+        exit_status(engine, &self.id).await
     }
+}
+
+async fn exit_status(engine: &Engine, id: &str) -> Result<Option<i64>, Error> {
+    let found = answered(engine.docker.inspect_exec(id)).await?;
+    Ok(found.exit_code.filter(|_| found.running != Some(true)))
 }
 
 /// Runs a program to its end.
-pub async fn run(engine: &Engine, name: &str, argv: &[&str], deadline: Duration) -> Result<Ran, Error> {
-    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    whole(engine, name, &Command { argv, ..Command::default() }, deadline).await
+pub fn run<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    argv: &'a [&'a str],
+    deadline: Duration,
+) -> BoxFuture<'a, Result<Ran, Error>> {
+    Box::pin(async move {
+        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        whole(engine, name, &Command { argv, ..Command::default() }, deadline).await
+    })
 }
 
 /// [`run`], with everything that a command may have.
-pub async fn whole(engine: &Engine, name: &str, command: &Command, deadline: Duration) -> Result<Ran, Error> {
-    let whole = async {
-        let mut running = start(engine, name, command).await?;
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        while let Some(printed) = running.output.next().await {
-            let printed = printed?;
-            if printed.error { &mut stderr } else { &mut stdout }.extend_from_slice(&printed.bytes);
+pub fn whole<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    command: &'a Command,
+    deadline: Duration,
+) -> BoxFuture<'a, Result<Ran, Error>> {
+    Box::pin(async move {
+        let whole = async {
+            let mut running = start(engine, name, command).await?;
+            let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+            while let Some(printed) = running.output.next().await {
+                let printed = printed?;
+                if printed.error { &mut stderr } else { &mut stdout }.extend_from_slice(&printed.bytes);
+            }
+            let status = exit_status(engine, &running.id)
+                .await?
+                .ok_or_else(|| Error::other("the command closed its output but is still running"))?;
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
+        };
+        match tokio::time::timeout(deadline, whole).await {
+            Ok(ran) => ran,
+            Err(_) => Err(Error::TimedOut { what: Waited::CommandExit, after: deadline }),
         }
-        let status = running
-            .status(engine)
-            .await?
-            .ok_or_else(|| Error::other("the command closed its output but is still running"))?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
-    };
-    match tokio::time::timeout(deadline, whole).await {
-        Ok(ran) => ran,
-        Err(_) => Err(Error::TimedOut { what: Waited::CommandExit, after: deadline }),
-    }
+    })
 }

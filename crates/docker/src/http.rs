@@ -3,6 +3,7 @@
 //! Facts keep the engine's own JSON, so that a recorded server is what the engine said and not what some
 //! version of a client library understood of it; that is why this does not go through bollard.
 
+use futures_util::future::BoxFuture;
 use std::io;
 use std::time::Instant;
 
@@ -63,14 +64,16 @@ async fn connect(endpoint: &str) -> io::Result<Connected> {
 }
 
 /// Asks, without a deadline of its own.
-pub async fn ask(endpoint: &str, path: &str) -> Reading {
-    match connect(endpoint).await {
-        Err(error) => refused(&error),
-        Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
-            Ok(text) => Reading::Text(text),
-            Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
-        },
-    }
+pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
+    Box::pin(async move {
+        match connect(endpoint).await {
+            Err(error) => refused(&error),
+            Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
+                Ok(text) => Reading::Text(text),
+                Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
+            },
+        }
+    })
 }
 
 /// POSTs nothing to `path`; the answer's text.

@@ -1,5 +1,6 @@
 //! What the engine knows of a finished image, and giving it names.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use bollard::query_parameters::{RemoveImageOptions, TagImageOptions};
@@ -34,20 +35,22 @@ pub struct Layer {
 }
 
 /// Asks for an image by name or id.
-pub async fn inspect(engine: &Engine, image: &str) -> Result<Image, Error> {
-    let found = answered(engine.docker.inspect_image(image)).await?;
-    let history = answered(engine.docker.image_history(image)).await?;
-    let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
-    let layer = |item: bollard::models::ImageHistoryResponseItem| Layer {
-        by: instruction(&item.created_by),
-        bytes: size(item.size),
-    };
-    Ok(Image {
-        id: found.id.unwrap_or_else(|| image.to_owned()),
-        bytes: size(found.size.unwrap_or(0)),
-        layers: history.into_iter().map(layer).collect(),
-        architecture: found.architecture,
-        digests: found.repo_digests.unwrap_or_default(),
+pub fn inspect<'a>(engine: &'a Engine, image: &'a str) -> BoxFuture<'a, Result<Image, Error>> {
+    Box::pin(async move {
+        let found = answered(engine.docker.inspect_image(image)).await?;
+        let history = answered(engine.docker.image_history(image)).await?;
+        let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+        let layer = |item: bollard::models::ImageHistoryResponseItem| Layer {
+            by: instruction(&item.created_by),
+            bytes: size(item.size),
+        };
+        Ok(Image {
+            id: found.id.unwrap_or_else(|| image.to_owned()),
+            bytes: size(found.size.unwrap_or(0)),
+            layers: history.into_iter().map(layer).collect(),
+            architecture: found.architecture,
+            digests: found.repo_digests.unwrap_or_default(),
+        })
     })
 }
 
@@ -83,39 +86,43 @@ impl Identity {
 }
 
 /// Which image has this name; `None` where the engine has none.
-pub async fn identity(engine: &Engine, name: &str) -> Result<Option<Identity>, Error> {
-    let image = optional(engine.docker.inspect_image(name)).await?;
-    Ok(image.map(|image| Identity {
-        id: image.id.unwrap_or_default(),
-        digests: image.repo_digests.unwrap_or_default(),
-        layers: image.root_fs.and_then(|root| root.layers).unwrap_or_default(),
-        architecture: image.architecture,
-        bytes: image.size.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
-        labels: image
-            .config
-            .as_ref()
-            .and_then(|config| config.labels.clone())
-            .unwrap_or_default()
-            .into_iter()
-            .collect(),
-        environment: image.config.and_then(|config| config.env).unwrap_or_default(),
-    }))
+pub fn identity<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<Option<Identity>, Error>> {
+    Box::pin(async move {
+        let image = optional(engine.docker.inspect_image(name)).await?;
+        Ok(image.map(|image| Identity {
+            id: image.id.unwrap_or_default(),
+            digests: image.repo_digests.unwrap_or_default(),
+            layers: image.root_fs.and_then(|root| root.layers).unwrap_or_default(),
+            architecture: image.architecture,
+            bytes: image.size.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+            labels: image
+                .config
+                .as_ref()
+                .and_then(|config| config.labels.clone())
+                .unwrap_or_default()
+                .into_iter()
+                .collect(),
+            environment: image.config.and_then(|config| config.env).unwrap_or_default(),
+        }))
+    })
 }
 
 /// Names an image. Where one name cannot be given, those given before are taken away again.
-pub async fn tag(engine: &Engine, image: &str, tags: &[String]) -> Result<(), Error> {
-    for (number, name) in tags.iter().enumerate() {
-        let (repo, tag) = split(name);
-        let options = TagImageOptions { repo: Some(repo.to_owned()), tag: Some(tag.to_owned()) };
-        if let Err(error) = answered(engine.docker.tag_image(image, Some(options))).await {
-            for name in &tags[..number] {
-                let options = RemoveImageOptions { noprune: true, ..Default::default() };
-                let _ = engine.docker.remove_image(name, Some(options), None).await;
+pub fn tag<'a>(engine: &'a Engine, image: &'a str, tags: &'a [String]) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        for (number, name) in tags.iter().enumerate() {
+            let (repo, tag) = split(name);
+            let options = TagImageOptions { repo: Some(repo.to_owned()), tag: Some(tag.to_owned()) };
+            if let Err(error) = answered(engine.docker.tag_image(image, Some(options))).await {
+                for name in &tags[..number] {
+                    let options = RemoveImageOptions { noprune: true, ..Default::default() };
+                    let _ = engine.docker.remove_image(name, Some(options), None).await;
+                }
+                return Err(Error::NotTagged { name: name.clone(), source: Box::new(error) });
             }
-            return Err(Error::NotTagged { name: name.clone(), source: Box::new(error) });
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Whether an image can be given this name; says what is wrong with it.

@@ -1,5 +1,11 @@
-//! The container engine: questions over its HTTP API ([`http`]) and, for `check --live`, one container
-//! ([`live`]). Package indexes and image registries: [`index`], [`page`], [`registry`], [`remote_image`].
+//! Container engines and image registries.
+//!
+//! [`transport`] turns an endpoint (unix, tcp, TLS, ssh) into a local one; [`engine`] is the connection to an engine on it.
+//! [`container`], [`exec`], [`image`], [`network`], [`swarm`], [`volume`], [`transfer`] are the Engine API; [`build`] is
+//! BuildKit and the classic builder; [`run`] and [`live`] run one container to its end. [`client`] and [`auth`] read the
+//! configuration of the docker program. [`registry`] is HTTP to registries and package indexes.
+//!
+//! Every failure is an [`Error`]; [`Cause`] is what an engine's message names as the reason. Every wait has a deadline.
 
 pub mod auth;
 pub mod build;

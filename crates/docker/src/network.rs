@@ -1,5 +1,6 @@
 //! Networks of an engine.
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap};
 
 use bollard::models::{EndpointSettings, Ipam, IpamConfig, NetworkConnectRequest, NetworkCreateRequest};
@@ -37,15 +38,19 @@ pub struct Network {
 }
 
 /// A network by its name; `None` where the engine has none.
-pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Network>, Error> {
-    let network = optional(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
-    Ok(network.map(from_inspect))
+pub fn inspect<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<Option<Network>, Error>> {
+    Box::pin(async move {
+        let network = optional(engine.docker.inspect_network(name, None::<InspectNetworkOptions>)).await?;
+        Ok(network.map(from_inspect))
+    })
 }
 
 /// All networks, without their containers.
-pub async fn list(engine: &Engine) -> Result<Vec<Network>, Error> {
-    let networks = answered(engine.docker.list_networks(None::<ListNetworksOptions>)).await?;
-    Ok(networks.into_iter().map(from_list).collect())
+pub fn list<'a>(engine: &'a Engine) -> BoxFuture<'a, Result<Vec<Network>, Error>> {
+    Box::pin(async move {
+        let networks = answered(engine.docker.list_networks(None::<ListNetworksOptions>)).await?;
+        Ok(networks.into_iter().map(from_list).collect())
+    })
 }
 
 fn from_list(network: bollard::models::Network) -> Network {
@@ -84,46 +89,50 @@ fn from_inspect(network: bollard::models::NetworkInspect) -> Network {
 
 /// Makes an attachable overlay: name, largest packet, encryption, first subnet and labels are taken from
 /// `network`.
-pub async fn create(manager: &Engine, network: &Network) -> Result<(), Error> {
-    let mut options = HashMap::new();
-    if let Some(mtu) = network.mtu {
-        options.insert(MTU_OPTION.to_owned(), mtu.to_string());
-    }
-    if network.encrypted {
-        options.insert("encrypted".to_owned(), String::new());
-    }
-    let pools = network
-        .subnets
-        .iter()
-        .map(|subnet| IpamConfig { subnet: Some(subnet.clone()), ..Default::default() });
-    let pools: Vec<_> = pools.collect();
-    let request = NetworkCreateRequest {
-        name: network.name.clone(),
-        driver: Some("overlay".into()),
-        attachable: Some(true),
-        options: Some(options),
-        ipam: (!pools.is_empty()).then(|| Ipam { config: Some(pools), ..Default::default() }),
-        labels: Some(network.labels.clone().into_iter().collect()),
-        ..Default::default()
-    };
-    answered(manager.docker.create_network(request)).await.map(drop)
+pub fn create<'a>(manager: &'a Engine, network: &'a Network) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let mut options = HashMap::new();
+        if let Some(mtu) = network.mtu {
+            options.insert(MTU_OPTION.to_owned(), mtu.to_string());
+        }
+        if network.encrypted {
+            options.insert("encrypted".to_owned(), String::new());
+        }
+        let pools = network
+            .subnets
+            .iter()
+            .map(|subnet| IpamConfig { subnet: Some(subnet.clone()), ..Default::default() });
+        let pools: Vec<_> = pools.collect();
+        let request = NetworkCreateRequest {
+            name: network.name.clone(),
+            driver: Some("overlay".into()),
+            attachable: Some(true),
+            options: Some(options),
+            ipam: (!pools.is_empty()).then(|| Ipam { config: Some(pools), ..Default::default() }),
+            labels: Some(network.labels.clone().into_iter().collect()),
+            ..Default::default()
+        };
+        answered(manager.docker.create_network(request)).await.map(drop)
+    })
 }
 
 /// Removes a network; whether there was one.
-pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
-    Ok(optional(engine.docker.remove_network(name)).await?.is_some())
+pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<bool, Error>> {
+    Box::pin(async move { Ok(optional(engine.docker.remove_network(name)).await?.is_some()) })
 }
 
 /// Attaches a container, under further names.
-pub async fn connect(
-    engine: &Engine,
-    network: &str,
-    container: &str,
-    aliases: &[String],
-) -> Result<(), Error> {
-    let request = NetworkConnectRequest {
-        container: container.to_owned(),
-        endpoint_config: Some(EndpointSettings { aliases: Some(aliases.to_vec()), ..Default::default() }),
-    };
-    answered(engine.docker.connect_network(network, request)).await
+pub fn connect<'a>(
+    engine: &'a Engine,
+    network: &'a str,
+    container: &'a str,
+    aliases: &'a [String],
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let request = NetworkConnectRequest {
+            container: container.to_owned(),
+            endpoint_config: Some(EndpointSettings { aliases: Some(aliases.to_vec()), ..Default::default() }),
+        };
+        answered(engine.docker.connect_network(network, request)).await
+    })
 }

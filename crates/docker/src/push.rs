@@ -1,5 +1,6 @@
 //! Pushing a named image to its registry.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,30 +16,38 @@ use crate::reference::{registry, split};
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Pushes; the digest that the registry gave the image.
-pub async fn push(engine: &Engine, logins: Arc<Logins>, name: &str) -> Result<String, Error> {
-    let (repo, tag) = split(name);
-    let host = registry(repo).to_owned();
-    let key = auth::key(&host).to_owned();
-    let login =
-        tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
-    let known = login.is_some();
-    let credentials = login.map(|login| login.for_engine(&key));
-    let options = PushImageOptionsBuilder::default().tag(tag).build();
-    let mut answer = std::pin::pin!(engine.docker.push_image(repo, Some(options), credentials));
-    let mut digest = None;
-    loop {
-        let next = tokio::time::timeout(SILENCE_TIMEOUT, answer.next()).await;
-        let info = match next {
-            Err(_) => return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE_TIMEOUT }),
-            Ok(None) => break,
-            Ok(Some(Ok(info))) => info,
-            Ok(Some(Err(error))) => return Err(Error::from(error).of_push(known)),
-        };
-        let status = info.status.unwrap_or_default();
-        // `1.0: digest: sha256:… size: 528`
-        if let Some((_, rest)) = status.split_once("digest: ") {
-            digest = rest.split_whitespace().next().map(str::to_owned);
+pub fn push<'a>(
+    engine: &'a Engine,
+    logins: Arc<Logins>,
+    name: &'a str,
+) -> BoxFuture<'a, Result<String, Error>> {
+    Box::pin(async move {
+        let (repo, tag) = split(name);
+        let host = registry(repo).to_owned();
+        let key = auth::key(&host).to_owned();
+        let login =
+            tokio::task::spawn_blocking(move || logins.for_registry(&host)).await.map_err(Error::other)??;
+        let known = login.is_some();
+        let credentials = login.map(|login| login.for_engine(&key));
+        let options = PushImageOptionsBuilder::default().tag(tag).build();
+        let mut answer = std::pin::pin!(engine.docker.push_image(repo, Some(options), credentials));
+        let mut digest = None;
+        loop {
+            let next = tokio::time::timeout(SILENCE_TIMEOUT, answer.next()).await;
+            let info = match next {
+                Err(_) => {
+                    return Err(Error::TimedOut { what: Waited::EngineProgress, after: SILENCE_TIMEOUT });
+                }
+                Ok(None) => break,
+                Ok(Some(Ok(info))) => info,
+                Ok(Some(Err(error))) => return Err(Error::from(error).of_push(known)),
+            };
+            let status = info.status.unwrap_or_default();
+            // `1.0: digest: sha256:… size: 528`
+            if let Some((_, rest)) = status.split_once("digest: ") {
+                digest = rest.split_whitespace().next().map(str::to_owned);
+            }
         }
-    }
-    digest.ok_or_else(|| Error::other("the engine reported no digest for the push"))
+        digest.ok_or_else(|| Error::other("the engine reported no digest for the push"))
+    })
 }

@@ -1,5 +1,6 @@
 //! One container to its end: what it printed and how it ended. It is removed after, whatever happens.
 
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 use bollard::Docker;
@@ -52,23 +53,29 @@ pub enum NotRan {
 }
 
 /// Runs. Where this is dropped half way, [`remove`] with the same name cleans up.
-pub async fn run(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {
-    let ran = match tokio::time::timeout(run.deadline, attempt(engine, name, run)).await {
-        Ok(ran) => ran,
-        Err(_) => {
-            Err(NotRan::Container(Error::TimedOut { what: Waited::ContainerExit, after: run.deadline }))
+pub fn run<'a>(engine: &'a Engine, name: &'a str, run: &'a Run) -> BoxFuture<'a, Result<Ran, NotRan>> {
+    Box::pin(async move {
+        let ran = match tokio::time::timeout(run.deadline, attempt(engine, name, run)).await {
+            Ok(ran) => ran,
+            Err(_) => {
+                Err(NotRan::Container(Error::TimedOut { what: Waited::ContainerExit, after: run.deadline }))
+            }
+        };
+        match (remove(engine, name).await, ran) {
+            (Err(left), Ok(_)) => Err(NotRan::Engine(left)),
+            (_, ran) => ran,
         }
-    };
-    match (remove(engine, name).await, ran) {
-        (Err(left), Ok(_)) => Err(NotRan::Engine(left)),
-        (_, ran) => ran,
-    }
+    })
 }
 
 /// Removes a container, running or not.
-pub async fn remove(engine: &Engine, name: &str) -> Result<(), Error> {
-    let removed = container::delete(&engine.docker, name, true, ANSWER_TIMEOUT).await;
-    removed.map(drop).map_err(|error| Error::LeftBehind { name: name.to_owned(), source: Box::new(error) })
+pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let removed = container::delete(&engine.docker, name, true, ANSWER_TIMEOUT).await;
+        removed
+            .map(drop)
+            .map_err(|error| Error::LeftBehind { name: name.to_owned(), source: Box::new(error) })
+    })
 }
 
 async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> {

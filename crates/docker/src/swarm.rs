@@ -1,5 +1,6 @@
 //! A machine's engine as a whole, and its swarm: what it says of itself, starting, joining and leaving.
 
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SystemInfo};
@@ -89,8 +90,8 @@ pub struct Member {
 pub struct Token(String);
 
 /// Asks an engine about its machine.
-pub async fn machine(engine: &Engine) -> Result<Machine, Error> {
-    answered(engine.docker.info()).await.map(from_info)
+pub fn machine<'a>(engine: &'a Engine) -> BoxFuture<'a, Result<Machine, Error>> {
+    Box::pin(async move { answered(engine.docker.info()).await.map(from_info) })
 }
 
 fn from_info(info: SystemInfo) -> Machine {
@@ -127,48 +128,63 @@ fn from_info(info: SystemInfo) -> Machine {
 }
 
 /// Starts a swarm of which this engine is the manager.
-pub async fn init(engine: &Engine, address: &str) -> Result<(), Error> {
-    let request = SwarmInitRequest {
-        listen_addr: Some("0.0.0.0:2377".into()),
-        advertise_addr: Some(address.to_owned()),
-        ..Default::default()
-    };
-    within(CHANGE_TIMEOUT, engine.docker.init_swarm(request)).await.map(drop)
+pub fn init<'a>(engine: &'a Engine, address: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let request = SwarmInitRequest {
+            listen_addr: Some("0.0.0.0:2377".into()),
+            advertise_addr: Some(address.to_owned()),
+            ..Default::default()
+        };
+        within(CHANGE_TIMEOUT, engine.docker.init_swarm(request)).await.map(drop)
+    })
 }
 
 /// What workers join a manager's swarm with.
-pub async fn token(manager: &Engine) -> Result<Token, Error> {
-    let swarm = answered(manager.docker.inspect_swarm()).await?;
-    let token = swarm.join_tokens.and_then(|tokens| tokens.worker);
-    token.map(Token).ok_or_else(|| Error::other("the manager returned no join token"))
+pub fn token<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<Token, Error>> {
+    Box::pin(async move {
+        let swarm = answered(manager.docker.inspect_swarm()).await?;
+        let token = swarm.join_tokens.and_then(|tokens| tokens.worker);
+        token.map(Token).ok_or_else(|| Error::other("the manager returned no join token"))
+    })
 }
 
 /// Joins a swarm as a worker. An answer that does not come in time is no failure: the join goes on, and
 /// [`machine`] tells how far it is.
-pub async fn join(engine: &Engine, address: &str, manager: &str, token: &Token) -> Result<(), Error> {
-    let request = SwarmJoinRequest {
-        listen_addr: Some("0.0.0.0:2377".into()),
-        advertise_addr: Some(address.to_owned()),
-        remote_addrs: Some(vec![manager.to_owned()]),
-        join_token: Some(token.0.clone()),
-        ..Default::default()
-    };
-    match within(CHANGE_TIMEOUT, engine.docker.join_swarm(request)).await {
-        Err(Error::TimedOut { .. }) => Ok(()),
-        Err(error) if *error.cause() == Cause::JoinContinues => Ok(()),
-        joined => joined.map_err(|error| error.without(&token.0)),
-    }
+pub fn join<'a>(
+    engine: &'a Engine,
+    address: &'a str,
+    manager: &'a str,
+    token: &'a Token,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let request = SwarmJoinRequest {
+            listen_addr: Some("0.0.0.0:2377".into()),
+            advertise_addr: Some(address.to_owned()),
+            remote_addrs: Some(vec![manager.to_owned()]),
+            join_token: Some(token.0.clone()),
+            ..Default::default()
+        };
+        match within(CHANGE_TIMEOUT, engine.docker.join_swarm(request)).await {
+            Err(Error::TimedOut { .. }) => Ok(()),
+            Err(error) if *error.cause() == Cause::JoinContinues => Ok(()),
+            joined => joined.map_err(|error| error.without(&token.0)),
+        }
+    })
 }
 
 /// Leaves the swarm; with `force` also as its last manager, which ends the swarm.
-pub async fn leave(engine: &Engine, force: bool) -> Result<(), Error> {
-    within(CHANGE_TIMEOUT, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
+pub fn leave<'a>(engine: &'a Engine, force: bool) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        within(CHANGE_TIMEOUT, engine.docker.leave_swarm(Some(LeaveSwarmOptions { force }))).await
+    })
 }
 
 /// The members of a manager's swarm.
-pub async fn members(manager: &Engine) -> Result<Vec<Member>, Error> {
-    let nodes = answered(manager.docker.list_nodes(None::<ListNodesOptions>)).await?;
-    Ok(nodes.into_iter().map(member).collect())
+pub fn members<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<Vec<Member>, Error>> {
+    Box::pin(async move {
+        let nodes = answered(manager.docker.list_nodes(None::<ListNodesOptions>)).await?;
+        Ok(nodes.into_iter().map(member).collect())
+    })
 }
 
 fn member(node: bollard::models::Node) -> Member {
@@ -186,6 +202,8 @@ fn member(node: bollard::models::Node) -> Member {
 }
 
 /// Takes a member that has left off the manager's list.
-pub async fn remove_member(manager: &Engine, member: &str) -> Result<(), Error> {
-    answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
+pub fn remove_member<'a>(manager: &'a Engine, member: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
+    })
 }

@@ -79,6 +79,29 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
+/// The bytes of a file that the user named.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
+}
+
+/// A file that the user named, opened to be read as it grows.
+pub fn open(path: &Path) -> std::io::Result<fs::File> {
+    fs::File::open(path)
+}
+
+/// The absolute path with links followed.
+pub fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
+/// The paths in a directory, sorted; none where it cannot be listed.
+pub fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
 /// Directories that hold nothing that a person wrote for this project.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
 
@@ -105,6 +128,11 @@ pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
     }
     found.sort();
     Ok(Some(found))
+}
+
+/// Whether there is a file, links followed.
+pub fn is_file(path: &Path) -> bool {
+    path.is_file()
 }
 
 /// Whether there is a directory.

@@ -12,6 +12,7 @@ pub mod record;
 pub mod redact;
 mod sensitivity;
 pub mod snapshot;
+pub mod variables;
 
 pub use diagnostic::{Missing, MissingKind};
 pub use process::end_all as end_programs;

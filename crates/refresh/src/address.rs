@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::error::{Error, PipError};
 use host::{Host, Reading};
 
 /// Indexes, and what is needed to reach them.
@@ -16,9 +17,7 @@ pub struct Address {
 }
 
 /// The index that `option` names, else the environment, else pip's files, else the one that pip has built in.
-///
-/// An error says what to do.
-pub fn find(host: &dyn Host, option: Option<&str>) -> Result<Address, String> {
+pub fn find(host: &dyn Host, option: Option<&str>) -> Result<Address, Error> {
     let environment = match host.environment() {
         Reading::Text(text) => text,
         _ => String::new(),
@@ -101,22 +100,23 @@ fn ini(text: &str, key: &str) -> Option<String> {
 }
 
 /// The index that pip asks when nothing is configured: pip knows it.
-fn built_in(host: &dyn Host) -> Result<String, String> {
+fn built_in(host: &dyn Host) -> Result<String, PipError> {
     const ASK: &str = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)";
-    let mut why = "there is no python3".to_owned();
+    let mut error = PipError::NoPython;
     for python in ["python3", "python"] {
         match host.run(&[python, "-c", ASK], Duration::from_secs(20)) {
             Reading::Ran { status: Some(0), stdout, .. } if stdout.trim().starts_with("http") => {
                 return Ok(stdout.trim().to_owned());
             }
             Reading::Ran { stderr, .. } => {
-                why = stderr.lines().last().unwrap_or("python3 did not tell").trim().to_owned();
+                let last = stderr.lines().last().unwrap_or("python3 printed no index");
+                error = PipError::Failed(last.trim().to_owned());
             }
-            Reading::Failed(reason) => why = reason.detail,
+            Reading::Failed(reason) => error = PipError::Failed(reason.detail),
             _ => {}
         }
     }
-    Err(format!("no package index is configured, and pip cannot be asked for its own ({why})"))
+    Err(error)
 }
 
 #[cfg(test)]
@@ -176,6 +176,6 @@ mod tests {
             ["https://opt.example/simple"]
         );
         let why = find(&Machine("HOME=/root", &[]), None).unwrap_err();
-        assert!(why.contains("no package index is configured"), "{why}");
+        assert!(matches!(why, Error::NoIndex(PipError::NoPython)), "{why}");
     }
 }

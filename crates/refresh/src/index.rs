@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use serde::Deserialize;
 
+use super::error::Error;
 use super::page::{self, DistFile};
 use docker::registry::{Client, Get, PAGE_LIMIT_BYTES};
 
@@ -19,11 +20,13 @@ pub struct Index<'c> {
 const METADATA_MAX: u64 = 4 << 20;
 /// How much of a wheel's end is read first: its table of contents is there.
 const END: u64 = 64 << 10;
+/// Range requests for one wheel.
+const PIECES: u32 = 12;
 
 impl Index<'_> {
     /// The files of a project; `None` where no index has it.
-    pub fn project(&self, name: &str) -> Result<Option<Vec<DistFile>>, String> {
-        let mut failed = None;
+    pub fn project(&self, name: &str) -> Result<Option<Vec<DistFile>>, Error> {
+        let mut failed: Option<Error> = None;
         for index in &self.urls {
             let url = format!("{}/{name}/", index.trim_end_matches('/'));
             let accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2";
@@ -44,8 +47,8 @@ impl Index<'_> {
                     return files.map(Some);
                 }
                 Ok(answer) if answer.status == 404 => {}
-                Ok(answer) => failed = Some(format!("HTTP status {}", answer.status)),
-                Err(why) => failed = Some(why.to_string()),
+                Ok(answer) => failed = Some(Error::Status(answer.status)),
+                Err(why) => failed = Some(why.into()),
             }
         }
         match failed {
@@ -55,7 +58,7 @@ impl Index<'_> {
     }
 
     /// The text of a wheel's METADATA: its own file where the index has one, else read out of the wheel by ranges.
-    pub fn metadata(&self, file: &DistFile) -> Result<String, String> {
+    pub fn metadata(&self, file: &DistFile) -> Result<String, Error> {
         if file.metadata {
             let url = format!("{}.metadata", file.url);
             let answer = self.client.get(&Get {
@@ -72,7 +75,7 @@ impl Index<'_> {
         self.metadata_by_ranges(&file.url)
     }
 
-    fn metadata_by_ranges(&self, url: &str) -> Result<String, String> {
+    fn metadata_by_ranges(&self, url: &str) -> Result<String, Error> {
         let range = |range: &str| {
             let answer = self.client.get(&Get {
                 url,
@@ -83,10 +86,8 @@ impl Index<'_> {
             })?;
             match (answer.status, answer.range()) {
                 (206, Some(range)) => Ok((range, answer.body)),
-                (200 | 206, _) => {
-                    Err("the server gives no parts of files, and nothing is fetched whole".to_owned())
-                }
-                (status, _) => Err(format!("HTTP status {status}")),
+                (200 | 206, _) => Err(Error::NoRanges),
+                (status, _) => Err(Error::Status(status)),
             }
         };
         let ((start, length), body) = range(&format!("bytes=-{END}"))?;
@@ -94,7 +95,7 @@ impl Index<'_> {
         // The table of contents (torch's has more than a MiB) and the file itself may lie outside of what was read: ever larger
         // pieces of it are.
         let mut piece = END;
-        for _ in 0..12 {
+        for _ in 0..PIECES {
             match read_metadata(&mut wheel) {
                 Ok(text) => return Ok(text),
                 Err(why) => {
@@ -103,17 +104,17 @@ impl Index<'_> {
                     let end = (missing + piece).min(length) - 1;
                     let ((start, _), body) = range(&format!("bytes={missing}-{end}"))?;
                     if wheel.parts.iter().map(|(_, body)| body.len() as u64).sum::<u64>() > 2 * METADATA_MAX {
-                        return Err("its table of contents is too large".into());
+                        return Err(Error::TooLarge { limit_bytes: 2 * METADATA_MAX });
                     }
                     wheel.parts.push((start, body));
                 }
             }
         }
-        Err("its METADATA is too scattered".into())
+        Err(Error::TooManyRanges(PIECES))
     }
 
     /// The text of a source distribution's PKG-INFO, which stands near the start of it: only as much is read as that takes.
-    pub fn source_metadata(&self, file: &DistFile) -> Result<String, String> {
+    pub fn source_metadata(&self, file: &DistFile) -> Result<String, Error> {
         let mut size = 256 << 10;
         loop {
             let range = format!("bytes=0-{}", size - 1);
@@ -126,13 +127,13 @@ impl Index<'_> {
             };
             let answer = self.client.get(&get)?;
             let Some((0, whole)) = answer.range().filter(|_| answer.status == 206) else {
-                return Err("the server gives no parts of files, and nothing is fetched whole".into());
+                return Err(Error::NoRanges);
             };
             if let Some(text) = package_info(&answer.body) {
                 return Ok(text);
             }
             if whole <= size || size >= METADATA_MAX {
-                return Err("the source distribution has no PKG-INFO near its start".into());
+                return Err(Error::NoPackageInfo { limit_bytes: METADATA_MAX });
             }
             size = (size * 4).min(METADATA_MAX);
         }
@@ -164,19 +165,19 @@ impl Index<'_> {
 }
 
 /// The METADATA in a wheel of which some parts are known.
-fn read_metadata(wheel: &mut Parts) -> Result<String, String> {
-    let mut archive = zip::ZipArchive::new(&mut *wheel).map_err(|error| error.to_string())?;
+fn read_metadata(wheel: &mut Parts) -> Result<String, Error> {
+    let mut archive = zip::ZipArchive::new(&mut *wheel)?;
     let name = archive
         .file_names()
         .filter_map(Result::ok)
         .find(|name| {
             name.split_once('/').is_some_and(|(dir, file)| dir.ends_with(".dist-info") && file == "METADATA")
         })
-        .ok_or("the wheel has no METADATA")?
+        .ok_or(Error::NoMetadata)?
         .into_owned();
     let mut text = Vec::new();
-    let file = archive.by_name(&name).map_err(|error| error.to_string())?;
-    file.take(METADATA_MAX).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    let file = archive.by_name(&name)?;
+    file.take(METADATA_MAX).read_to_end(&mut text).map_err(Error::Metadata)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

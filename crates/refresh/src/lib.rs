@@ -5,6 +5,7 @@
 
 pub mod address;
 mod edit;
+pub mod error;
 pub mod index;
 mod packages;
 pub mod page;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
 use catalog::rules::{self, Broken};
@@ -135,11 +137,11 @@ pub fn refresh(request: &Request<'_>) -> Outcome {
                 outcome.answered += 1;
                 outcome.take(&file, base, news, request);
             }
-            Err(why) => outcome.notes.push(format!("{file} could not be asked for: {why}")),
+            Err(why) => outcome.notes.push(format!("{file} could not be refreshed: {why}")),
         }
     }
     if let Some(why) = wheels.failed.take() {
-        outcome.notes.push(format!("the PyTorch wheel index could not be asked: {why}"));
+        outcome.notes.push(format!("could not query the PyTorch wheel index: {why}"));
     }
     outcome
 }
@@ -195,7 +197,7 @@ struct WheelIndex<'c> {
     client: &'c Client,
     url: String,
     pages: RefCell<BTreeMap<String, Vec<DistFile>>>,
-    failed: RefCell<Option<String>>,
+    failed: RefCell<Option<Error>>,
 }
 
 impl WheelIndex<'_> {
@@ -226,7 +228,7 @@ fn tags(request: &Request<'_>, outcome: &mut Outcome) {
     for (repository, registry) in &request.registries {
         outcome.asked += 1;
         match request.client.tags(registry, repository) {
-            Err(why) => outcome.notes.push(format!("the tags of {repository} could not be asked for: {why}")),
+            Err(why) => outcome.notes.push(format!("could not query the tags of {repository}: {why}")),
             Ok(tags) => {
                 outcome.answered += 1;
                 let known: BTreeSet<&str> =
@@ -237,9 +239,10 @@ fn tags(request: &Request<'_>, outcome: &mut Outcome) {
                     continue;
                 }
                 let shown = new.iter().rev().take(10).copied().collect::<Vec<_>>().join(", ");
-                outcome
-                    .notes
-                    .push(format!("{repository} has {} tags that the catalog has not: {shown}", new.len()));
+                outcome.notes.push(format!(
+                    "{repository} has {} tags that are not in the catalog: {shown}",
+                    new.len()
+                ));
             }
         }
     }

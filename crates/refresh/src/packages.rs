@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
+use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
 use catalog::packages::{self, Package, Row};
@@ -17,9 +18,9 @@ use super::{Candidate, News};
 const OLDEST: u32 = 7;
 
 /// The releases of a package that `base` does not have.
-pub(super) fn news(index: &Index<'_>, base: &str, today: &str, newest: u32) -> Result<News, String> {
-    let package: Package = serde_yaml::from_str(base).map_err(|error| error.to_string())?;
-    let files = index.project(&package.name)?.ok_or("the index does not have it")?;
+pub(super) fn news(index: &Index<'_>, base: &str, today: &str, newest: u32) -> Result<News, Error> {
+    let package: Package = serde_yaml::from_str(base)?;
+    let files = index.project(&package.name)?.ok_or_else(|| Error::NoProject(package.name.clone()))?;
     let all = finals(&package.name, files);
     let known = known(&package);
     let bound = if package.sample { known.keys().next_back() } else { known.keys().next() };
@@ -28,7 +29,7 @@ pub(super) fn news(index: &Index<'_>, base: &str, today: &str, newest: u32) -> R
     for (version, files) in &all {
         if let Some(row) = known.get(version) {
             if files.iter().all(|file| file.yanked) && !row.yanked {
-                news.notes.push(format!("{version} is yanked by now; the catalog still offers it"));
+                news.notes.push(format!("{version} was yanked; the catalog still offers it"));
             }
             continue;
         }
@@ -46,7 +47,7 @@ pub(super) fn news(index: &Index<'_>, base: &str, today: &str, newest: u32) -> R
                     _ => rows.push(Row { releases: [(version.to_string(), day)].into(), ..row }),
                 }
             }
-            Err(why) => news.notes.push(format!("{version}: no row was made: {why}")),
+            Err(why) => news.notes.push(format!("{version}: no row added: {why}")),
         }
     }
     news.rows = rows.iter().map(candidate).collect();
@@ -66,7 +67,7 @@ fn row(
     files: &[DistFile],
     today: &str,
     newest: u32,
-) -> Result<Row, String> {
+) -> Result<Row, Error> {
     let declared = files.iter().find_map(|file| file.requires_python.as_deref());
     let python = declared.map(python_specifier).transpose()?;
     let x86 = wheels(files, "x86_64", newest);
@@ -106,7 +107,7 @@ pub(super) fn metadata(
     name: &str,
     version: &Version,
     files: &[DistFile],
-) -> Result<String, String> {
+) -> Result<String, Error> {
     let fits = |file: &&DistFile| {
         file.name.ends_with("-any.whl") || (file.name.ends_with("x86_64.whl") && file.name.contains("linux"))
     };
@@ -115,15 +116,13 @@ pub(super) fn metadata(
         Some(wheel) => index.metadata(wheel)?,
         None => {
             let source = files.iter().find(|file| file.name.ends_with(".tar.gz"));
-            index.source_metadata(
-                source.ok_or("it has neither a wheel for Linux nor a source distribution")?,
-            )?
+            index.source_metadata(source.ok_or(Error::NoDistribution)?)?
         }
     };
     let says = headers(&text, "Version").next().and_then(|text| Version::from_str(text).ok());
     match says {
         Some(says) if says.release() == version.release() => Ok(text),
-        _ => Err(format!("the metadata is not that of {name} {version}")),
+        _ => Err(Error::OtherMetadata { name: name.to_owned(), version: version.to_string() }),
     }
 }
 
@@ -131,10 +130,10 @@ pub(super) fn metadata(
 fn requirements(
     metadata: &str,
     pythons: &[u32],
-) -> Result<(BTreeMap<String, String>, Option<String>), String> {
+) -> Result<(BTreeMap<String, String>, Option<String>), Error> {
     let names: BTreeSet<&str> =
         packages::names().chain(["torch", "torchvision", "torchaudio", "deepspeed"]).collect();
-    let on = |minor: u32| -> Result<BTreeMap<String, String>, String> {
+    let on = |minor: u32| -> Result<BTreeMap<String, String>, Error> {
         let all = requires(metadata, minor)?;
         Ok(all.into_iter().filter(|(name, _)| names.contains(name.as_str())).collect())
     };

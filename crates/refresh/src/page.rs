@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::error::Error;
 use docker::registry::join;
 
 /// One file of a project.
@@ -31,7 +32,7 @@ pub(super) fn day(time: &str) -> Option<String> {
 }
 
 /// A page of PEP 691.
-pub(super) fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, String> {
+pub(super) fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> {
     #[derive(Deserialize)]
     struct Page {
         files: Vec<File>,
@@ -54,8 +55,7 @@ pub(super) fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, String>
     let says_yes = |value: &serde_json::Value| {
         !matches!(value, serde_json::Value::Null | serde_json::Value::Bool(false))
     };
-    let page: Page =
-        serde_json::from_str(text).map_err(|error| format!("no page of a package index: {error}"))?;
+    let page: Page = serde_json::from_str(text).map_err(Error::Page)?;
     let file = |file: File| {
         Some(DistFile {
             url: join(base, &file.url)?,

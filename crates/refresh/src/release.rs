@@ -6,6 +6,7 @@ use std::str::FromStr;
 use pep440_rs::{Operator, Version, VersionSpecifiers};
 use pep508_rs::{ExtraName, Requirement, VersionOrUrl};
 
+use crate::error::Error;
 use crate::page::DistFile;
 
 /// Final releases of a project and their files; release candidates and the like are left out.
@@ -135,12 +136,15 @@ pub fn headers<'m>(metadata: &'m str, name: &'m str) -> impl Iterator<Item = &'m
 
 /// What a release requires on Linux x86_64 with this CPython, no extra asked for: name → specifiers. What cannot be parsed is an
 /// error: leaving it out would say that nothing is required.
-pub fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, String> {
+pub fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, Error> {
     let environment = resolve::marker::environment(python)?;
     let mut requires: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for text in headers(metadata, "Requires-Dist") {
         let requirement: Requirement<pep508_rs::VerbatimUrl> =
-            Requirement::from_str(text).map_err(|error| format!("{text:?}: {}", error.message))?;
+            Requirement::from_str(text).map_err(|error| Error::Requirement {
+                text: text.to_owned(),
+                reason: error.message.to_string(),
+            })?;
         if !requirement.marker.evaluate(&environment, &[] as &[ExtraName]) {
             continue;
         }
@@ -161,8 +165,8 @@ fn specifier(parts: &BTreeSet<String>) -> String {
 }
 
 /// `Requires-Python` in that way of writing.
-pub fn python_specifier(text: &str) -> Result<String, String> {
-    let specifiers = VersionSpecifiers::from_str(text).map_err(|error| error.to_string())?;
+pub fn python_specifier(text: &str) -> Result<String, Error> {
+    let specifiers = VersionSpecifiers::from_str(text)?;
     Ok(specifier(&specifiers.iter().map(ToString::to_string).collect()))
 }
 

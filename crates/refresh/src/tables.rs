@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
+use crate::error::Error;
 use crate::index::Index;
 
 use super::edit::{flow, quoted};
@@ -14,7 +15,7 @@ use super::torch::{parse, place, versions};
 use super::{Candidate, News};
 
 /// New NCCL releases by the wheels for each CUDA major.
-pub(super) fn nccl(index: &Index<'_>, base: &str, today: &str, majors: &[u32]) -> Result<News, String> {
+pub(super) fn nccl(index: &Index<'_>, base: &str, today: &str, majors: &[u32]) -> Result<News, Error> {
     let known = versions(&parse(base)?, "version");
     let mut new: BTreeMap<Version, Vec<u32>> = BTreeMap::new();
     for major in majors {
@@ -46,10 +47,10 @@ pub(super) fn nccl(index: &Index<'_>, base: &str, today: &str, majors: &[u32]) -
 }
 
 /// New CUDA toolkits by the package `cuda-toolkit`.
-pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, String> {
+pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, Error> {
     let base = parse(base)?;
     let known = versions(&base, "toolkit");
-    let files = index.project("cuda-toolkit")?.ok_or("the index has no cuda-toolkit")?;
+    let files = index.project("cuda-toolkit")?.ok_or_else(|| Error::NoProject("cuda-toolkit".into()))?;
     let mut news = News::default();
     let mut seen = BTreeSet::new();
     for version in finals("cuda-toolkit", files).into_keys() {
@@ -76,9 +77,10 @@ pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, S
 }
 
 /// New DeepSpeed releases. What only its code tells (which CUDA minors it lets differ, what breaks its import) stays unknown.
-pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<News, String> {
+pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<News, Error> {
     let known = versions(&parse(base)?, "version");
-    let releases = finals("deepspeed", index.project("deepspeed")?.ok_or("the index has no deepspeed")?);
+    let releases =
+        finals("deepspeed", index.project("deepspeed")?.ok_or_else(|| Error::NoProject("deepspeed".into()))?);
     let mut news = News::default();
     for (version, files) in releases {
         if known.iter().max().is_some_and(|newest| version <= *newest) {
@@ -88,7 +90,7 @@ pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<Ne
             match metadata(index, "deepspeed", &version, &files).and_then(|text| requires(&text, 12)) {
                 Ok(requires) => requires,
                 Err(why) => {
-                    news.notes.push(format!("{version}: no row was made: {why}"));
+                    news.notes.push(format!("{version}: no row added: {why}"));
                     continue;
                 }
             };

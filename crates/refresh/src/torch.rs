@@ -6,6 +6,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 use serde_yaml::Value;
 
+use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
 
@@ -28,8 +29,8 @@ pub(super) fn place(known: &[Version], version: &Version) -> usize {
     known.iter().position(|other| other > version).unwrap_or(known.len())
 }
 
-pub(super) fn parse(base: &str) -> Result<Value, String> {
-    serde_yaml::from_str(base).map_err(|error| error.to_string())
+pub(super) fn parse(base: &str) -> Result<Value, Error> {
+    Ok(serde_yaml::from_str(base)?)
 }
 
 /// New torch releases.
@@ -39,10 +40,10 @@ pub(super) fn torch(
     base: &str,
     today: &str,
     newest: u32,
-) -> Result<News, String> {
+) -> Result<News, Error> {
     let base = parse(base)?;
     let known = versions(&base, "version");
-    let releases = finals("torch", index.project("torch")?.ok_or("the index has no torch")?);
+    let releases = finals("torch", index.project("torch")?.ok_or_else(|| Error::NoProject("torch".into()))?);
     let mut news = News::default();
     for (version, files) in &releases {
         if known.contains(version) || known.iter().min().is_some_and(|oldest| version < oldest) {
@@ -55,7 +56,7 @@ pub(super) fn torch(
                 let place = place(&known, version) + news.rows.len();
                 news.rows.push(Candidate { key, table: "rows", index: place, row, adds_to: None });
             }
-            Err(why) => news.notes.push(format!("{version}: no row was made: {why}")),
+            Err(why) => news.notes.push(format!("{version}: no row added: {why}")),
         }
     }
     // Before the new rows, which move the places of others.
@@ -111,10 +112,10 @@ fn release(
     files: &[DistFile],
     today: &str,
     newest: u32,
-) -> Result<String, String> {
+) -> Result<String, Error> {
     let x86 = wheels(files, "x86_64", newest);
     let arm = wheels(files, "aarch64", newest);
-    let last = x86.pythons.keys().rev().find(|python| !python.1).ok_or("it has no wheel for Linux x86_64")?.0;
+    let last = x86.pythons.keys().rev().find(|python| !python.1).ok_or(Error::NoWheel)?.0;
     let metadata = metadata(index, "torch", version, files)?;
     let pins = pins(&requires(&metadata, last)?);
     let declared = files.iter().find_map(|file| file.requires_python.as_deref());
@@ -187,7 +188,7 @@ fn partner_of(
     torch: &Version,
     wheels_of_torch: &Wheels,
     newest: u32,
-) -> Result<Option<Partner>, String> {
+) -> Result<Option<Partner>, Error> {
     let Some(files) = index.project(partner)? else { return Ok(None) };
     for (version, files) in finals(partner, files).iter().rev().take(PARTNERS) {
         let own = wheels(files, "x86_64", newest);
@@ -208,7 +209,7 @@ fn partner_of(
 }
 
 /// The Python from which on torch requires no triton any more.
-fn triton_below(metadata: &str, pythons: &Wheels, newest: u32) -> Result<Option<String>, String> {
+fn triton_below(metadata: &str, pythons: &Wheels, newest: u32) -> Result<Option<String>, Error> {
     let first = pythons.pythons.keys().next().map_or(newest, |python| python.0);
     for minor in first..=newest + 3 {
         if !requires(metadata, minor)?.contains_key("triton") {

@@ -11,8 +11,18 @@ pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
     Some(requirement.marker.evaluate(&environment(python).ok()?, &[] as &[ExtraName]))
 }
 
+/// A Python version without an environment.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make a marker environment for Python 3.{python}: {reason}")]
+pub struct EnvironmentError {
+    /// The minor version.
+    pub python: u32,
+    /// The parser's message.
+    pub reason: String,
+}
+
 /// What markers are evaluated in, for CPython 3.`python`.
-pub fn environment(python: u32) -> Result<MarkerEnvironment, String> {
+pub fn environment(python: u32) -> Result<MarkerEnvironment, EnvironmentError> {
     let version = format!("3.{python}");
     let full = format!("{version}.9");
     MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
@@ -28,5 +38,5 @@ pub fn environment(python: u32) -> Result<MarkerEnvironment, String> {
         python_version: &version,
         sys_platform: "linux",
     })
-    .map_err(|error| error.to_string())
+    .map_err(|error| EnvironmentError { python, reason: error.to_string() })
 }

@@ -1,8 +1,4 @@
 //! The options as an order: everything that is to be done, checked before anything is.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the user's own files and variables are what is named by the options"
-)]
 
 use diagnostic::units::short_size;
 use std::collections::BTreeMap;
@@ -192,10 +188,10 @@ impl Args {
     /// The context's folder, in full.
     pub(super) fn folder(&self) -> Result<PathBuf, Error> {
         let context = self.context.as_deref().unwrap_or(Path::new("."));
-        let folder = context.canonicalize().map_err(|error| {
+        let folder = file::canonical(context).map_err(|error| {
             Error::new(Kind::File, format!("build context `{}`: {error}", context.display()))
         })?;
-        if !folder.is_dir() {
+        if !file::is_directory(&folder) {
             return Err(Error::new(
                 Kind::File,
                 format!("build context `{}` is not a directory", context.display()),
@@ -209,7 +205,7 @@ impl Args {
         for text in &self.build_arg {
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
-                None => (text.as_str(), std::env::var(text).ok()),
+                None => (text.as_str(), host::variables::text(text)),
             };
             if name.is_empty() {
                 return Err(usage("--build-arg", text, "expected NAME=VALUE"));
@@ -224,18 +220,14 @@ impl Args {
 
     fn secrets(&self) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         let mut secrets = BTreeMap::new();
-        let read = |path: &Path| {
-            std::fs::read(path)
-                .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
-        };
         for text in &self.secret {
             let field =
                 |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
             let value = match (field("src").or_else(|| field("source")), field("env")) {
-                (Some(path), _) => read(Path::new(path))?,
-                (None, Some(name)) => match std::env::var(name) {
-                    Ok(value) => value.into_bytes(),
-                    Err(_) => {
+                (Some(path), _) => file::read_bytes(Path::new(path))?,
+                (None, Some(name)) => match host::variables::text(name) {
+                    Some(value) => value.into_bytes(),
+                    None => {
                         return Err(usage("--secret", text, "no such environment variable"));
                     }
                 },
@@ -250,7 +242,7 @@ impl Args {
         }
         // A plan carries them itself.
         if let Some(path) = self.image.ca_cert.as_ref().filter(|_| self.file.is_some()) {
-            let bytes = read(path)?;
+            let bytes = file::read_bytes(path)?;
             if !String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") {
                 let what = format!("--ca-cert {}: no certificate found", path.display());
                 return Err(

@@ -1,5 +1,4 @@
 //! What a build is made from: a plan as files and expectations.
-#![expect(clippy::disallowed_methods, reason = "files that the request names are given to the build")]
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use super::Args;
 use ::image::plan::Plan;
 use ::image::render;
 use ::image::verify::Expectations;
-use diagnostic::error::{Error, Kind};
+use diagnostic::error::Error;
 use docker::context::Context;
 use resolve::answer::Stack;
 
@@ -39,8 +38,7 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
     for secret in &plan.secrets {
         let bytes = match &secret.text {
             Some(text) => text.bytes(),
-            None => std::fs::read(&secret.from)
-                .map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", secret.from)))?,
+            None => host::file::read_bytes(secret.from.as_ref())?,
         };
         secrets.insert(secret.id.clone(), bytes);
     }

@@ -254,11 +254,7 @@ impl Verified {
 /// The cache of newer catalog files: `$ENVDOC_CATALOG_DIR` (none if empty), else `envdoc/catalog` in the user's
 /// cache directory.
 pub(super) fn directory() -> Option<PathBuf> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "where envdoc keeps its own files is no fact of the machine"
-    )]
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    use host::variables::path as variable;
     if let Some(dir) = variable("ENVDOC_CATALOG_DIR") {
         return (!dir.as_os_str().is_empty()).then_some(dir);
     }

@@ -63,7 +63,8 @@ impl Refresh {
         let target = self.target()?;
         let host = Live::new(Instant::now() + self.timeout);
         let address = address::find(&host, self.index_url.as_deref()).map_err(|why| {
-            Error::new(Kind::Network, why).hint("set the index with --index-url URL or ENVDOC_INDEX_URL")
+            Error::new(Kind::Network, why.to_string())
+                .hint("set the index with --index-url URL or ENVDOC_INDEX_URL")
         })?;
         let certificates =
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
@@ -87,6 +88,9 @@ impl Refresh {
         }
         if !self.dry_run {
             write(&target, &outcome)?;
+            if self.in_repo.is_none() && !outcome.texts.is_empty() {
+                file::write(&target.join(cache::FORMAT_FILE), &format!("{}\n", cache::FORMAT), true)?;
+            }
         }
         let target = (!self.dry_run).then_some(target.as_path());
         terminal::print(&super::report::refreshed(&outcome, target)).map(|()| 0)
@@ -166,9 +170,7 @@ fn write(target: &Path, outcome: &Outcome) -> Result<(), Error> {
     for (name, text) in &outcome.texts {
         let path = target.join(name);
         let folder = path.parent().unwrap_or(target);
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::new(Kind::File, format!("cannot create {}: {error}", folder.display()))
-        })?;
+        file::directory(folder)?;
         file::write(&path, text, true)?;
     }
     Ok(())

@@ -55,7 +55,7 @@ impl Imports {
     }
 }
 
-fn rust_files(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn rust_files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -70,7 +70,7 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// `src/docker/tests.rs` is `[docker, tests]`, `src/lib.rs` is `[]`.
-fn module_of(source: &Path, file: &Path) -> Vec<String> {
+pub(super) fn module_of(source: &Path, file: &Path) -> Vec<String> {
     let relative = file.strip_prefix(source).unwrap().with_extension("");
     let mut parts: Vec<String> = relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
@@ -80,7 +80,7 @@ fn module_of(source: &Path, file: &Path) -> Vec<String> {
 }
 
 /// Modules in files of their own that are compiled for tests alone.
-fn test_modules(source: &Path) -> BTreeSet<Vec<String>> {
+pub(super) fn test_modules(source: &Path) -> BTreeSet<Vec<String>> {
     let declared =
         Regex::new(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\(\w+\))? )?mod (\w+);").unwrap();
     let mut found = BTreeSet::new();
@@ -96,7 +96,7 @@ fn test_modules(source: &Path) -> BTreeSet<Vec<String>> {
 }
 
 /// The text without comments, string literals and inline test modules.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let noise =
         Regex::new(r##"(?s)//[^\n]*|/\*.*?\*/|r#+".*?"#+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)'"##).unwrap();
     let text = noise.replace_all(text, "");

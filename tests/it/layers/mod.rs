@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod fence;
 mod imports;
 
 use imports::{Imports, cycles};
@@ -98,7 +99,7 @@ const CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("docker", &["container", "run"]),
-    ("lint", &["file", "machine", "read", "rule"]),
+    ("lint", &["machine", "rule"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),
@@ -150,18 +151,23 @@ fn root_modules_have_no_new_import_cycles() {
     for (name, modules) in CYCLES {
         known.insert(((*name).to_owned(), modules.iter().map(|module| (*module).to_owned()).collect()));
     }
-    let (mut found, mut explained) = (BTreeSet::new(), String::new());
+    let (mut held, mut explained) = (BTreeSet::new(), String::new());
     for name in crate_graph().keys() {
         let imports = Imports::of_crate(&source_of(name));
         for cycle in cycles(&imports.edges) {
-            if !known.contains(&(name.clone(), cycle.clone())) {
-                explained += &format!("{name}: {cycle:?}\n{}", imports.explain(&cycle));
+            let inside = |(owner, modules): &&(String, Vec<String>)| {
+                owner == name && cycle.iter().all(|module| modules.contains(module))
+            };
+            match known.iter().find(inside) {
+                Some(listed) => {
+                    held.insert(listed.clone());
+                }
+                None => explained += &format!("{name}: {cycle:?}\n{}", imports.explain(&cycle)),
             }
-            found.insert((name.clone(), cycle));
         }
     }
     assert!(explained.is_empty(), "new import cycles:\n{explained}");
-    let cut: Vec<_> = known.difference(&found).collect();
+    let cut: Vec<_> = known.difference(&held).collect();
     assert!(cut.is_empty(), "these cycles no longer exist, remove them from CYCLES: {cut:?}");
 }
 

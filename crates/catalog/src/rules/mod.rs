@@ -74,7 +74,7 @@ pub fn broken(name: &str, text: &str, others: Others<'_>) -> Vec<Broken> {
         return vec![whole_file("name", "the catalog has no file of this name".into())];
     };
     if let Err(error) = (file.fits)(text) {
-        return vec![whole_file("type", error)];
+        return vec![whole_file("type", error.to_string())];
     }
     let value: Value = match serde_yaml::from_str(text) {
         Ok(value) => value,

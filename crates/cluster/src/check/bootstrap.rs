@@ -17,9 +17,9 @@ use host::snapshot::Snapshot;
 pub(super) struct Program {
     pub(super) command: String,
     /// What it read there; none where it was not asked yet.
-    pub(super) snapshot: Option<Result<Snapshot, String>>,
+    pub(super) snapshot: Option<Result<Snapshot, crate::Error>>,
     /// Its worker; none where there is none yet.
-    pub(super) worker: Option<Result<Worker, String>>,
+    pub(super) worker: Option<Result<Worker, crate::Error>>,
 }
 
 /// What is on a machine.
@@ -40,13 +40,16 @@ pub(super) enum Envdoc {
 pub(super) struct Packing(OnceCell<Result<Parcel, Error>>);
 
 impl Packing {
-    async fn digest(&self) -> Result<&str, String> {
+    async fn digest(&self) -> Result<&str, crate::Error> {
         let pack = || async {
             let packed = tokio::task::spawn_blocking(Parcel::pack).await;
             packed.unwrap_or_else(|error| Err(Error::new(Kind::File, error.to_string())))
         };
         let parcel = self.0.get_or_init(pack).await;
-        parcel.as_ref().map(|parcel| parcel.digest.as_str()).map_err(|error| error.message.clone())
+        parcel
+            .as_ref()
+            .map(|parcel| parcel.digest.as_str())
+            .map_err(|error| crate::Error::Other(error.message.clone()))
     }
 
     /// The parcel, where one was made.
@@ -61,7 +64,7 @@ pub(super) async fn reach_node(
     packing: &Packing,
     options: Options,
     worker: bool,
-) -> (Node, Result<Envdoc, String>) {
+) -> (Node, Result<Envdoc, crate::Error>) {
     let started = Instant::now();
     let opened = started + options.limits.each;
     let asking = nodes::asking(options.look);
@@ -84,14 +87,14 @@ pub(super) async fn reach_node(
             node.held = talk;
             envdoc
         }
-        None => Err(node.closed().unwrap_or_default()),
+        None => Err(node.unreachable()),
     };
     node.took = started.elapsed();
     (node, envdoc)
 }
 
-async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, String> {
-    let Place::Here = node.place() else { return Err(node.closed().unwrap_or_default()) };
+async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, crate::Error> {
+    let Place::Here = node.place() else { return Err(node.unreachable()) };
     let command = bootstrap::own()?;
     let worker = match worker {
         true => Some(node.worker(&command, options.limits.each).await),
@@ -107,7 +110,7 @@ async fn over_ssh(
     packing: &Packing,
     options: Options,
     worker: bool,
-) -> (Result<Envdoc, String>, Option<Shell>) {
+) -> (Result<Envdoc, crate::Error>, Option<Shell>) {
     let limit = options.limits.each + options.look;
     let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
@@ -117,10 +120,13 @@ async fn over_ssh(
     };
     let (found, ran) = match answers {
         Ok(Ok(answers)) => answers,
-        Ok(Err(why)) => return (Err(format!("{why} {}", said()).trim_end().to_owned()), Some(talk)),
+        Ok(Err(why)) => {
+            let message = format!("{why} {}", said()).trim_end().to_owned();
+            return (Err(crate::Error::Connection(message)), Some(talk));
+        }
         Err(_) => {
             let says = format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
-            return (Err(says), Some(talk));
+            return (Err(crate::Error::Connection(says)), Some(talk));
         }
     };
     let command = match found {

@@ -25,7 +25,7 @@ pub(super) struct Gathered {
 /// Looks. What cannot be seen is unknown, with the reason.
 pub(super) async fn look(
     node: &Node,
-    program: Result<&Program, &String>,
+    program: Result<&Program, &crate::Error>,
     image: &str,
     options: Options,
 ) -> Gathered {
@@ -44,7 +44,7 @@ pub(super) async fn look(
     Gathered { member, took: started.elapsed() }
 }
 
-async fn facts(node: &Node, program: Result<&Program, &String>, options: Options) -> Facts {
+async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: Options) -> Facts {
     let nothing = |why: &str| gather::recorded(&Replay::new(Default::default(), why), Expected::default());
     match (node.place(), program) {
         (Place::Here, _) => {
@@ -66,12 +66,12 @@ async fn facts(node: &Node, program: Result<&Program, &String>, options: Options
             };
             match snapshot {
                 Ok(snapshot) => gather::recorded(&snapshot.host(), Expected::default()),
-                Err(why) => nothing(&why),
+                Err(why) => nothing(&why.to_string()),
             }
         }
         (place, program) => {
             let why = match (&place, program) {
-                (Place::There(_), Err(why)) => why.clone(),
+                (Place::There(_), Err(why)) => why.to_string(),
                 _ => node.closed().unwrap_or_default(),
             };
             let mut facts = nothing(&why);

@@ -88,7 +88,7 @@ pub async fn look(
             (None, command) => node.worker(&command, options.limits.each).await,
         }
     });
-    let (mut members, workers): (Vec<_>, Vec<Result<Worker, String>>) = tokio::join!(members, workers);
+    let (mut members, workers): (Vec<_>, Vec<Result<Worker, crate::Error>>) = tokio::join!(members, workers);
     let paths = same_content(plan);
     let ports = ports(plan);
     let addresses: Vec<String> = members.iter().map(|gathered| gathered.member.address.clone()).collect();
@@ -141,7 +141,7 @@ async fn reached(
     options: Options,
     worker: bool,
     consent: impl Fn(&Missing) -> bool,
-) -> Result<(Vec<Node>, Vec<Result<Program, String>>), Error> {
+) -> Result<(Vec<Node>, Vec<Result<Program, crate::Error>>), Error> {
     let packing = Packing::default();
     let arrived = side_by_side(&plan.nodes, options.limits.width, |node| {
         bootstrap::reach_node(node, &packing, options, worker)
@@ -151,11 +151,11 @@ async fn reached(
     Ok((nodes, programs))
 }
 
-fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, String>) -> NodeResults {
+fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, crate::Error>) -> NodeResults {
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
-        closed: node.closed().or_else(|| program.as_ref().err().cloned()),
+        closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
         hints: match node.place() {
             Place::Blocked(blocked) => blocked.hints.clone(),
             _ => Vec::new(),
@@ -169,11 +169,11 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, St
 /// consent.
 async fn programs(
     nodes: &[Node],
-    found: Vec<Result<Envdoc, String>>,
+    found: Vec<Result<Envdoc, crate::Error>>,
     parcel: Option<&Parcel>,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
-) -> Vec<Result<Program, String>> {
+) -> Vec<Result<Program, crate::Error>> {
     let missing: Vec<String> = nodes
         .iter()
         .zip(&found)
@@ -194,16 +194,18 @@ async fn programs(
                 deploy_worker(connection, parcel, &architecture, deadline)
                     .await
                     .map(|command| Program { command, snapshot: None, worker: None })
-                    .map_err(|why| format!("envdoc could not be copied to {}: {why}", node.name))
+                    .map_err(|why| {
+                        crate::Error::Other(format!("envdoc could not be copied to {}: {why}", node.name))
+                    })
             }
-            _ => Err(match other {
+            _ => Err(crate::Error::Other(match other {
                 Some(version) => format!(
                     "{} has envdoc {version}, this is {}; copy this version there with --bring",
                     node.name,
                     env!("CARGO_PKG_VERSION")
                 ),
                 None => format!("envdoc is not installed on {}; copy it there with --bring", node.name),
-            }),
+            })),
         }
     })
     .await

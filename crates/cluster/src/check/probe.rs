@@ -26,7 +26,7 @@ const ALL_PAIRS: usize = 8;
 /// Left out of what must be the same.
 const EXCLUDED: &[&str] = &[".git", "__pycache__"];
 
-type Workers<'w> = &'w [Result<Worker, String>];
+type Workers<'w> = &'w [Result<Worker, crate::Error>];
 
 /// Identity, clock and contents of each machine.
 pub(super) async fn of_each(
@@ -39,7 +39,7 @@ pub(super) async fn of_each(
         side_by_side(workers, workers.len(), |worker| async move {
             let worker = match worker {
                 Ok(worker) => worker,
-                Err(why) => return Err(why.clone()),
+                Err(why) => return Err(why.to_string()),
             };
             let (skew, identity) = (skew(worker).await, identity(worker).await);
             let contents = side_by_side(paths, 2, |path| async move {
@@ -157,10 +157,10 @@ fn pairs(count: usize) -> Vec<(usize, usize)> {
 }
 
 async fn listen(
-    worker: &Result<Worker, String>,
+    worker: &Result<Worker, crate::Error>,
     index: usize,
     ports: &[(Port, bool)],
-) -> Result<Listening, String> {
+) -> Result<Listening, crate::Error> {
     let worker = worker.as_ref().map_err(Clone::clone)?;
     let mut listening = Listening { ports: Vec::new(), sizes: Err(String::new()) };
     for (port, _) in ports.iter().filter(|(_, first)| !first || index == 0) {
@@ -192,7 +192,7 @@ async fn pair(
     to: usize,
     address: &str,
     workers: Workers<'_>,
-    listening: &[Result<Listening, String>],
+    listening: &[Result<Listening, crate::Error>],
 ) -> Pair {
     let (Some(Ok(sender)), Some(Ok(receiver)), Some(Ok(there))) =
         (workers.get(from), workers.get(to), listening.get(to))
@@ -201,7 +201,7 @@ async fn pair(
             .into_iter()
             .flatten()
             .find_map(|worker| worker.as_ref().err());
-        let why = why.cloned().unwrap_or_else(|| "no worker on that node".into());
+        let why = why.map_or_else(|| "no worker on that node".to_owned(), ToString::to_string);
         return Pair {
             from,
             to,
@@ -262,7 +262,7 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
                 Why::Other,
                 format!(
                     "a different machine answers at this address: \
-                {greeting}"
+                        {greeting}"
                 ),
             ))
         }

@@ -29,9 +29,9 @@ const PLANS: &[&str] = &[
     "network: {kind: host, infiniband: true, interface: ib0}\nssh: {port: 2200, user: trainer}",
     "launcher: torchrun\nnetwork: {kind: existing, name: fast}",
     "launcher: none\ncommand: [bash, -c, 'echo \"$HOME\" # {x}']\nnetwork: {subnet: 10.20.0.0/24, mtu: \
-   1400, encrypted: true}",
+        1400, encrypted: true}",
     "storage: [{from: /srv/code, to: /workspace, read_only: true}, {nfs: 'fs:/x', to: /data, options: \
-   'vers=4.2'}]\nenvironment: {A: 'a: b # c', B: \"it's {x: y}\", C: '=mlx5_0:1,mlx5_1:1'}",
+        'vers=4.2'}]\nenvironment: {A: 'a: b # c', B: \"it's {x: y}\", C: '=mlx5_0:1,mlx5_1:1'}",
 ];
 
 #[test]

@@ -55,7 +55,7 @@ fn typed(text: &str) -> Result<usize, String> {
     let number: usize = digits.parse().map_err(|_| {
         format!(
             "{text:?} is not a size; write for example \
-        64K, 256M or 1G"
+                64K, 256M or 1G"
         )
     })?;
     let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= 16 << 30);

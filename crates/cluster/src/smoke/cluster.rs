@@ -112,7 +112,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let says = |(node, why): (&Node, String)| {
         format!(
             "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
-   contact",
+                contact",
             node.name,
             worker_container::SILENCE_LIMIT.as_secs()
         )
@@ -301,8 +301,8 @@ impl Site<'_> {
                             name.clone(),
                             format!(
                                 "{name}: /dev/shm has {} KiB, less than \
-                            Docker's default of 64 MiB; NCCL and data loader processes exchange data \
-                            through it and fail",
+                                    Docker's default of 64 MiB; NCCL and data loader processes exchange data \
+                                    through it and fail",
                                 total >> 10
                             ),
                         ));

@@ -210,7 +210,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
     let same = all.iter().all(|one| one.losses == first.losses);
     let says = format!(
         "DeepSpeed {} with torch {} over {} on {} ranks: {STEPS} steps of ZeRO-2 in {:.1} s; the loss \
-   decreased from {begun:.3} to {ended:.3} and is {} on all ranks",
+            decreased from {begun:.3} to {ended:.3} and is {} on all ranks",
         first.deepspeed.as_deref().unwrap_or("?"),
         first.torch.as_deref().unwrap_or("?"),
         first.backend.as_deref().unwrap_or("?"),
@@ -235,8 +235,9 @@ mod tests {
     fn line(rank: usize, last: &str, losses: &str) -> String {
         format!(
             "node{}: ENVDOC {{\"rank\": {rank}, \"host\": \"n\", \"torch\": \"2.6.0\", \"deepspeed\": \
-   \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \"losses\": \
-   [{losses}], \"seconds\": 0.5}}",
+                \"0.19.8\", \"backend\": \"gloo\", \"world\": 2, \"first\": 9.5, \"last\": {last}, \
+                \"losses\": \
+                [{losses}], \"seconds\": 0.5}}",
             rank + 1
         )
     }

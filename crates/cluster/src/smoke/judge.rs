@@ -116,7 +116,7 @@ fn slow_link(outcome: &Outcome) -> Option<(String, &'static str)> {
         (
             format!("the link from {from} to {to} carries {slowest}, the other links {others}"),
             "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool \
-   INTERFACE; ip -s link`",
+                INTERFACE; ip -s link`",
         )
     })
 }
@@ -138,7 +138,7 @@ fn resent(outcome: &Outcome) -> Option<(String, &'static str)> {
                 part * 100.0
             ),
             "Read the error and drop counters on both nodes (possible causes: bad cable, duplex mismatch, \
-   full switch buffer): `ip -s link; ethtool -S INTERFACE`",
+                full switch buffer): `ip -s link; ethtool -S INTERFACE`",
         )
     })
 }
@@ -151,10 +151,10 @@ fn far(outcome: &Outcome) -> Option<(String, &'static str)> {
     Some((
         format!(
             "a round trip from {from} to {to} takes {milliseconds:.1} ms; within one data center it takes \
-   less than 1 ms"
+                less than 1 ms"
         ),
         "Check that the nodes are in one data center, and the route between them: `ping NODE; traceroute \
-   NODE`",
+            NODE`",
     ))
 }
 
@@ -170,7 +170,7 @@ fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
             (
                 format!("the path carries {}, but {} carries {carries}", rate(path), link.name),
                 "Read the error and pause counters, then check the MTU and other traffic on the link: \
-   `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
+                    `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
             )
         });
     }
@@ -178,7 +178,7 @@ fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
         (
             format!("the path carries {}, less than gigabit Ethernet", rate(path)),
             "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
-   provider, a tunnel): `ethtool INTERFACE`",
+                provider, a tunnel): `ethtool INTERFACE`",
         )
     })
 }
@@ -196,7 +196,7 @@ fn straggler(outcome: &Outcome) -> Option<(String, &'static str)> {
         (
             format!(
                 "{name} takes {:.1} times as long as the others to write and check the same numbers: its \
-   CPU or memory is busy or slow",
+                    CPU or memory is busy or slow",
                 longest / usual
             ),
             "Find what else runs on that machine: `top; cpupower frequency-info; envdoc check`",

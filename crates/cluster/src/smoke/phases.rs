@@ -530,7 +530,8 @@ impl<'p> PhaseRunner<'p> {
     }
 }
 
-/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as `wanted`.
+/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as
+/// `wanted`.
 pub(super) fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
     let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
     wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })

@@ -125,7 +125,7 @@ fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
         (true, false) if read.paths.iter().all(|path| NVLINK.contains(&path.as_str())) => None,
         (true, false) => Some(format!(
             "not all GPUs of a node are connected by NVLink; NCCL's log shows the paths {} (NVL: NVLink; \
-   PIX, PXB, PHB, SYS: PCIe)",
+                PIX, PXB, PHB, SYS: PCIe)",
             ways()
         )),
     }
@@ -145,7 +145,7 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
     } else if !seen.mounted {
         found.push(format!(
             "{} not available in the container: /dev/infiniband/uverbs* is missing (set `network: {{ \
-   infiniband: true }}` in cluster.yaml)",
+                infiniband: true }}` in cluster.yaml)",
             seen.devices.join(", ")
         ));
     }

@@ -1,4 +1,5 @@
-//! Problems from what the engine reports and from what containers print. The output of sshd and of the entrypoint is read here only.
+//! Problems from what the engine reports and from what containers print. The output of sshd and of the
+//! entrypoint is read here only.
 
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
         ))
         .fix(
             "Check that 2377/tcp, 7946/tcp and 7946/udp are open between the nodes, then resume: `envdoc \
-   cluster check; envdoc cluster up`",
+                cluster check; envdoc cluster up`",
         );
     }
     if cause == Cause::ProgramNotFound {
@@ -173,7 +174,8 @@ mod tests {
     #[test]
     fn limits_that_the_engine_may_not_raise() {
         let error = |message: &str| Error::Reported(message.to_owned());
-        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container process: \
+        let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container \
+            process: \
             error during container init: error setting rlimits for ready process: \
             error setting rlimit type 8: operation not permitted: unknown";
         assert_eq!(limit(&error(docker_20_10)).map(|limit| limit.name), Some("memlock"));

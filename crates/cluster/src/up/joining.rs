@@ -85,7 +85,7 @@ fn unmade(node: &Node, why: &Error) -> Problem {
         return Problem::of(STEP, &node.name, format!("cannot resolve {address} on {}: {why}", node.name))
             .fix(
                 "Write the IP address in cluster.yaml, or fix name resolution on that node: `getent hosts \
-            NAME`",
+                    NAME`",
             );
     }
     if why.cause() == Cause::AddressNotLocal {
@@ -230,8 +230,9 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                     )
                 }
                 Why::Refused => format!(
-                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall rejects it, \
-   or the manager does not listen"
+                    "{address}:{MANAGER_PORT}/tcp of {leader_name} refuses {node_name}: a firewall \
+                        rejects it, \
+                        or the manager does not listen"
                 ),
                 Why::UnknownName => {
                     format!("{node_name} cannot resolve {address}, the address of {leader_name}")
@@ -258,8 +259,9 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                 _ => problem
                     .fix(format!(
                         "Open 2377/tcp, 7946/tcp, 7946/udp and 4789/udp between the \
-                    nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; also check \
-                    the provider's security group"
+                            nodes: `iptables -L INPUT -n -v` and `nft list ruleset` on {leader_name}; \
+                            also check \
+                            the provider's security group"
                     ))
                     .fix("Resume: `envdoc cluster up`"),
             }

@@ -137,7 +137,7 @@ impl<'a> Work<'a> {
                         .closed(why.is_closed())
                         .fix(
                             "Check whether the swarm has a leader (it needs a majority of its managers): \
-                        `docker node ls`",
+                                `docker node ls`",
                         ),
                 ]
             }),

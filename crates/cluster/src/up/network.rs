@@ -123,7 +123,7 @@ fn unmade(work: &Work<'_>, leader: &Node, why: &Error) -> Problem {
             &leader.name,
             format!(
                 "the subnet {subnet} overlaps another network of \
-            the swarm: {why}"
+                    the swarm: {why}"
             ),
         )
         .fix(

@@ -210,7 +210,7 @@ fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
                 return Err(at.wrong(
                     format!("secret {:?} needs one of `file` and `variable`", asked.name),
                     "`file: token.txt` reads it \
-                from a local file, `variable: HF_TOKEN` from envdoc's environment",
+                        from a local file, `variable: HF_TOKEN` from envdoc's environment",
                 ));
             }
         };

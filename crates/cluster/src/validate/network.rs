@@ -101,7 +101,7 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
             return Err(at.wrong(
                 format!("{text} contains {}, the address of {}", node.address, node.name),
                 "choose a network that the machines do not use; otherwise traffic between them is routed \
-   into the overlay",
+                    into the overlay",
             ));
         }
     }

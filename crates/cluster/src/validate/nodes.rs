@@ -53,7 +53,7 @@ pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
                     &other.name,
                     &node.name,
                     "write one node per Docker engine; two containers on it would share its GPUs and its \
-   port",
+                        port",
                 ));
             }
         }
@@ -74,7 +74,7 @@ fn reachable(nodes: &[Node], kind: NetworkKind, at: &At) -> Result<(), Error> {
             return Err(at.wrong(
                 format!("{} is a loopback address", node.address),
                 "write the address by which the other nodes reach it; list it with `ip -br addr` on that \
-   machine",
+                    machine",
             ));
         }
         if kind == NetworkKind::Host && number.is_none() {
@@ -197,7 +197,7 @@ fn slots(asked: Option<u32>, gpus: &Gpus, at: &At) -> Result<u32, Error> {
         (None, None) => Err(at.wrong(
             "`gpus: all` requires `slots`: the number of processes of a job on this node is unknown",
             "write `slots: 8` (the number of GPUs that `nvidia-smi -L` shows) or `gpus: 8`; `envdoc \
-   cluster init` detects it",
+                cluster init` detects it",
         )),
     }
 }

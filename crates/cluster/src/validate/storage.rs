@@ -51,7 +51,7 @@ pub fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>,
                 return Err(at.wrong(
                     format!("{to} needs one of `from` and `nfs`"),
                     "`from: /srv/code` is a path on the machines, `nfs: SERVER:/export` a share that each \
-   of them mounts",
+                        of them mounts",
                 ));
             }
         };

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn libraries_of_a_running_program() {
         let maps = "\
-558800000000-558800001000 r--p 00000000 fe:00 42   /work/target/debug/envdoc
+            558800000000-558800001000 r--p 00000000 fe:00 42   /work/target/debug/envdoc
 7f5500000000-7f5500001000 r--p 00000000 fe:00 43   /usr/lib/x86_64-linux-gnu/libc.so.6
 7f5500001000-7f5500002000 r-xp 00028000 fe:00 43   /usr/lib/x86_64-linux-gnu/libc.so.6
 7f5500003000-7f5500004000 r-xp 00000000 fe:00 44   /usr/lib/x86_64-linux-gnu/ld-2.31.so

@@ -1,4 +1,5 @@
-//! Tasks that the worker carries but does not know: a program registers a handler, requests and answers are JSON.
+//! Tasks that the worker carries but does not know: a program registers a handler, requests and answers are
+//! JSON.
 
 use std::pin::Pin;
 use std::time::Duration;

@@ -20,7 +20,8 @@ const TASK_LIMIT_SECONDS: f64 = 86_400.0;
 /// How long tasks go on when standard input has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Works until standard input ends, or is silent for longer than `silence`. `programs` handle the custom tasks.
+/// Works until standard input ends, or is silent for longer than `silence`. `programs` handle the custom
+/// tasks.
 pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -13,7 +13,7 @@ mod table;
 pub use table::SHORTEST;
 use table::{BITS, Entry, NONE, SLOTS, WORD, bit, other_bit, slot, word};
 
-/// Where a literal stands in a text.
+/// Where a literal is in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Its number.
@@ -152,7 +152,7 @@ impl Literals {
             .map(|place| at + place * WORD)
     }
 
-    /// The literals that have the word at a place, and stand there.
+    /// The literals with this word that match at a position.
     fn literals_at(&self, text: &[u8], at: usize, found: &mut impl FnMut(Place)) {
         let word = word(&text[at..]);
         let mut slot = slot(word);

@@ -27,7 +27,7 @@ pub const LIMITS: Limits = Limits { block: 1 << 20, text: 4096, before: 1024 };
 const HEAD: usize = 40;
 const AFTER: usize = 60;
 
-/// Lines kept beside a found one, before it and after it.
+/// Context lines kept before and after a found line.
 const BESIDE: usize = 4;
 
 /// So many blocks of lines may be open at once.
@@ -339,7 +339,7 @@ impl Blocks {
         }
     }
 
-    /// The lines beside a text that starts at a place, as far as the block has them whole.
+    /// The context lines of a text, as far as the block has them completely.
     fn around(&self, start: usize, next: Option<usize>) -> Neighbors {
         let mut first = memrchr(b'\n', &self.block[..start]).map_or(0, |at| at + 1);
         let mut before = Vec::new();

@@ -1,4 +1,4 @@
-//! What a container printed, from its engine, with the engine's times.
+//! The log of a container, from its engine, with the engine's timestamps.
 
 use futures_util::{Stream, StreamExt, stream};
 
@@ -10,9 +10,28 @@ use docker::engine::Engine;
 /// A line that is longer is handed on in parts, in bytes.
 const LONGEST: usize = 1 << 20;
 
+/// Why a container's log could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ContainerError {
+    /// The engine has no container of that name.
+    #[error("no container {container} on {endpoint}")]
+    NotFound {
+        /// The name as given.
+        container: String,
+        /// The engine's address.
+        endpoint: String,
+    },
+    /// The engine did not answer the request.
+    #[error(transparent)]
+    Engine(#[from] docker::Error),
+    /// The engine failed while it sent the log.
+    #[error("reading its log stopped: {0}")]
+    Interrupted(docker::Error),
+}
+
 /// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does.
 /// Nothing is kept beyond what [`Read`] says, whatever the container printed.
-pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, String> {
+pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, ContainerError> {
     let name = match node {
         Some(node) if node != container => format!("container {container} of {node}"),
         _ => format!("container {container}"),
@@ -23,7 +42,7 @@ pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Resul
     while let Some(line) = lines.next().await {
         match line {
             Ok(line) => blocks.feed(&line),
-            Err(why) => blocks.remark(why),
+            Err(why) => blocks.remark(why.to_string()),
         }
     }
     ended(engine, container).await.into_iter().for_each(|remark| blocks.remark(remark));
@@ -37,9 +56,12 @@ pub async fn lines<'engine>(
     container: &str,
     node: Option<&str>,
     follow: bool,
-) -> Result<impl Stream<Item = Result<Vec<u8>, String>> + use<'engine>, String> {
+) -> Result<impl Stream<Item = Result<Vec<u8>, ContainerError>> + use<'engine>, ContainerError> {
     if container::inspect(engine, container).await?.is_none() {
-        return Err(format!("there is no container {container} on {}", engine.endpoint));
+        return Err(ContainerError::NotFound {
+            container: container.to_owned(),
+            endpoint: engine.endpoint.to_string(),
+        });
     }
     let joined =
         Joined { prefix: node.map(|node| format!("{node}  | ")).unwrap_or_default(), ..Joined::default() };
@@ -54,8 +76,8 @@ pub async fn lines<'engine>(
                     }
                 }
                 Some(Err(why)) => {
-                    let remark = format!("reading its log stopped: {why}");
-                    return Some((Err(remark), Some((stream::empty().boxed(), joined))));
+                    let error = ContainerError::Interrupted(why);
+                    return Some((Err(error), Some((stream::empty().boxed(), joined))));
                 }
                 None => return Some((Ok(joined.rest().concat()), None)),
             }

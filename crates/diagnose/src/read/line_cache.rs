@@ -1,4 +1,4 @@
-//! What lines were that came before: a log of a failure says the same again and again, word for word.
+//! A cache of classified lines: the log of a failure repeats the same lines, word for word.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use foldhash::quality::RandomState;
 use super::retention;
 use crate::scan::{self, Line};
 
-/// So many lines are kept in mind.
+/// Lines in the cache.
 const LINES: usize = 1 << 15;
 
 /// What a line is.
@@ -29,8 +29,7 @@ impl CachedLine {
     }
 }
 
-/// Lines and what they are. A line is known again by 128 bits that are made of it by chance numbers of this
-/// run.
+/// Classified lines by a 128-bit hash with the random seeds of this run.
 #[derive(Debug, Clone, Default)]
 pub struct LineCache {
     /// Where in `seen` a line is.
@@ -40,7 +39,7 @@ pub struct LineCache {
 }
 
 impl LineCache {
-    /// What a line is. When there is no room for it all begins anew: what comes often comes again.
+    /// Classifies a line. A full cache is cleared: frequent lines come again.
     pub fn line(&mut self, line: &[u8]) -> &CachedLine {
         let key = [self.places.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
         let key = key[0] << 64 | key[1];

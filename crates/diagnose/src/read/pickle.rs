@@ -140,7 +140,7 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// A text or bytes whose length is told by so many bytes.
+    /// A string or bytes with a length field of this many bytes.
     fn text(&mut self, bytes: usize) -> Option<()> {
         let length = usize::try_from(self.number(bytes)?).ok()?;
         let end = self.at.checked_add(length).filter(|end| *end <= self.bytes.len())?;

@@ -17,7 +17,7 @@ const LAST: usize = 4;
 const FIRST_ALIKE: usize = 8;
 const LAST_ALIKE: usize = 2;
 
-/// Of so many first ones of a kind the lines beside them are kept too.
+/// Context lines are kept for this many first lines of a kind.
 const BESIDE: usize = 2;
 
 /// A signature may have so many different captures before the rest counts as one kind; lines without a
@@ -25,8 +25,8 @@ const BESIDE: usize = 2;
 const KINDS: usize = 64;
 const SHAPES: usize = 512;
 
-/// After so many lines of a signature its last ones alone are kept, without being told apart by what they
-/// capture: a log that says the same a million times is counted faster than it is understood.
+/// After this many lines of a signature only its last lines are kept, whatever they capture: a log that
+/// repeats the same line a million times must not fill memory.
 const PLENTY: u32 = 1024;
 
 /// Bytes of text kept before only the last lines of each kind go on changing.
@@ -62,7 +62,7 @@ struct Kept {
     size: usize,
 }
 
-/// Lines beside one that is kept.
+/// Context lines of a kept line.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
     /// Those before it.
@@ -178,7 +178,7 @@ impl Keeper {
         last
     }
 
-    /// The lines beside the one at a place, if that is still kept.
+    /// The context lines of the line at an index, if that is still kept.
     pub fn around(&mut self, place: u64, around: Neighbors) {
         if let Some(kept) = self.kept.get_mut(&place) {
             let lines = around.before.iter().chain(&around.next);

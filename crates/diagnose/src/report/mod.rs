@@ -9,7 +9,7 @@ use crate::root_cause::{Cause, Confidence, Diagnosis, Moment};
 use catalog::signatures::Role;
 use diagnostic::words::capital;
 
-/// What is known in a sentence where no cause is.
+/// The summary where no cause was found.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     let lines = match diagnosis.lines {
         0 => return "No lines were read.".into(),
@@ -41,7 +41,7 @@ pub(super) fn sentences(cause: &Cause) -> String {
     format!("{message} {}{sure}", cause.meaning)
 }
 
-/// The word before a cause in a list.
+/// How a cause is introduced in a list.
 pub(super) fn title(place: usize, cause: &Cause) -> String {
     match (place, cause.confidence) {
         (0, Confidence::Certain) => "root cause".into(),
@@ -51,7 +51,7 @@ pub(super) fn title(place: usize, cause: &Cause) -> String {
     }
 }
 
-/// What the lines tell beside failures, where nothing failed: each once.
+/// Notes from the log where nothing failed, each once.
 pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
     let mut noticed: Vec<&Moment> = Vec::new();
     if diagnosis.failed() {
@@ -67,7 +67,7 @@ pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
     noticed
 }
 
-/// Seconds of the timeline.
+/// `+12.5s`; empty where the time is unknown.
 pub(super) fn seconds(seconds: Option<f64>) -> String {
     seconds.map_or(String::new(), |seconds| format!("+{seconds:.1}s"))
 }

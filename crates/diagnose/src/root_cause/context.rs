@@ -1,14 +1,14 @@
-//! What a log says around the line that a cause rests on: where that line passes on that something failed,
-//! those beside it tell why.
+//! Context lines of a cause: where its own line only passes a failure on, the lines around it have the
+//! reason.
 
 use super::{Evidence, evidence};
 use crate::log_prefix;
 use crate::read::{Found, Read};
 
-/// So many lines before and after are told at most.
+/// Context lines before and after, at most.
 const LINES: usize = 4;
 
-/// The lines around the first evidence of a cause, in order and without the evidence.
+/// The lines around the first evidence of a cause, in order and without the evidence itself.
 pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
     let Some(first) = told.first() else { return Vec::new() };
     let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
@@ -41,11 +41,11 @@ pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence
     before.chain(next).map(|(number, text)| evidence(names, read, number, text)).collect()
 }
 
-/// Of so many sources at most, so many last lines are told.
+/// The last lines are shown for at most this many sources, and at most this many lines each.
 const SOURCES: usize = 3;
 const LAST: usize = 5;
 
-/// The last lines of the sources that are not empty; none of many sources, and none of what is no text.
+/// The last non-empty lines of each source; none for many sources, and none of binary files.
 pub fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();

@@ -1,22 +1,22 @@
-//! What is known of the machine joins in: the checks that a cause points to confirm it or rule it out.
+//! Evidence from the machine: the checks that a cause names confirm it or rule it out.
 
 use super::Cause;
 use catalog::signatures::Cause as Choice;
 use checks::{self, CHECKS, Check, Verdict};
 use facts::Facts;
 
-/// What a check said of the machine.
+/// The result of a check that a cause names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineEvidence {
     /// Id of the check.
     pub check: String,
-    /// `confirmed` (it found what the cause says), `ruled-out` (it looked and all is well) or `unknown`.
+    /// What it means for the cause.
     pub outcome: Outcome,
-    /// What it found, or why it could not look.
+    /// What it found, or why it could not run.
     pub message: String,
 }
 
-/// What a check means for the cause that points to it.
+/// What a check result means for the cause that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -24,11 +24,11 @@ pub enum Outcome {
     Confirmed,
     /// The machine does not have it, as it is now.
     RuledOut,
-    /// It could not be looked at, or does not apply.
+    /// The check could not run, or does not apply.
     Unknown,
 }
 
-/// Judges the checks that some choices point to.
+/// Runs the checks that the choices name.
 pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
     let mut pointed: Vec<&'static Check> = Vec::new();
     for choice in choices {
@@ -56,7 +56,7 @@ pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
     checks::judge(&pointed, facts).iter().map(looked).collect()
 }
 
-/// Candidates that the machine confirms come before the others; what a log names for certain stays first.
+/// Moves candidates that the machine confirms to the front; a certain cause stays first.
 pub fn order(causes: &mut [Cause]) {
     use super::Confidence::Candidate;
     if causes.first().is_none_or(|first| first.confidence != Candidate) {

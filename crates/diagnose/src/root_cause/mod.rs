@@ -1,11 +1,11 @@
-//! From many hits to one root cause. Pure: from what was read and what is known of the machine to a
+//! From many matches to one root cause. Pure: from what was read, and the facts of the machine, to a
 //! [`Diagnosis`].
 //!
-//! What fails first makes others fail: they wait until time is up, their connections close, their launchers
-//! end them. So of all that the lines tell the earliest root counts that no other root explains (`leads_to`
-//! of the signatures), on the rank that failed first; without one, an exception that the program raised of
-//! its own; then the signal that ended a rank; then the rank that was silent or elsewhere while the others
-//! waited; and only then what a line is known to be a symptom of, as a candidate and never as the cause.
+//! The first failure causes others: ranks wait until their timeout, connections close, launchers terminate
+//! the rest. So the earliest root counts that no other root explains (`leads_to` of the signatures), on the
+//! rank that failed first; without one, an exception of the program; then the signal that ended a rank; then
+//! the rank that was silent or elsewhere while the others waited; and last a symptom, as a candidate and
+//! never as the cause.
 
 mod analysis;
 mod context;
@@ -24,15 +24,15 @@ use timeline::Timeline;
 
 pub use machine_evidence::MachineEvidence;
 
-/// How sure a cause is.
+/// How certain a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// The log names it, and nothing in it speaks for another.
+    /// The log states it, and nothing in it suggests another cause.
     Certain,
-    /// It explains what is in the log; something else might too.
+    /// It explains the log; another cause might too.
     Likely,
-    /// The log does not tell the cause: this is what it may be, and what would decide.
+    /// The log does not show the cause: a possible one, and how to confirm it.
     Candidate,
 }
 
@@ -47,7 +47,7 @@ impl Confidence {
     }
 }
 
-/// A line that something rests on.
+/// A log line that supports a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The file as it was named.
@@ -63,7 +63,7 @@ pub struct Evidence {
 pub struct Cause {
     /// Id of its signature; `xid-79` for a fault that the driver numbers.
     pub id: String,
-    /// Whose failure it is.
+    /// The component that failed.
     pub component: Component,
     /// A root, or what is only known to be a symptom.
     pub role: Role,
@@ -75,13 +75,13 @@ pub struct Cause {
     pub message: String,
     /// What it means.
     pub meaning: String,
-    /// The lines that it rests on, the most telling first.
+    /// The lines it is based on, the most relevant first.
     pub evidence: Vec<Evidence>,
-    /// What the log says around the first of them, where that line alone tells little.
+    /// Context of the first of them, where that line alone says little.
     pub context: Vec<Evidence>,
-    /// What may be behind it, what tells these apart, and what to do.
+    /// The possible causes, how to confirm each, and how to fix it.
     pub choices: &'static [Choice],
-    /// What the checks that the choices point to said of the machine.
+    /// Results of the checks that the choices name.
     pub machine_evidence: Vec<MachineEvidence>,
 }
 
@@ -106,26 +106,26 @@ pub struct Moment {
     pub count: usize,
 }
 
-/// What is the matter.
+/// The result.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnosis {
     /// The first is the root cause; the others would be next.
     pub causes: Vec<Cause>,
-    /// Lines that surely tell of a failure and that nothing explains, the first of each wording.
+    /// Error lines that match no signature, the first of each wording.
     pub unmatched_errors: Vec<Evidence>,
-    /// Lines that only look like errors.
+    /// Lines that look like errors but may be harmless.
     pub suspicious: Vec<Evidence>,
-    /// Where nothing failed that is known: the last lines of the sources, if these are few.
+    /// Without a known failure: the last lines of the sources, if there are few sources.
     pub last: Vec<Evidence>,
-    /// Ranks that said nothing while others failed.
+    /// Ranks that logged no failure while others failed.
     pub silent: Vec<u32>,
     /// What happened, in order.
     pub timeline: Vec<Moment>,
-    /// What was remarkable about the files.
+    /// Remarks on the files.
     pub remarks: Vec<String>,
     /// How many lines were read.
     pub lines: u64,
-    /// Names of machines that the lines tell.
+    /// Machine names found in the lines.
     pub nodes: Vec<String>,
 }
 
@@ -136,10 +136,10 @@ impl Diagnosis {
     }
 }
 
-/// Lines that nothing explains are told up to so many.
+/// Limit of reported lines that match no signature.
 const UNMATCHED: usize = 50;
 
-/// The diagnosis of some sources; with facts, the checks that a cause points to are judged by them.
+/// The diagnosis of several sources; with facts, the checks that a cause names are judged by them.
 pub fn diagnose(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
     let timeline = timeline::from_reads(reads);
     let analysis = Analysis::of(&timeline);
@@ -189,7 +189,7 @@ fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
     }
 }
 
-/// Lines without a meaning: those of failures, and those that only look so; each wording once.
+/// Error lines that match no signature, and lines that only look like errors; each wording once.
 fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidence>) {
     let mut seen = std::collections::HashSet::new();
     let (mut sure, mut others) = (Vec::new(), Vec::new());
@@ -207,7 +207,7 @@ fn unmatched(timeline: &Timeline, names: &[&str]) -> (Vec<Evidence>, Vec<Evidenc
     (sure, others)
 }
 
-/// One moment for each kind of event on each rank, in the order of time where that is told, else of lines.
+/// One moment per signature and rank, by time where the lines have one, else by line.
 fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
     let mut order = timeline.ids_where(|_| true);
     timeline.sort_by_time(&mut order);

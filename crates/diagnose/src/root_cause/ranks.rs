@@ -1,5 +1,4 @@
-//! What became of each rank: how it ended, which collective it waited in, and whether it said anything at
-//! all.
+//! How each rank ended, which collective it waited in, and whether it logged a failure.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,20 +9,20 @@ use super::timeline::{Event, EventId, Timeline};
 use crate::expression::constant;
 use catalog::signatures::{self, Report, Role, Signal, Signature};
 
-/// The end of a rank, as a launcher tells it.
+/// The end of a rank as a launcher reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exit {
-    /// The rank, or its place on the node where only that is told.
+    /// The rank, or the local rank where the line has only that.
     pub rank: Option<u32>,
     /// The exit code; negative: the number of a signal.
     pub code: i32,
-    /// The event that tells it.
+    /// The event that reports it.
     pub event: EventId,
     /// Whether the launcher calls it the first failure.
     pub first: bool,
 }
 
-/// What a rank waited for when time was up.
+/// The collective that a rank waited in at its timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waited {
     /// The rank.
@@ -38,7 +37,7 @@ pub struct Waited {
     pub event: EventId,
 }
 
-/// An entry of elastic's table ends at most so many lines after it began.
+/// Lines that an entry of torchrun's failure table spans at most.
 const TABLE: u64 = 200;
 
 /// How ranks ended, from elastic's table, its lines and those of other launchers.
@@ -114,8 +113,7 @@ pub fn waited(timeline: &Timeline) -> Vec<Waited> {
     by_rank.into_values().collect()
 }
 
-/// The ranks of the job of which nothing speaks of a failure of their own while the others waited: they are
-/// the ones waited for.
+/// Ranks of the job that logged no failure while the others waited: the ones waited for.
 pub fn silent(timeline: &Timeline, waited: &[Waited]) -> Vec<u32> {
     let mut all: Vec<u32> = timeline.ranks.clone();
     // The number of ranks is believed where it fits the ranks that were seen.
@@ -209,7 +207,8 @@ fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
     let all = furthest.event.captured("desc") == Some("default_pg");
     (all && !absent.is_empty() && absent.len() < ranks.len()).then(|| {
         let message = format!(
-            "the flight recorder dump of rank {} is missing, and {} others wait in number {sequence} ({name})",
+            "the flight recorder dump of rank {} is missing, \
+             and {} others wait in number {sequence} ({name})",
             numbers(&absent),
             ranks.len()
         );

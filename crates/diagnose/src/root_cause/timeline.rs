@@ -1,5 +1,5 @@
-//! What the lines tell, in the order in which it happened: one event for every signature that a line matches,
-//! every exception that no signature explains, and every exit that a launcher reports.
+//! The events of a log in order: one for every signature that a line matches, every exception that no
+//! signature explains, and every exit that a launcher reports.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Sign
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(usize);
 
-/// Something that a line tells.
+/// What a line reports.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// Which of the sources.
@@ -29,7 +29,7 @@ pub struct Event {
     pub number: u64,
     /// Its words.
     pub text: String,
-    /// Who said it, and when.
+    /// Rank, node and time.
     pub prefix: LogPrefix,
     /// What it is.
     pub signature: &'static Signature,
@@ -42,7 +42,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// What the line told for a group.
+    /// The value of a capture.
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
     }
@@ -64,7 +64,7 @@ pub struct Unknown {
     pub text: String,
     /// Who said it.
     pub prefix: LogPrefix,
-    /// Whether a program surely failed with it, and does not only speak of errors.
+    /// Whether a program certainly failed with it, and does not only mention errors.
     pub sure: bool,
 }
 
@@ -77,11 +77,11 @@ pub struct Timeline {
     pub unknown: Vec<Unknown>,
     /// What was raised, with the place in the program.
     pub raised: Vec<Raised>,
-    /// Where Python was when a signal ended it, and the rank where that is told.
+    /// Where Python was when a signal ended it, and the rank if known.
     pub crashed: Vec<(Option<u32>, String)>,
-    /// Ranks that said anything, or of which a launcher speaks.
+    /// Ranks that logged a line, or that a launcher mentions.
     pub ranks: Vec<u32>,
-    /// How many ranks there are, where that is told.
+    /// The world size, if known.
     pub world: Option<u32>,
     /// By source, how many lines it has.
     pub ends: Vec<u64>,
@@ -201,7 +201,7 @@ fn nodes(reads: &[Read]) -> HashMap<String, usize> {
     nodes
 }
 
-/// Notes the rank and the number of ranks that a line tells.
+/// Records the rank and world size of a line.
 fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
     timeline.ranks.extend(prefix.rank);
     if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
@@ -288,8 +288,8 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
     exceptions(timeline, place);
 }
 
-/// An event for every module that is missing where a package is built: the traceback tells where it was
-/// looked for, its last line does not.
+/// An event for every module missing in a package build: the traceback shows where it was searched, its last
+/// line does not.
 fn builds(timeline: &mut Timeline, place: usize) {
     let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
     for raised in timeline.raised.iter().filter(|raised| raised.read == place) {
@@ -299,7 +299,7 @@ fn builds(timeline: &mut Timeline, place: usize) {
     }
 }
 
-/// An event of a traceback for a signature, of which one group is told.
+/// An event derived from a traceback, with one capture.
 fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
     let message = message::fill(signature.message, &|name| (name == group).then_some(told));
     Event {
@@ -383,7 +383,7 @@ fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
     told.last()?.parse().ok()
 }
 
-/// Whether a line says that a program failed: not that errors were counted, expected, or are possible.
+/// Whether a line reports a failed program: not that errors were counted, expected, or are possible.
 fn sure(found: &Found, rest: &str, prefix: &LogPrefix) -> bool {
     static SURE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
@@ -404,17 +404,17 @@ fn sure(found: &Found, rest: &str, prefix: &LogPrefix) -> bool {
         && (SURE.is_match(rest) || SURE.is_match(&found.text))
 }
 
-/// Moments without a year are put into the year that other lines tell; lines without a time have that of the
-/// line before.
+/// Completes times without a year with the year of other lines; a line without a time gets that of the line
+/// before.
 fn times(timeline: &mut Timeline) {
     let year = timeline.events.iter().find_map(|event| match event.prefix.time {
-        Some(Time::Wall(seconds)) => Some(log_prefix::year_of(seconds)),
+        Some(Time::Wall(seconds)) => log_prefix::year_of(seconds),
         _ => None,
     });
     let mut last: HashMap<(usize, Option<u32>), Time> = HashMap::new();
     for event in &mut timeline.events {
         if let (Some(Time::Yearless(seconds)), Some(year)) = (event.prefix.time, year) {
-            event.prefix.time = Some(Time::Wall(log_prefix::in_year(seconds, year)));
+            event.prefix.time = log_prefix::in_year(seconds, year).map(Time::Wall);
         }
         let key = (event.read, event.prefix.rank);
         match event.prefix.time {

@@ -40,7 +40,7 @@ static EXCEPTION: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?)(?:: ?(.*))?$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| constant(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
 
-/// Programs that start others: what ends them is told by those.
+/// Programs that start others: an exception that ends them is reported by those.
 const LAUNCHERS: &[&str] = &[
     "torch/distributed/run.py",
     "torch/distributed/launch",
@@ -222,7 +222,7 @@ pub fn raised(
     (!raised.name.is_empty()).then_some(raised)
 }
 
-/// Where Python was when a signal ended it, as its fault handler tells: the innermost function, of the thread that it happened in.
+/// Where Python was when a signal ended it, from its fault handler: the innermost function of the thread.
 ///
 /// ```text
 /// Fatal Python error: Segmentation fault

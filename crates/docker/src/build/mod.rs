@@ -9,6 +9,7 @@ mod reader;
 pub(super) mod request;
 mod session;
 
+use futures_util::future::{BoxFuture, LocalBoxFuture};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -164,51 +165,53 @@ pub enum Failure {
 pub const LAST_LINES_LIMIT: usize = 20;
 
 /// Builds. Dropped half way, the engine ends the build: its connections are closed.
-pub async fn build(
-    engine: &Engine,
+pub fn build<'a>(
+    engine: &'a Engine,
     logins: Arc<Logins>,
     build: Build,
-    on: &mut dyn FnMut(Event),
-) -> Result<Built, Failure> {
-    let started = Instant::now();
-    let buildkit = use_buildkit(engine, &build, on)?;
-    let id = build.id.clone();
-    let secrets = build.secrets.clone();
-    let session = match buildkit {
-        true => {
-            let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
-            let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
-            let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
-            Some(open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))?)
-        }
-        false => None,
-    };
-    let options = options(&build, buildkit.then_some(id));
-    // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the
-    // registries of FROM.
-    let credentials = match buildkit {
-        true => None,
-        false => {
-            Some(credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?)
-        }
-    };
-    let (stream, sent) = build.context.clone().stream();
-    let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
-    let mut reader = Reader::new(buildkit);
-    let end = listen(answer, &sent, &mut reader, on).await;
-    drop(session);
-    let (image, steps) = reader.finish(end, &sent, on)?;
-    let builder = match (buildkit, engine.podman) {
-        (true, _) => "BuildKit",
-        (false, true) => "Buildah",
-        (false, false) => "classic builder",
-    };
-    Ok(Built {
-        image,
-        builder: builder.into(),
-        steps,
-        seconds: started.elapsed().as_secs_f64(),
-        context_bytes: sent.bytes(),
+    on: &'a mut dyn FnMut(Event),
+) -> LocalBoxFuture<'a, Result<Built, Failure>> {
+    Box::pin(async move {
+        let started = Instant::now();
+        let buildkit = use_buildkit(engine, &build, on)?;
+        let id = build.id.clone();
+        let secrets = build.secrets.clone();
+        let session = match buildkit {
+            true => {
+                let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
+                let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
+                let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
+                Some(open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))?)
+            }
+            false => None,
+        };
+        let options = options(&build, buildkit.then_some(id));
+        // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the
+        // registries of FROM.
+        let credentials = match buildkit {
+            true => None,
+            false => Some(
+                credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?,
+            ),
+        };
+        let (stream, sent) = build.context.clone().stream();
+        let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
+        let mut reader = Reader::new(buildkit);
+        let end = listen(answer, &sent, &mut reader, on).await;
+        drop(session);
+        let (image, steps) = reader.finish(end, &sent, on)?;
+        let builder = match (buildkit, engine.podman) {
+            (true, _) => "BuildKit",
+            (false, true) => "Buildah",
+            (false, false) => "classic builder",
+        };
+        Ok(Built {
+            image,
+            builder: builder.into(),
+            steps,
+            seconds: started.elapsed().as_secs_f64(),
+            context_bytes: sent.bytes(),
+        })
     })
 }
 
@@ -218,10 +221,13 @@ pub fn new_id() -> String {
 }
 
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.
-pub async fn cancel(engine: &Engine, id: &str) {
-    let path = format!("/build/cancel?id={id}");
-    let _ = tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
-        .await;
+pub fn cancel<'a>(engine: &'a Engine, id: &'a str) -> BoxFuture<'a, ()> {
+    Box::pin(async move {
+        let path = format!("/build/cancel?id={id}");
+        let _ =
+            tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
+                .await;
+    })
 }
 
 /// Whether to use BuildKit; says why not.

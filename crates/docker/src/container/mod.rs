@@ -3,6 +3,7 @@
 
 pub(crate) mod request;
 
+use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
 use std::time::Duration;
@@ -68,10 +69,12 @@ pub struct Printed {
 }
 
 /// A container by name; `None` where there is none.
-pub async fn inspect(engine: &Engine, name: &str) -> Result<Option<Found>, Error> {
-    Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
-        .await?
-        .map(from_inspect))
+pub fn inspect<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+    Box::pin(async move {
+        Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
+            .await?
+            .map(from_inspect))
+    })
 }
 
 fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
@@ -103,12 +106,18 @@ fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
 }
 
 /// The names of the containers with a label, running or not.
-pub async fn labelled(engine: &Engine, label: &str, value: &str) -> Result<Vec<String>, Error> {
-    let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
-    let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-    let containers = answered(engine.docker.list_containers(Some(options))).await?;
-    let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
-    Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+pub fn labelled<'a>(
+    engine: &'a Engine,
+    label: &'a str,
+    value: &'a str,
+) -> BoxFuture<'a, Result<Vec<String>, Error>> {
+    Box::pin(async move {
+        let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+        let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+        let containers = answered(engine.docker.list_containers(Some(options))).await?;
+        let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
+        Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+    })
 }
 
 /// Creates a container; `limit`: how long the engine may take.
@@ -123,14 +132,18 @@ pub(crate) async fn create(
 }
 
 /// Creates the container of a cluster's node.
-pub async fn create_node(engine: &Engine, container: &Container) -> Result<(), Error> {
-    create(&engine.docker, &container.name, request::node(container), ANSWER_TIMEOUT).await
+pub fn create_node<'a>(engine: &'a Engine, container: &'a Container) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        create(&engine.docker, &container.name, request::node(container), ANSWER_TIMEOUT).await
+    })
 }
 
 /// Starts a container that was created.
-pub async fn start(engine: &Engine, name: &str) -> Result<(), Error> {
-    let docker = engine.docker.clone().with_timeout(START_TIMEOUT);
-    start_within(&docker, name, START_TIMEOUT).await.map_err(|error| error.after(START_TIMEOUT))
+pub fn start<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let docker = engine.docker.clone().with_timeout(START_TIMEOUT);
+        start_within(&docker, name, START_TIMEOUT).await.map_err(|error| error.after(START_TIMEOUT))
+    })
 }
 
 pub(crate) async fn start_within(docker: &Docker, name: &str, limit: Duration) -> Result<(), Error> {
@@ -153,59 +166,75 @@ pub(crate) async fn delete(
 }
 
 /// Ends a container and keeps it.
-pub async fn stop(engine: &Engine, name: &str) -> Result<(), Error> {
-    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
-    optional(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+pub fn stop<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
+        optional(engine.docker.stop_container(name, Some(stop))).await.map(drop)
+    })
 }
 
 /// Ends a container and removes it; whether there was one.
-pub async fn remove(engine: &Engine, name: &str) -> Result<bool, Error> {
-    let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
-    // One that cannot be stopped is removed by force.
-    let _ = optional(engine.docker.stop_container(name, Some(stop))).await;
-    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
+pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<bool, Error>> {
+    Box::pin(async move {
+        let stop = StopContainerOptionsBuilder::default().t(STOP_GRACE_SECONDS).build();
+        // One that cannot be stopped is removed by force.
+        let _ = optional(engine.docker.stop_container(name, Some(stop))).await;
+        delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
+    })
 }
 
 /// Puts an archive into a directory of a container, which need not run.
-pub async fn upload(engine: &Engine, name: &str, directory: &str, archive: Vec<u8>) -> Result<(), Error> {
-    let options = UploadToContainerOptionsBuilder::default().path(directory).build();
-    answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into()))).await
+pub fn upload<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    directory: &'a str,
+    archive: Vec<u8>,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let options = UploadToContainerOptionsBuilder::default().path(directory).build();
+        answered(engine.docker.upload_to_container(name, Some(options), bollard::body_full(archive.into())))
+            .await
+    })
 }
 
 /// A container that is never started: a way into a volume, which it has at a directory.
-pub async fn create_volume_holder(
-    engine: &Engine,
-    name: &str,
-    image: &str,
-    volume: &str,
-    at: &str,
-    labels: &BTreeMap<String, String>,
-) -> Result<(), Error> {
-    let body = request::volume_holder(image, volume, at, labels);
-    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+pub fn create_volume_holder<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    image: &'a str,
+    volume: &'a str,
+    at: &'a str,
+    labels: &'a BTreeMap<String, String>,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let body = request::volume_holder(image, volume, at, labels);
+        create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+    })
 }
 
 /// A container with a program that waits on its input for ever, in a network (`host`, or one's name).
-pub async fn create_waiting(
-    engine: &Engine,
-    name: &str,
-    image: &str,
-    network: &str,
+pub fn create_waiting<'a>(
+    engine: &'a Engine,
+    name: &'a str,
+    image: &'a str,
+    network: &'a str,
     program: Vec<String>,
-    labels: &BTreeMap<String, String>,
-) -> Result<(), Error> {
-    let body = request::waiting(image, network, program, labels);
-    create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+    labels: &'a BTreeMap<String, String>,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        let body = request::waiting(image, network, program, labels);
+        create(&engine.docker, name, body, ANSWER_TIMEOUT).await
+    })
 }
 
 /// Removes a container that never ran, and leaves its volumes.
-pub async fn remove_keeping_volumes(engine: &Engine, name: &str) -> Result<(), Error> {
-    delete(&engine.docker, name, false, ANSWER_TIMEOUT).await.map(drop)
+pub fn remove_keeping_volumes<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move { delete(&engine.docker, name, false, ANSWER_TIMEOUT).await.map(drop) })
 }
 
 /// Removes a container at once; whether there was one.
-pub async fn remove_now(engine: &Engine, name: &str) -> Result<bool, Error> {
-    delete(&engine.docker, name, true, ANSWER_TIMEOUT).await
+pub fn remove_now<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<bool, Error>> {
+    Box::pin(async move { delete(&engine.docker, name, true, ANSWER_TIMEOUT).await })
 }
 
 /// What a container printed: the last so many lines of it, and with `follow` what it prints from now on.

@@ -8,6 +8,7 @@ mod address;
 pub mod ssh;
 mod tls;
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -78,49 +79,55 @@ impl Transport {
     /// Opens the way to `endpoint`. `certificates` is the folder of ca.pem, cert.pem and key.pem; without it
     /// the one that the docker program would use. An engine over SSH or TLS has answered when this returns;
     /// others are not asked yet.
-    pub async fn open(
-        endpoint: &str,
-        certificates: Option<&str>,
+    pub fn open<'a>(
+        endpoint: &'a str,
+        certificates: Option<&'a str>,
         deadline: Instant,
-    ) -> Result<Transport, ConnectError> {
-        let transport = Transport::connect(endpoint, certificates, deadline).await?;
-        if let Channel::Ssh(connection) = &transport.channel {
-            connection.check_engine(deadline).await?;
-        }
-        Ok(transport)
+    ) -> BoxFuture<'a, Result<Transport, ConnectError>> {
+        Box::pin(async move {
+            let transport = Transport::connect(endpoint, certificates, deadline).await?;
+            if let Channel::Ssh(connection) = &transport.channel {
+                connection.check_engine(deadline).await?;
+            }
+            Ok(transport)
+        })
     }
 
     /// Like [`Transport::open`], but whether an engine answers at the end of an SSH connection is not asked.
-    pub async fn connect(
-        endpoint: &str,
-        certificates: Option<&str>,
+    pub fn connect<'a>(
+        endpoint: &'a str,
+        certificates: Option<&'a str>,
         deadline: Instant,
-    ) -> Result<Transport, ConnectError> {
-        let (local, channel) = match endpoint.split_once("://") {
-            Some(("unix" | "http", _)) => (endpoint.to_owned(), Channel::Direct),
-            Some((scheme @ ("tcp" | "https"), address)) => {
-                let folder = match certificates {
-                    Some(folder) => Some(folder.to_owned()),
-                    None => certificate_folder(endpoint, scheme == "https")?,
-                };
-                match folder {
-                    None => (endpoint.to_owned(), Channel::Direct),
-                    Some(folder) => {
-                        let tunnel = tls::open(address, &folder, deadline).await?;
-                        (tunnel.local(), Channel::Tls(tunnel))
+    ) -> BoxFuture<'a, Result<Transport, ConnectError>> {
+        Box::pin(async move {
+            let (local, channel) = match endpoint.split_once("://") {
+                Some(("unix" | "http", _)) => (endpoint.to_owned(), Channel::Direct),
+                Some((scheme @ ("tcp" | "https"), address)) => {
+                    let folder = match certificates {
+                        Some(folder) => Some(folder.to_owned()),
+                        None => certificate_folder(endpoint, scheme == "https")?,
+                    };
+                    match folder {
+                        None => (endpoint.to_owned(), Channel::Direct),
+                        Some(folder) => {
+                            let tunnel = tls::open(address, &folder, deadline).await?;
+                            (tunnel.local(), Channel::Tls(tunnel))
+                        }
                     }
                 }
-            }
-            Some(("ssh", _)) => {
-                let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
-                let connection = ssh::open(address, deadline).await?;
-                (connection.local(), Channel::Ssh(connection))
-            }
-            _ => {
-                return Err(ConnectError::new("unsupported endpoint; expected unix://, tcp:// or ssh://"));
-            }
-        };
-        Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
+                Some(("ssh", _)) => {
+                    let address = SshAddress::parse(endpoint).map_err(ConnectError::new)?;
+                    let connection = ssh::open(address, deadline).await?;
+                    (connection.local(), Channel::Ssh(connection))
+                }
+                _ => {
+                    return Err(ConnectError::new(
+                        "unsupported endpoint; expected unix://, tcp:// or ssh://",
+                    ));
+                }
+            };
+            Ok(Transport { endpoint: endpoint.to_owned(), local, channel })
+        })
     }
 
     /// Like [`Transport::connect`] for an endpoint over SSH, with a command of the caller's in the

@@ -91,7 +91,7 @@ impl Docker {
         }
     }
 
-    /// Whether the engine was built by Docker itself: a distribution mends its own builds without a new
+    /// Whether the engine was built by Docker itself: a distribution patches its own builds without a new
     /// number.
     pub fn built_by_docker(&self) -> Fact<bool> {
         self.version.as_ref().map(|version| {

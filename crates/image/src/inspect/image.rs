@@ -356,9 +356,12 @@ mod tests {
 
     #[test]
     fn of_an_engine() {
-        let inspected = r#"{"Id":"sha256:1","RepoDigests":["r/x@sha256:2"],"Created":"0001-01-01T00:00:00Z","Size":5,
-            "Architecture":"arm64","Os":"linux","Config":{"Env":null,"Labels":null,"Cmd":null,"Entrypoint":["/run"]}}"#;
-        let history = r#"[{"CreatedBy":"COPY . /app # buildkit","Size":4},{"CreatedBy":"/bin/sh -c apt-get update","Size":1}]"#;
+        let inspected = r#"{"Id":"sha256:1","RepoDigests":["r/x@sha256:2"],
+            "Created":"0001-01-01T00:00:00Z","Size":5,
+            "Architecture":"arm64","Os":"linux",
+            "Config":{"Env":null,"Labels":null,"Cmd":null,"Entrypoint":["/run"]}}"#;
+        let history = r#"[{"CreatedBy":"COPY . /app # buildkit","Size":4},
+            {"CreatedBy":"/bin/sh -c apt-get update","Size":1}]"#;
         let image = from_engine("x", inspected, Some(history)).unwrap();
         assert_eq!(image.digest.as_deref(), Some("sha256:2"));
         assert_eq!(image.architecture.as_deref(), Some("aarch64"));

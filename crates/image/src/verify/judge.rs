@@ -254,12 +254,15 @@ mod tests {
 
     fn answer() -> Answer {
         serde_json::from_str(
-            r#"{"python":"3.11.2","distributions":{"torch":"2.6.0+cu124","deepspeed":"0.16.4","numpy":"1.26.4"},
-            "imports":{"torch":{"status":0,"stderr":""},"vllm":{"status":1,"stderr":"ImportError: libcuda.so.1: cannot open"},
+            r#"{"python":"3.11.2",
+            "distributions":{"torch":"2.6.0+cu124","deepspeed":"0.16.4","numpy":"1.26.4"},
+            "imports":{"torch":{"status":0,"stderr":""},
+                "vllm":{"status":1,"stderr":"ImportError: libcuda.so.1: cannot open"},
             "apex":{"status":1,"stderr":"Traceback\nModuleNotFoundError: No module named 'apex'"}},
             "torch":{"version":"2.6.0+cu124","cuda":"12.4","nccl":"2.21.5","file":"x"},
             "libraries":{"libtorch_cuda.so":["libcuda.so.1"],"libtorch_cpu.so":[]},
-            "ds_report":{"status":0,"text":"deepspeed info ................... 0.16.4, unknown\ntorch version .... 2.6.0+cu124\n"}}"#,
+            "ds_report":{"status":0,
+                "text":"deepspeed info ................... 0.16.4, unknown\ntorch version .... 2.6.0+cu124\n"}}"#,
         )
         .unwrap()
     }

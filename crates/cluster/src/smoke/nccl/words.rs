@@ -27,7 +27,7 @@ pub fn cuda(code: i32) -> String {
         34 => (
             "CUDA_ERROR_STUB_LIBRARY",
             "the CUDA toolkit's stub libcuda is loaded instead of the driver's; remove …/lib64/stubs from \
-   LD_LIBRARY_PATH",
+                LD_LIBRARY_PATH",
         ),
         46 => (
             "CUDA_ERROR_DEVICE_UNAVAILABLE",
@@ -57,7 +57,7 @@ pub fn cuda(code: i32) -> String {
         804 => (
             "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
             "the forward-compatibility libcuda is loaded, which only supports data center GPUs; remove \
-   /usr/local/cuda/compat from the library path",
+                /usr/local/cuda/compat from the library path",
         ),
         999 => (
             "CUDA_ERROR_UNKNOWN",

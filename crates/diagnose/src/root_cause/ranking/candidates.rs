@@ -1,5 +1,5 @@
-//! Candidates, where no root is known: what a log ends with, symptoms, an exception without its traceback,
-//! and lines in their own words.
+//! Candidates where no root is known: what a log ends with, symptoms, an exception without its traceback, and
+//! error lines that match no signature.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::root_cause::timeline::{EventId, Timeline, Unknown};
 use crate::root_cause::{Confidence, traceback};
 use catalog::signatures::{self, Derived, Report, Role, Signal, Signature, Unfinished};
 
-/// Symptoms, where nothing more is known: those that tell most, as candidates.
+/// Symptoms as candidates, the most specific first.
 pub(super) fn symptoms(analysis: &Analysis<'_>) -> Vec<RankedCause> {
     let timeline = analysis.timeline;
     let symptoms = timeline.ids_where(|event| event.role == Role::Symptom);
@@ -50,9 +50,8 @@ pub(super) fn symptoms(analysis: &Analysis<'_>) -> Vec<RankedCause> {
     causes
 }
 
-/// The first line that surely tells of a failure and says more than that something ended: nobody knows it, so
-/// its own words are told. Where it is told that something ended, a line that says what could not be done
-/// will do.
+/// The first error line that matches no signature and says more than that something ended, quoted. Where a
+/// symptom already reports an end, a line that says what could not be done suffices.
 fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
     static UNDONE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
@@ -104,13 +103,13 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
     })
 }
 
-/// A text of so many lines is what a person cut out of a log.
+/// Up to this many lines, a text is an excerpt that a person cut out of a log.
 const EXCERPT: u64 = 60;
 
-/// Of a line so many characters are told in a sentence.
+/// Characters of a line that are quoted in a sentence.
 const WORDS: usize = 200;
 
-/// A log that ends while something is still tried: what each attempt says.
+/// A log that ends while an operation is still being retried.
 fn given_up(timeline: &Timeline) -> Option<RankedCause> {
     let rules = signatures::all().iter().flat_map(|one| one.unfinished.iter().map(move |rule| (one, rule)));
     rules.into_iter().find_map(|(tried, rule)| ends_with(timeline, tried, rule))

@@ -13,26 +13,26 @@ use crate::log_prefix::Level;
 use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
 use catalog::xids;
 
-/// A cause, before it is told.
+/// A cause with the events that support it.
 #[derive(Debug, Clone)]
 pub struct RankedCause {
-    /// Its id where that is more than the signature's.
+    /// The id; `xid-79` where the signature has many.
     id: String,
     signature: &'static Signature,
     /// In a sentence.
     message: String,
     meaning: Option<String>,
     confidence: Confidence,
-    /// Events that it rests on, the most telling first.
+    /// The events it is based on, the most relevant first.
     events: Vec<EventId>,
-    /// Lines that are no event: source, number and text.
+    /// Lines without an event: source, number and text.
     lines: Vec<(usize, u64, String)>,
     whose: Option<String>,
 }
 
-/// Evidence of one cause is so many lines at most.
+/// Evidence lines of one cause, at most.
 const EVIDENCE: usize = 6;
-/// So many causes are told.
+/// Causes in a diagnosis, at most.
 const CAUSES: usize = 4;
 
 impl RankedCause {
@@ -57,12 +57,12 @@ impl RankedCause {
         }
     }
 
-    /// Whether the line that it rests on tells little without those beside it.
+    /// Whether its line needs context lines.
     pub fn needs_more(&self) -> bool {
         self.signature.context_lines
     }
 
-    /// As it is told.
+    /// The cause for the report.
     pub fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
         let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
         let mut lines: Vec<super::Evidence> = told.collect();
@@ -115,7 +115,7 @@ pub fn causes(analysis: &Analysis<'_>) -> Vec<RankedCause> {
     causes
 }
 
-/// How much speaks for a cause; the greatest is the root.
+/// The weight of a cause; the greatest is the root cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     /// The launcher was stopped.
@@ -351,7 +351,7 @@ fn yielding(timeline: &Timeline) -> Vec<Weighted> {
         .collect()
 }
 
-/// Whether what makes it a candidate came before it: a launcher that is stopped after a task failed is
+/// Whether a line came before that makes it a candidate: a launcher that is stopped after a task failed is
 /// stopped because of that.
 fn comes_after(timeline: &Timeline, event: &Event) -> bool {
     let before = |other: &Event| other.read == event.read && other.number < event.number;

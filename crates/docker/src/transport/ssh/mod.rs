@@ -7,6 +7,7 @@
 mod fault;
 mod shell;
 
+use futures_util::future::BoxFuture;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -62,34 +63,36 @@ impl Ran {
 }
 
 /// Connects, authenticates, and waits until a command has run on the other side.
-pub async fn open(address: SshAddress, deadline: Instant) -> Result<Connection, ConnectError> {
-    let started = Instant::now();
-    let folder = Folder::new()?;
-    let configuration = configuration();
-    let stdout = output(&folder, "stdout")?;
-    let mut child =
-        start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
-    let ended = loop {
-        if read_output(&folder, "stdout").lines().any(|line| line == READY_MARK) {
-            break None;
+pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result<Connection, ConnectError>> {
+    Box::pin(async move {
+        let started = Instant::now();
+        let folder = Folder::new()?;
+        let configuration = configuration();
+        let stdout = output(&folder, "stdout")?;
+        let mut child =
+            start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
+        let ended = loop {
+            if read_output(&folder, "stdout").lines().any(|line| line == READY_MARK) {
+                break None;
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                break Some(Some(status));
+            }
+            if Instant::now() >= deadline {
+                break Some(None);
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        };
+        if let Some(ended) = ended {
+            process::stop(&mut child);
+            let (stderr, stdout) = (read_output(&folder, "stderr"), read_output(&folder, "stdout"));
+            return Err(match ended {
+                Some(_) => fault::from_output(&address, &stderr, &stdout),
+                None => fault::timed_out(&address, &stderr, started.elapsed()),
+            });
         }
-        if let Ok(Some(status)) = child.try_wait() {
-            break Some(Some(status));
-        }
-        if Instant::now() >= deadline {
-            break Some(None);
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    };
-    if let Some(ended) = ended {
-        process::stop(&mut child);
-        let (stderr, stdout) = (read_output(&folder, "stderr"), read_output(&folder, "stdout"));
-        return Err(match ended {
-            Some(_) => fault::from_output(&address, &stderr, &stdout),
-            None => fault::timed_out(&address, &stderr, started.elapsed()),
-        });
-    }
-    Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
+        Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
+    })
 }
 
 /// A file of envdoc's own for what ssh says.
@@ -195,84 +198,96 @@ impl Connection {
     }
 
     /// Runs a command line with some input, until `deadline`.
-    pub async fn run(&self, remote: &str, input: &[u8], deadline: Instant) -> Result<Ran, ConnectError> {
-        let mut command = self.command(remote);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
-        let (Some(mut stdin), Some(out), Some(err)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(ConnectError::new("cannot open pipes to ssh"));
-        };
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
-        let whole = async {
-            let write = async {
-                // A command that does not read its input says itself what is wrong.
-                let _ = stdin.write_all(input).await;
-                drop(stdin);
+    pub fn run<'a>(
+        &'a self,
+        remote: &'a str,
+        input: &'a [u8],
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<Ran, ConnectError>> {
+        Box::pin(async move {
+            let mut command = self.command(remote);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child =
+                command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
+            let (Some(mut stdin), Some(out), Some(err)) =
+                (child.stdin.take(), child.stdout.take(), child.stderr.take())
+            else {
+                return Err(ConnectError::new("cannot open pipes to ssh"));
             };
-            let (_, _, _) = tokio::join!(write, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
-            child.wait().await
-        };
-        let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
-            Ok(ended) => ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?,
-            Err(_) => {
+            let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+            let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
+            let whole = async {
+                let write = async {
+                    // A command that does not read its input says itself what is wrong.
+                    let _ = stdin.write_all(input).await;
+                    drop(stdin);
+                };
+                let (_, _, _) =
+                    tokio::join!(write, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
+                child.wait().await
+            };
+            let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
+                Ok(ended) => {
+                    ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?
+                }
+                Err(_) => {
+                    return Err(ConnectError::new(format!(
+                        "timed out waiting for `{}` on {}",
+                        short(remote),
+                        self.address.ssh_arguments()
+                    )));
+                }
+            };
+            if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
                 return Err(ConnectError::new(format!(
-                    "timed out waiting for `{}` on {}",
+                    "`{}` printed more than {} MiB",
                     short(remote),
-                    self.address.ssh_arguments()
+                    OUTPUT_LIMIT_BYTES >> 20
                 )));
             }
-        };
-        if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
-            return Err(ConnectError::new(format!(
-                "`{}` printed more than {} MiB",
-                short(remote),
-                OUTPUT_LIMIT_BYTES >> 20
-            )));
-        }
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        match ended.code() {
-            // ssh's own status when the connection failed; few programs end with it.
-            Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
-            Some(status) => Ok(Ran { status, stdout, stderr }),
-            None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
-        }
+            let stderr = String::from_utf8_lossy(&stderr).into_owned();
+            match ended.code() {
+                // ssh's own status when the connection failed; few programs end with it.
+                Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
+                Some(status) => Ok(Ran { status, stdout, stderr }),
+                None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
+            }
+        })
     }
 
     /// Whether an engine answers at the other end; else why not, as far as it can be seen there.
-    pub async fn check_engine(&self, deadline: Instant) -> Result<(), ConnectError> {
-        let local = self.local();
-        let ping = crate::ask(&local, "/_ping");
-        let why = match tokio::time::timeout_at(deadline.into(), ping).await {
-            Ok(Reading::Text(_)) => return Ok(()),
-            Ok(Reading::Failed(why)) => why,
-            Ok(_) => "ssh did not create the local socket".into(),
-            Err(_) => {
-                return Err(ConnectError::new(format!(
-                    "SSH connected, but the engine at {} on {} did not answer",
-                    self.address.socket, self.address.host
-                )));
-            }
-        };
-        let forwarded = read_output(&self.folder, "stderr");
-        let forwarded = forwarded.lines().rfind(|line| line.contains("open failed")).map(str::trim);
-        let socket = quoted(&self.address.socket);
-        // The kernel lists the sockets that somebody listens on by the path that was given then.
-        let script = format!(
-            "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
+    pub fn check_engine<'a>(&'a self, deadline: Instant) -> BoxFuture<'a, Result<(), ConnectError>> {
+        Box::pin(async move {
+            let local = self.local();
+            let ping = crate::ask(&local, "/_ping");
+            let why = match tokio::time::timeout_at(deadline.into(), ping).await {
+                Ok(Reading::Text(_)) => return Ok(()),
+                Ok(Reading::Failed(why)) => why,
+                Ok(_) => "ssh did not create the local socket".into(),
+                Err(_) => {
+                    return Err(ConnectError::new(format!(
+                        "SSH connected, but the engine at {} on {} did not answer",
+                        self.address.socket, self.address.host
+                    )));
+                }
+            };
+            let forwarded = read_output(&self.folder, "stderr");
+            let forwarded = forwarded.lines().rfind(|line| line.contains("open failed")).map(str::trim);
+            let socket = quoted(&self.address.socket);
+            // The kernel lists the sockets that somebody listens on by the path that was given then.
+            let script = format!(
+                "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
              open; \
              r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
-        );
-        let looked =
-            self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
-        Err(fault::from_socket(
-            &self.address,
-            forwarded.unwrap_or(&why.detail),
-            looked.ok().map(|ran| ran.text()).as_deref(),
-        ))
+            );
+            let looked =
+                self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
+            Err(fault::from_socket(
+                &self.address,
+                forwarded.unwrap_or(&why.detail),
+                looked.ok().map(|ran| ran.text()).as_deref(),
+            ))
+        })
     }
 
     /// Whether the connection still stands.

@@ -1,0 +1,80 @@
+//! Files, programs, connections and variables are reached from few places. clippy.toml names most of the functions; this
+//! test also sees those of tokio, and that the places do not become more.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use regex::Regex;
+
+use super::imports::{code, module_of, rust_files, test_modules};
+use super::source_of;
+
+/// What reaches the machine.
+const REACHES: &str = concat!(
+    r"\bstd::fs\b|\bfs::(?:read|write|create_dir|remove_|rename|copy|canonicalize|metadata|symlink_|set_perm|File|Open|Dir)",
+    r"|\btokio::(?:fs|process)\b|\bCommand::new\(|\bFile::(?:open|create)\(|\bOpenOptions::new|\bDirBuilder::new",
+    r"|\b(?:Tcp|Unix)(?:Stream|Listener)::(?:connect|bind)\(|\bUdpSocket::bind\(",
+    r"|\benv::(?:vars?|vars?_os|set_var|current_exe|current_dir|temp_dir|args_os|args)\("
+);
+
+/// Crates whose purpose it is.
+const DOORS: &[&str] = &["docker", "host"];
+
+/// Files of other crates that still do it. The list only shrinks: what reads or writes a file goes through `host::file`.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("catalog", &["cache.rs"]),
+    (
+        "cluster",
+        &[
+            "bootstrap.rs",
+            "nodes.rs",
+            "smoke/local.rs",
+            "smoke/nccl/gpu.rs",
+            "smoke/nccl/library.rs",
+            "smoke/nccl/rank.rs",
+            "smoke/nccl/search.rs",
+            "smoke/nccl/workers.rs",
+            "smoke/rank.rs",
+            "up/build.rs",
+            "worker/bundle.rs",
+            "worker/digest.rs",
+            "worker/interfaces.rs",
+            "worker/machine.rs",
+            "worker/serve.rs",
+            "worker/tcp.rs",
+            "worker/udp.rs",
+        ],
+    ),
+    ("diagnose", &["read/source.rs"]),
+    ("diagnostic", &["terminal.rs"]),
+    ("envdoc", &["cli/cluster/mod.rs", "cli/mod.rs"]),
+];
+
+#[test]
+fn the_machine_is_reached_from_few_places() {
+    let reaches = Regex::new(REACHES).unwrap();
+    let (mut allowed, mut found) = (BTreeSet::new(), BTreeSet::new());
+    for (name, files) in ALLOWED {
+        allowed.extend(files.iter().map(|file| format!("{name}: {file}")));
+    }
+    for name in super::crate_graph().keys().filter(|name| !DOORS.contains(&name.as_str())) {
+        found.extend(reaching(&source_of(name), &reaches).into_iter().map(|file| format!("{name}: {file}")));
+    }
+    let added: Vec<_> = found.difference(&allowed).collect();
+    assert!(added.is_empty(), "use host::file or a Host instead: {added:#?}");
+    let gone: Vec<_> = allowed.difference(&found).collect();
+    assert!(gone.is_empty(), "these no longer do it, remove them from ALLOWED: {gone:#?}");
+}
+
+/// The files of a crate that do it outside tests.
+fn reaching(source: &Path, reaches: &Regex) -> Vec<String> {
+    let tests = test_modules(source);
+    let outside_tests = |file: &std::path::PathBuf| {
+        let module = module_of(source, file);
+        !(1..=module.len()).any(|length| tests.contains(&module[..length]))
+            && module.first().is_none_or(|first| first != "testing")
+    };
+    let files = rust_files(source).into_iter().filter(outside_tests);
+    let reaching = files.filter(|file| reaches.is_match(&code(&std::fs::read_to_string(file).unwrap())));
+    reaching.map(|file| file.strip_prefix(source).unwrap().display().to_string()).collect()
+}
