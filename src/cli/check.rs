@@ -80,7 +80,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "2",
-        value_parser = super::seconds,
+        value_parser = super::values::seconds,
         help_heading = SELECTION,
         hide_short_help = true
     )]

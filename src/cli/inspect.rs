@@ -7,7 +7,7 @@ use super::format::Format;
 use super::headings::{CONNECTION, MACHINES, OUTPUT};
 use super::registry;
 use ::image::inspect::image::{self, Image, processor};
-use ::image::inspect::remote::{self, Missing, Question};
+use ::image::inspect::remote::{self, Question, RegistryError};
 use ::image::inspect::report::{self as report, Machine};
 use ::image::inspect::{Reference, judge};
 use catalog::images::{self, Existence};
@@ -75,7 +75,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "30",
-        value_parser = super::seconds,
+        value_parser = super::values::seconds,
         help_heading = CONNECTION,
         hide_short_help = true
     )]
@@ -104,12 +104,13 @@ impl Args {
     pub fn run(self) -> Result<u8, Error> {
         let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
         let machines = self.machines()?;
-        let image = match self.read(&reference, &machines)? {
+        let image = match self.read(&reference, &machines) {
             Ok(image) => image,
-            Err(why) => {
-                terminal::note(&why);
+            Err(ReadError::NotFound(error)) => {
+                terminal::note(&error.to_string());
                 return Ok(1);
             }
+            Err(ReadError::Other(error)) => return Err(error),
         };
         let judged: Vec<Machine> = machines
             .iter()
@@ -127,17 +128,13 @@ impl Args {
         })
     }
 
-    /// The image from the engine or the registry; `Err` inside: it does not exist.
-    fn read(
-        &self,
-        reference: &Reference,
-        machines: &[(String, Facts)],
-    ) -> Result<Result<Image, String>, Error> {
+    /// The image from the engine or the registry.
+    fn read(&self, reference: &Reference, machines: &[(String, Facts)]) -> Result<Image, ReadError> {
         let client = client::find(self.host.as_deref())?;
         if !self.remote && reference.digest.is_none() {
             let deadline = Instant::now() + self.timeout.min(Duration::from_secs(5));
             if let Some(image) = from_engine(&client.endpoint, &reference.familiar(), deadline)? {
-                return Ok(Ok(image));
+                return Ok(image);
             }
         }
         let of_machine =
@@ -153,40 +150,10 @@ impl Args {
             certificates: certificates.as_deref(),
             deadline: Instant::now() + self.timeout,
         };
-        match remote::read(&question) {
-            Ok(image) => Ok(Ok(image)),
-            Err(Missing::NotThere(why)) => Ok(Err(why)),
-            Err(missing) => {
-                let mut error = Error::new(Kind::Network, format!("cannot read {reference}: {missing}"));
-                match missing {
-                    Missing::Registry(docker::Error::RegistryLogin(_)) => {
-                        error = error.hint(format!("docker login {}", reference.registry));
-                    }
-                    Missing::Registry(docker::Error::Certificate(_)) => {
-                        error = error.hint("to trust a private registry or proxy: --ca-cert FILE");
-                    }
-                    _ => {}
-                }
-                Err(match images::exists(&reference.familiar()) {
-                    Existence::No { why, .. } => {
-                        let nearest = images::nearest(&reference.familiar());
-                        let nearest: Vec<String> = nearest.iter().map(|image| image.reference()).collect();
-                        let instead = match nearest.is_empty() {
-                            true => String::new(),
-                            false => format!("; nearest: {}", nearest.join(", ")),
-                        };
-                        error.hint(format!("the catalog has no such image: {why}{instead}"))
-                    }
-                    Existence::Yes(_) => {
-                        let name = reference.familiar();
-                        error.hint(format!(
-                            "the image exists; for what the catalog knows about it: envdoc explain {name}"
-                        ))
-                    }
-                    Existence::Unknown { .. } => error,
-                })
-            }
-        }
+        remote::read(&question).map_err(|error| match error.is_not_found() {
+            true => ReadError::NotFound(error),
+            false => ReadError::Other(unreadable(reference, &error)),
+        })
     }
 
     fn machines(&self) -> Result<Vec<(String, Facts)>, Error> {
@@ -200,6 +167,49 @@ impl Args {
             machines.push(("this machine".to_owned(), facts));
         }
         Ok(machines)
+    }
+}
+
+/// Why an image could not be read.
+enum ReadError {
+    /// The registry does not have it.
+    NotFound(RegistryError),
+    Other(Error),
+}
+
+impl From<Error> for ReadError {
+    fn from(error: Error) -> ReadError {
+        ReadError::Other(error)
+    }
+}
+
+/// The error with hints for the usual causes.
+fn unreadable(reference: &Reference, error: &RegistryError) -> Error {
+    let mut says = Error::new(Kind::Network, format!("cannot read {reference}: {error}"));
+    match error {
+        RegistryError::Docker(docker::Error::RegistryLogin(_)) | RegistryError::Denied { .. } => {
+            says = says.hint(format!("docker login {}", reference.registry));
+        }
+        RegistryError::Docker(docker::Error::Certificate(_)) => {
+            says = says.hint("to trust a private registry or proxy: --ca-cert FILE");
+        }
+        _ => {}
+    }
+    match images::exists(&reference.familiar()) {
+        Existence::No { why, .. } => {
+            let nearest = images::nearest(&reference.familiar());
+            let nearest: Vec<String> = nearest.iter().map(|image| image.reference()).collect();
+            let instead = match nearest.is_empty() {
+                true => String::new(),
+                false => format!("; nearest: {}", nearest.join(", ")),
+            };
+            says.hint(format!("the catalog has no such image: {why}{instead}"))
+        }
+        Existence::Yes(_) => {
+            let name = reference.familiar();
+            says.hint(format!("the image exists; for what the catalog knows about it: envdoc explain {name}"))
+        }
+        Existence::Unknown { .. } => says,
     }
 }
 

@@ -26,6 +26,7 @@ mod several;
 mod smoke;
 mod snapshot;
 mod stack_args;
+mod values;
 mod worker;
 
 use std::path::Path;
@@ -181,12 +182,4 @@ fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     // Without the thread, Ctrl-C ends only envdoc.
     let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
     gather::live(host, deadline, expected)
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is not a number of seconds"))?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() && seconds <= 3600.0 => Ok(duration),
-        _ => Err("must be greater than 0 and at most 3600".into()),
-    }
 }

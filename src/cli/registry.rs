@@ -26,8 +26,8 @@ pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
         certificates: certificates.as_deref(),
         deadline: Instant::now() + DIGEST_TIMEOUT,
     };
-    remote::digest(&question).map_err(|missing| {
-        Error::new(Kind::Network, format!("--pin: cannot get the digest of {reference}: {missing}"))
+    remote::digest(&question).map_err(|why| {
+        Error::new(Kind::Network, format!("--pin: cannot get the digest of {reference}: {why}"))
             .hint("set a known digest with --base-digest, or omit --pin to use the tag")
     })
 }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::headings::OUTPUT;
 use super::running::{interrupted, runtime};
+use super::values;
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
@@ -24,9 +25,6 @@ use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::terminal;
 use host::file;
-
-/// The most ranks on one machine.
-const RANKS_MAX: usize = 256;
 
 /// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
 ///
@@ -55,7 +53,7 @@ pub struct Args {
         long,
         value_name = "N",
         default_value = "2",
-        value_parser = ranks,
+        value_parser = values::ranks,
         requires = "local",
         help_heading = RANKS
     )]
@@ -129,7 +127,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "10",
-        value_parser = super::seconds,
+        value_parser = super::values::seconds,
         help_heading = MEASUREMENT,
         hide_short_help = true
     )]
@@ -140,7 +138,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "5",
-        value_parser = super::seconds,
+        value_parser = super::values::seconds,
         help_heading = MEASUREMENT,
         hide_short_help = true
     )]
@@ -158,11 +156,11 @@ pub struct Args {
     baseline: Option<PathBuf>,
 
     /// For testing: flip a byte of one element of a rank.
-    #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = corrupt)]
+    #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = values::corrupt)]
     corrupt: Option<(usize, usize)>,
 
     /// For testing: pause at the start of a phase.
-    #[arg(long, value_name = "PHASE:SECONDS", hide = true, value_parser = pause)]
+    #[arg(long, value_name = "PHASE:SECONDS", hide = true, value_parser = values::pause)]
     pause: Option<(String, Duration)>,
 
     /// Report format.
@@ -381,23 +379,4 @@ fn interruption(left: &[String]) -> Error {
         [] => Error::new(Kind::Interrupted, "interrupted; all ranks were stopped".to_owned()),
         left => Error::new(Kind::Interrupted, format!("interrupted, but {}", left.join("; "))),
     }
-}
-
-fn ranks(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(ranks) if (2..=RANKS_MAX).contains(&ranks) => Ok(ranks),
-        _ => Err(format!("must be 2 to {RANKS_MAX}")),
-    }
-}
-
-fn pause(text: &str) -> Result<(String, Duration), String> {
-    let both =
-        text.split_once(':').and_then(|(phase, seconds)| Some((phase.to_owned(), seconds.parse().ok()?)));
-    both.map(|(phase, seconds)| (phase, Duration::from_secs(seconds)))
-        .ok_or_else(|| "expected PHASE:SECONDS".into())
-}
-
-fn corrupt(text: &str) -> Result<(usize, usize), String> {
-    let both = text.split_once(':').and_then(|(rank, index)| Some((rank.parse().ok()?, index.parse().ok()?)));
-    both.ok_or_else(|| "expected RANK:ELEMENT, two numbers".into())
 }

@@ -33,7 +33,7 @@ pub struct Args {
     root: Option<PathBuf>,
 
     /// Overall timeout for reading the machine, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = super::values::seconds)]
     timeout: Duration,
 }
 

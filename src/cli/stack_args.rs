@@ -84,7 +84,7 @@ pub struct StackArgs {
         value_name = "SECONDS",
         default_value = "2",
         requires = "here",
-        value_parser = super::seconds,
+        value_parser = super::values::seconds,
         help_heading = MACHINES,
         hide_short_help = true
     )]

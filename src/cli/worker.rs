@@ -17,7 +17,7 @@ pub struct Args {
     and_remove: Option<PathBuf>,
 
     /// Exit if standard input is silent for this long; an empty line is a keep-alive.
-    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = super::values::seconds)]
     silence: Option<Duration>,
 
     /// Write this program and its libraries to standard output as a tar archive, and exit.

@@ -122,7 +122,7 @@ fn recipes_of_tutorials() {
         for pin in pins {
             assert!(text.contains(pin), "{name}: {pin}: {text}");
         }
-        assert_eq!(plan.proof.torch, plan.stack.torch);
+        assert_eq!(plan.expectations.torch.as_deref(), Some(plan.stack.torch.as_str()));
     }
 }
 

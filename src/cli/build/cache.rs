@@ -3,9 +3,27 @@
 //! `/build` of the engine's API takes images to read a cache from, and one way to write one: into the image itself
 //! (moby/moby:daemon/internal/builder-next/builder.go@b985e231). A cache under a name of its own is therefore the image pushed under that name.
 
-/// What can do what an engine's builder cannot.
-const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the output of \\
-     `envdoc render dockerfile`";
+/// Why a cache is rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UnsupportedCache {
+    #[error("the engine's builder reads caches only from images: type=registry,ref=NAME; {}", BUILDX)]
+    Source,
+    #[error("the engine's builder caches only the layers of the image (mode=min), not mode={0}; {buildx}", buildx = BUILDX)]
+    Mode(String),
+    #[error("the engine's builder writes its cache as an image and does not support {0:?}; {buildx}", buildx = BUILDX)]
+    Option(String),
+    #[error("type=registry requires ref=NAME")]
+    NoName,
+    #[error(
+        "the engine's builder writes its cache only into the image: type=inline, or type=registry,ref=NAME \
+             to push it under that name; {}",
+        BUILDX
+    )]
+    Target,
+}
+
+const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the output of \
+                      `envdoc render dockerfile`";
 
 /// Where the cache goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,21 +35,19 @@ pub(super) enum Target {
 }
 
 /// `NAME` or `type=registry,ref=NAME`.
-pub(super) fn source(text: &str) -> Result<String, String> {
+pub(super) fn source(text: &str) -> Result<String, UnsupportedCache> {
     if !text.contains('=') {
         return Ok(text.to_owned());
     }
     let field = |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
     match (field("type"), field("ref")) {
         (None | Some("registry"), Some(name)) => Ok(name.to_owned()),
-        _ => Err(format!(
-            "the engine's builder reads caches only from images: type=registry,ref=NAME; {BUILDX}"
-        )),
+        _ => Err(UnsupportedCache::Source),
     }
 }
 
 /// `type=inline`, `NAME`, `type=registry,ref=NAME[,mode=min]`.
-pub(super) fn target(text: &str) -> Result<Target, String> {
+pub(super) fn target(text: &str) -> Result<Target, UnsupportedCache> {
     if text == "inline" {
         return Ok(Target::Image);
     }
@@ -44,27 +60,15 @@ pub(super) fn target(text: &str) -> Result<Target, String> {
             Some(("type", value)) => kind = Some(value),
             Some(("ref", value)) => name = Some(value),
             Some(("mode", "min")) => {}
-            Some(("mode", mode)) => {
-                return Err(format!(
-                    "the engine's builder caches only the layers of the image (mode=min), not mode={mode}; \\
-                     {BUILDX}"
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "the engine's builder writes its cache as an image and does not support {part:?}; {BUILDX}"
-                ));
-            }
+            Some(("mode", mode)) => return Err(UnsupportedCache::Mode(mode.to_owned())),
+            _ => return Err(UnsupportedCache::Option(part.to_owned())),
         }
     }
     match (kind, name) {
         (Some("inline"), None) => Ok(Target::Image),
         (Some("registry"), Some(name)) if !name.is_empty() => Ok(Target::Name(name.to_owned())),
-        (Some("registry"), _) => Err("type=registry requires ref=NAME".to_owned()),
-        _ => Err(format!(
-            "the engine's builder writes its cache only into the image: type=inline, or type=registry,ref=NAME to \
-             push it under that name; {BUILDX}"
-        )),
+        (Some("registry"), _) => Err(UnsupportedCache::NoName),
+        _ => Err(UnsupportedCache::Target),
     }
 }
 
@@ -88,7 +92,8 @@ mod tests {
             ("type=gha", "type=inline"),
             ("type=registry,ref=a,compression=zstd", "compression"),
         ] {
-            assert!(target(text).unwrap_err().contains(why), "{text}: {:?}", target(text));
+            let error = target(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 

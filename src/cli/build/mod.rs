@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use crate::cli::headings::{BUILD, CACHE, OUTPUT};
 use crate::cli::image::ImageArgs;
 use crate::cli::running::runtime;
-use ::image::report::{BuildReport, Progress, events, lines, text, tree};
+use ::image::report::{BuildReport, Phase, Progress, events, lines, text, tree};
 use ::image::verify::Status;
 use diagnostic::error::Error;
 use diagnostic::layout::Layout;
@@ -249,10 +249,9 @@ impl Args {
     }
 
     fn exit_code(&self, report: &BuildReport) -> u8 {
-        let unknown = report.proof.as_ref().is_some_and(|proof| proof.status == Status::Unknown);
+        let unknown = report.proof.as_ref().is_some_and(|found| found.status == Status::Unknown);
         match &report.failure {
-            Some(failure) if failure.phase == "engine" => 2,
-            Some(failure) if failure.phase == "proof" && unknown => 3,
+            Some(failure) if failure.phase == Phase::Verification && unknown => 3,
             Some(_) => 1,
             None => 0,
         }

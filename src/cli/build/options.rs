@@ -2,14 +2,14 @@
 
 use diagnostic::units::short_size;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
 use super::cache::{self, Target};
 use super::source::{self, Source};
 use super::{Args, Which, base, platforms};
 use crate::cli::image::Settled;
-use ::image::verify::{self, Proof};
+use ::image::verify::Expectations;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::build::{self, Build, Builder};
@@ -29,8 +29,8 @@ const OUTSIDE: &str = ".envdoc/Dockerfile";
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     pub(super) build: Build,
-    /// What is to be proved; `None`: nothing is to be looked at.
-    pub(super) proof: Option<Proof>,
+    /// What to verify; `None` with --no-verify.
+    pub(super) expected: Option<Expectations>,
     pub(super) tags: Vec<String>,
     pub(super) push: bool,
     /// Names under which the image is pushed for its cache.
@@ -48,26 +48,26 @@ impl Args {
     /// The order; `None` where there is no such stack, which has been said.
     pub(super) fn order(&self, client: &Client) -> Result<Option<Order>, Error> {
         for name in &self.tag {
-            image::check_name(name).map_err(|why| usage("--tag", name, &why.to_string()))?;
+            image::check_name(name).map_err(|why| usage("--tag", name, why))?;
         }
         let Some(source) = self.source(client)? else { return Ok(None) };
-        let mut proof = source.proof;
+        let mut expected = source.expected;
         for text in &self.expect {
-            verify::expectation(&mut proof, text).map_err(|why| usage("--expect", text, &why))?;
+            expected.add(text).map_err(|why| usage("--expect", text, why))?;
         }
         let mut arguments = client.proxies.clone();
         arguments.extend(source.arguments);
         arguments.extend(self.build_args()?);
         let mut cache_from = Vec::new();
         for text in &self.cache_from {
-            cache_from.push(cache::source(text).map_err(|why| usage("--cache-from", text, &why))?);
+            cache_from.push(cache::source(text).map_err(|why| usage("--cache-from", text, why))?);
         }
         let mut cache_names = Vec::new();
         for text in &self.cache_to {
-            match cache::target(text).map_err(|why| usage("--cache-to", text, &why.to_string()))? {
+            match cache::target(text).map_err(|why| usage("--cache-to", text, why))? {
                 Target::Image => {}
                 Target::Name(name) => {
-                    image::check_name(&name).map_err(|why| usage("--cache-to", text, &why.to_string()))?;
+                    image::check_name(&name).map_err(|why| usage("--cache-to", text, why))?;
                     cache_names.push(name);
                 }
             }
@@ -102,7 +102,7 @@ impl Args {
         }
         Ok(Some(Order {
             build,
-            proof: (!self.no_verify).then_some(proof),
+            expected: (!self.no_verify).then_some(expected),
             tags,
             push: self.push,
             cache_names,
@@ -116,7 +116,7 @@ impl Args {
     /// The platform of the build, or the platforms of the builds where there are several.
     fn platforms(&self, own: Option<String>) -> Result<(Option<String>, Vec<String>), Error> {
         let all = self.platform.join(",");
-        let mut named = platforms::read(&self.platform).map_err(|why| usage("--platform", &all, &why))?;
+        let mut named = platforms::read(&self.platform).map_err(|why| usage("--platform", &all, why))?;
         if named.len() < 2 {
             return Ok((named.pop().or(own), Vec::new()));
         }
@@ -280,11 +280,11 @@ impl Order {
         row("labels", names(&build.labels));
         row("cache from", build.cache_from.join(", "));
         row("secrets", build.secrets.keys().cloned().collect::<Vec<_>>().join(", "));
-        row("names", self.tags.join(", "));
+        row("tags", self.tags.join(", "));
         row("push", if self.push { "yes".into() } else { String::new() });
         row("cache to", self.cache_names.join(", "));
-        let promises = self.proof.as_ref().map_or(0, |proof| proof.promises());
-        row("prove", if promises == 0 { "nothing".into() } else { format!("{promises} promises") });
+        let count = self.expected.as_ref().map_or(0, Expectations::count);
+        row("verify", if count == 0 { "nothing".into() } else { format!("{count} expectations") });
         self.notes.iter().for_each(|note| row("note", note.clone()));
         let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
         if let Some((_, bytes)) = own {
@@ -294,7 +294,7 @@ impl Order {
     }
 }
 
-fn usage(option: &str, value: &str, why: &str) -> Error {
+fn usage(option: &str, value: &str, why: impl Display) -> Error {
     Error::new(Kind::Usage, format!("{option} {value}: {why}"))
 }
 

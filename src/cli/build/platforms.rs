@@ -13,19 +13,28 @@ use ::image::report::{BuildReport, PushedEntry};
 use diagnostic::error::{Error, Kind};
 use docker::client::Client;
 
-/// The longest that a registry may take to write a list.
-const WRITING: Duration = Duration::from_secs(60);
+/// Timeout for pushing an image index.
+const PUSH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The platforms of `--platform`; what is not one is an error.
-pub(super) fn read(texts: &[String]) -> Result<Vec<String>, String> {
+/// Why `--platform` is rejected.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidPlatform {
+    #[error("{0:?} is not a platform; expected linux/amd64 or linux/arm64")]
+    Form(String),
+    #[error("{0} is given twice")]
+    Twice(String),
+}
+
+/// The platforms of `--platform`.
+pub(super) fn read(texts: &[String]) -> Result<Vec<String>, InvalidPlatform> {
     let mut platforms: Vec<String> = Vec::new();
     for text in texts.iter().map(|text| text.trim().to_ascii_lowercase()) {
         let parts = text.split('/').count();
         if !(2..=3).contains(&parts) || text.split('/').any(str::is_empty) {
-            return Err(format!("{text:?} is not a platform; expected linux/amd64 or linux/arm64"));
+            return Err(InvalidPlatform::Form(text));
         }
         if platforms.contains(&text) {
-            return Err(format!("{text} is given twice"));
+            return Err(InvalidPlatform::Twice(text));
         }
         platforms.push(text);
     }
@@ -78,10 +87,10 @@ fn list(order: &Order, name: &str, reports: &[BuildReport], client: &Client) -> 
         plain_http: false,
         login: registry::login(client, &reference.registry)?,
         certificates: None,
-        deadline: Instant::now() + WRITING,
+        deadline: Instant::now() + PUSH_TIMEOUT,
     };
-    let digest = remote::write_list(&question, &members).map_err(|missing| {
-        Error::new(Kind::Network, format!("cannot push the image index {name}: {missing}")).hint(format!(
+    let digest = remote::write_list(&question, &members).map_err(|why| {
+        Error::new(Kind::Network, format!("cannot push the image index {name}: {why}")).hint(format!(
             "the registry has the single-platform images: {}",
             order.platforms.iter().map(|platform| own_name(name, platform)).collect::<Vec<_>>().join(", ")
         ))
@@ -98,7 +107,7 @@ mod tests {
         let read = |texts: &[&str]| read(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         assert_eq!(read(&["linux/amd64", "linux/ARM64/v8"]).unwrap(), ["linux/amd64", "linux/arm64/v8"]);
         assert!(read(&["arm64"]).is_err() && read(&["linux/"]).is_err());
-        assert!(read(&["linux/amd64", "linux/amd64"]).unwrap_err().contains("twice"));
+        assert!(matches!(read(&["linux/amd64", "linux/amd64"]), Err(InvalidPlatform::Twice(_))));
         assert_eq!(own_name("h:5000/a/b", "linux/arm64/v8"), "h:5000/a/b:latest-linux-arm64-v8");
     }
 }

@@ -1,11 +1,11 @@
-//! What a build is made from: a plan, as files and promises.
+//! What a build is made from: a plan as files and expectations.
 
 use std::collections::BTreeMap;
 
 use super::Args;
-use ::image::plan::{self, Plan};
+use ::image::plan::Plan;
 use ::image::render;
-use ::image::verify::Proof;
+use ::image::verify::Expectations;
 use diagnostic::error::Error;
 use docker::context::Context;
 use resolve::answer::Stack;
@@ -15,7 +15,7 @@ use resolve::answer::Stack;
 pub(super) struct Source {
     pub(super) context: Context,
     pub(super) secrets: BTreeMap<String, Vec<u8>>,
-    pub(super) proof: Proof,
+    pub(super) expected: Expectations,
     pub(super) arguments: BTreeMap<String, String>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) platform: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct Source {
     pub(super) notes: Vec<String>,
 }
 
-/// A plan's.
+/// The source of a planned image.
 pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source, Error> {
     let mut context = Context { dockerfile: "Dockerfile".into(), ..Context::default() };
     for file in render::files(plan)? {
@@ -42,7 +42,7 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
         };
         secrets.insert(secret.id.clone(), bytes);
     }
-    // Without anything to copy, nothing of the folder is of use.
+    // The directory is only needed to copy from it.
     if !plan.sources.is_empty() {
         context.folder = Some(args.folder()?);
     }
@@ -50,9 +50,9 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
     Ok(Source {
         context,
         secrets,
-        proof: proof(&plan.proof),
+        expected: plan.expectations.clone(),
         arguments: plan.build_args.iter().cloned().collect(),
-        // They stand in the Dockerfile.
+        // The Dockerfile has them.
         labels: BTreeMap::new(),
         platform: plan.platform.clone(),
         needs_buildkit: plan.buildkit.clone(),
@@ -60,19 +60,4 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
         stack: Some(plan.stack.clone()),
         notes: warnings.chain(notes).collect(),
     })
-}
-
-fn proof(promised: &plan::Proof) -> Proof {
-    Proof {
-        interpreter: Some(promised.interpreter.clone()),
-        python: Some(promised.python.clone()),
-        torch: Some(promised.torch.clone()),
-        torch_build: Some(promised.torch_build.clone()),
-        cuda: (promised.torch_build != "cpu").then(|| promised.cuda.clone()),
-        nccl: promised.nccl.clone(),
-        packages: promised.packages.clone(),
-        imports: promised.imports.clone(),
-        nvcc: promised.nvcc.clone(),
-        environment: promised.environment.clone(),
-    }
 }

@@ -1,11 +1,11 @@
-//! An order carried out: built, proved, named, pushed; or cleaned up after when it is interrupted.
+//! Builds, verifies, tags and pushes an image; cleans up after an interruption.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::options::Order;
 use crate::cli::running::interrupted;
-use ::image::report::{BuildReport, FailureEntry, ImageEntry, Progress, PushedEntry, SCHEMA};
+use ::image::report::{self, BuildReport, FailureEntry, ImageEntry, Progress, PushedEntry, SCHEMA};
 use ::image::verify::{self, Status};
 use diagnostic::error::{Error, Kind};
 use diagnostic::units::time;
@@ -14,18 +14,18 @@ use docker::build::{self, Built, Failure};
 use docker::engine::Engine;
 use docker::{image, push, run};
 
-/// What is being done, for the case of an interruption.
+/// The current phase, for the clean-up after an interruption.
 #[derive(Debug, Clone, Default)]
 enum Phase {
     #[default]
     Before,
     Building,
-    Proving(String),
-    Naming(String),
+    Verifying(String),
+    Tagging(String),
     Pushing,
 }
 
-/// Carries the order out. After Ctrl-C what was started is ended, and the error says what is left.
+/// Carries out the order. After Ctrl-C stops what was started; the error names what remains.
 pub(super) async fn carry_out_until_interrupted(
     engine: &Engine,
     logins: Arc<Logins>,
@@ -33,7 +33,7 @@ pub(super) async fn carry_out_until_interrupted(
     progress: &mut Progress,
 ) -> Result<BuildReport, Error> {
     let phase = RefCell::new(Phase::default());
-    let container = format!("envdoc-prove-{}", std::process::id());
+    let container = format!("envdoc-verify-{}", std::process::id());
     tokio::select! {
         report = carry_out(engine, logins, order, progress, &phase, &container) => return report,
         () = interrupted() => {}
@@ -51,7 +51,7 @@ async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> 
             "interrupted: the build was canceled; completed steps stay in the build cache"
                 .to_owned()
         }
-        Phase::Proving(image) => match run::remove(engine, container).await {
+        Phase::Verifying(image) => match run::remove(engine, container).await {
             Ok(()) => format!(
                 "interrupted during verification: the container was removed; image {image} stays, without a tag"
             ),
@@ -59,7 +59,7 @@ async fn clean_up(engine: &Engine, phase: &Phase, id: &str, container: &str) -> 
                 format!("interrupted during verification: {left}; image {image} stays, without a tag")
             }
         },
-        Phase::Naming(image) => format!("interrupted while tagging image {image}"),
+        Phase::Tagging(image) => format!("interrupted while tagging image {image}"),
         Phase::Pushing => {
             "interrupted while pushing: the image is built and tagged on the engine; the registry may have some of its layers"
                 .into()
@@ -95,13 +95,13 @@ async fn carry_out(
     };
     take(&mut report, &built);
     report.image = Some(look(engine, &built.image).await?);
-    phase.replace(Phase::Proving(built.image.clone()));
-    if !proved(engine, order, &built, container, progress, &mut report).await {
+    phase.replace(Phase::Verifying(built.image.clone()));
+    if !verified(engine, order, &built, container, progress, &mut report).await {
         return Ok(report);
     }
-    phase.replace(Phase::Naming(built.image.clone()));
+    phase.replace(Phase::Tagging(built.image.clone()));
     if let Err(says) = image::tag(engine, &built.image, &order.tags).await {
-        report.failure = Some(failure("tag", says.to_string()));
+        report.failure = Some(failure(report::Phase::Tag, says.to_string()));
         return Ok(report);
     }
     if let Some(image) = &mut report.image {
@@ -113,7 +113,7 @@ async fn carry_out(
     if !names.is_empty() {
         phase.replace(Phase::Pushing);
         if let Err(says) = image::tag(engine, &built.image, &order.cache_names).await {
-            report.failure = Some(failure("tag", says.to_string()));
+            report.failure = Some(failure(report::Phase::Tag, says.to_string()));
             return Ok(report);
         }
         pushed(engine, logins, &names, progress, &mut report).await;
@@ -143,8 +143,8 @@ async fn look(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
     })
 }
 
-/// Whether the image may be named.
-async fn proved(
+/// Whether the image may be tagged.
+async fn verified(
     engine: &Engine,
     order: &Order,
     built: &Built,
@@ -152,30 +152,30 @@ async fn proved(
     progress: &mut Progress,
     report: &mut BuildReport,
 ) -> bool {
-    let proved = match &order.proof {
+    let verification = match &order.expected {
         None => verify::skipped("not verified (--no-verify)"),
-        Some(proof) => {
-            if !proof.is_empty() {
+        Some(expected) => {
+            if !expected.is_empty() {
                 progress.say("verifying the image ...");
             }
             let started = std::time::Instant::now();
-            let proved = verify::prove(engine, &built.image, container, proof).await;
-            if !proof.is_empty() {
-                progress.say(&format!("{} ({})", proved.says, time(started.elapsed().as_secs_f64())));
+            let verification = verify::verify(engine, &built.image, container, expected).await;
+            if !expected.is_empty() {
+                progress.say(&format!("{} ({})", verification.says, time(started.elapsed().as_secs_f64())));
             }
-            proved
+            verification
         }
     };
-    let refused = match proved.status {
+    let refused = match verification.status {
         Status::Failed => true,
-        // Nothing at all was found out: that is no basis for a name.
-        Status::Unknown => order.strict || proved.items.is_empty(),
-        Status::Proved | Status::Skipped => false,
+        // Nothing could be checked: do not tag.
+        Status::Unknown => order.strict || verification.items.is_empty(),
+        Status::Verified | Status::Skipped => false,
     };
     if refused {
-        report.failure = Some(failure("proof", proved.says.clone()));
+        report.failure = Some(failure(report::Phase::Verification, verification.says.clone()));
     }
-    report.proof = Some(proved);
+    report.proof = Some(verification);
     !refused
 }
 
@@ -192,22 +192,22 @@ async fn pushed(
             Ok(digest) => report.pushed.push(PushedEntry { name: name.clone(), digest }),
             Err(says) => {
                 report.status = "failed".into();
-                report.failure = Some(failure("push", format!("{name}: {says}")));
+                report.failure = Some(failure(report::Phase::Push, format!("{name}: {says}")));
                 return;
             }
         }
     }
 }
 
-fn failure(phase: &str, says: String) -> FailureEntry {
+fn failure(phase: report::Phase, says: String) -> FailureEntry {
     FailureEntry::new(phase, None, Vec::new(), says)
 }
 
-/// What stopped the build, where it is the build's fault; an error where envdoc could not do its work.
+/// The failure of the build; an error if envdoc could not run it.
 fn failed(found: Failure) -> Result<FailureEntry, Error> {
     match found {
-        Failure::Step { name, last, says } => Ok(FailureEntry::new("step", Some(name), last, says)),
-        Failure::Refused(says) => Ok(failure("refused", says)),
+        Failure::Step { name, last, says } => Ok(FailureEntry::new(report::Phase::Step, Some(name), last, says)),
+        Failure::Refused(says) => Ok(failure(report::Phase::Rejected, says)),
         Failure::Context(why) => {
             Err(Error::new(Kind::File, format!("cannot read the build context: {why}")))
         }

@@ -40,7 +40,7 @@ pub(super) struct Refresh {
     in_repo: Option<PathBuf>,
 
     /// Overall timeout, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = super::super::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = crate::cli::values::seconds)]
     timeout: Duration,
 
     /// PyTorch wheel index or a mirror; {build} is replaced by the CUDA build.

@@ -53,7 +53,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "5",
-        value_parser = crate::cli::seconds,
+        value_parser = crate::cli::values::seconds,
         help_heading = CONNECTION,
         hide_short_help = true
     )]
@@ -64,7 +64,7 @@ pub struct Args {
         long,
         value_name = "SECONDS",
         default_value = "120",
-        value_parser = crate::cli::seconds,
+        value_parser = crate::cli::values::seconds,
         help_heading = CONNECTION,
         hide_short_help = true
     )]

@@ -91,7 +91,7 @@ pub struct Reaching {
         long,
         value_name = "SECONDS",
         default_value = "20",
-        value_parser = crate::cli::seconds,
+        value_parser = crate::cli::values::seconds,
         help_heading = CONNECTION,
         hide_short_help = true
     )]

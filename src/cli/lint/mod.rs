@@ -12,6 +12,7 @@ use clap::ValueEnum;
 
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
+use crate::cli::values;
 use diagnostic::error::{Error, Kind as ErrorKind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
@@ -47,7 +48,7 @@ pub struct Args {
     file: Vec<PathBuf>,
 
     /// File type, if neither the name nor the contents show it.
-    #[arg(long = "as", value_name = "TYPE", value_parser = kind, help_heading = INPUT)]
+    #[arg(long = "as", value_name = "TYPE", value_parser = values::file_type, help_heading = INPUT)]
     kind: Option<Kind>,
 
     /// Build context of Dockerfiles, for the files that they install from.
@@ -119,12 +120,6 @@ Examples:
 
 /// Timeout for reading this machine with --here.
 const HERE_TIMEOUT: Duration = Duration::from_secs(2);
-
-fn kind(text: &str) -> Result<Kind, String> {
-    let found = Kind::ALL.iter().find(|kind| kind.id() == text);
-    let all = || Kind::ALL.iter().map(|kind| kind.id()).collect::<Vec<_>>().join(", ");
-    found.copied().ok_or_else(|| format!("expected one of {}", all()))
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
@@ -230,8 +225,7 @@ impl Args {
     fn named(&self, name: String, text: String, files: &mut Vec<File>) -> Result<(), Error> {
         let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
             let error = Error::new(ErrorKind::Usage, format!("cannot determine the type of {name}"));
-            let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.id()).collect();
-            return Err(error.hint(format!("set the type with --as: {}", kinds.join(", "))));
+            return Err(error.hint(format!("set the type with --as: {}", values::kind_ids().join(", "))));
         };
         files.push(self.file(name, text, kind));
         Ok(())

@@ -107,7 +107,7 @@ pub struct Blob {
 
 /// An image's configuration in a registry (`application/vnd.oci.image.config.v1+json`).
 #[derive(Debug, Deserialize)]
-struct Configuration {
+pub(super) struct Configuration {
     architecture: Option<String>,
     os: Option<String>,
     created: Option<String>,
@@ -169,14 +169,12 @@ pub fn processor(name: &str) -> &str {
 }
 
 /// An image from the manifest and the configuration in a registry.
-pub fn from_registry(
+pub(super) fn from_registry(
     reference: &Reference,
     digest: Option<String>,
     manifest: &Manifest,
-    configuration: &str,
-) -> Result<Image, String> {
-    let read: Configuration =
-        serde_json::from_str(configuration).map_err(|error| format!("its configuration: {error}"))?;
+    read: Configuration,
+) -> Image {
     let mut sizes = manifest.layers.iter().map(|layer| layer.size);
     let history = read.history.unwrap_or_default();
     // Only where there is a layer for each instruction that made one is it known which is whose.
@@ -204,14 +202,14 @@ pub fn from_registry(
         ..Image::default()
     };
     image.start(read.config.unwrap_or_default());
-    Ok(image)
+    image
 }
 
-/// An image from what an engine says.
-pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result<Image, String> {
-    let read: Inspected = serde_json::from_str(inspected).map_err(|error| error.to_string())?;
+/// An image from the answers of an engine.
+pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result<Image, serde_json::Error> {
+    let read: Inspected = serde_json::from_str(inspected)?;
     let past: Vec<Past> = match history {
-        Some(text) => serde_json::from_str(text).map_err(|error| format!("its history: {error}"))?,
+        Some(text) => serde_json::from_str(text)?,
         None => Vec::new(),
     };
     let digest = read.repo_digests.unwrap_or_default().into_iter().next();
@@ -310,6 +308,10 @@ mod tests {
     use super::*;
 
     /// Cut from the configuration of an image that BuildKit made.
+    fn configuration() -> Configuration {
+        serde_json::from_str(CONFIGURATION).unwrap()
+    }
+
     const CONFIGURATION: &str = r##"{"architecture":"amd64","os":"linux","created":"2026-11-21T10:00:00Z",
         "config":{"Env":["PATH=/usr/bin","CUDA_VERSION=12.1.1","NV_LIBNCCL_PACKAGE_VERSION=2.17.1-1"],
                   "Labels":{"envdoc.torch":"2.5.1"},"Cmd":["/bin/bash"],"WorkingDir":"/workspace"},
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn of_a_registry() {
         let reference = Reference::parse("registry.lan/train:1").unwrap();
-        let image = from_registry(&reference, None, &manifest(&[100, 2000]), CONFIGURATION).unwrap();
+        let image = from_registry(&reference, None, &manifest(&[100, 2000]), configuration());
         assert_eq!(image.architecture.as_deref(), Some("x86_64"));
         assert_eq!((image.bytes, image.workdir.as_str()), (Some(2100), "/workspace"));
         let layers: Vec<_> = image.layers.iter().map(|layer| (layer.bytes, layer.by.as_str())).collect();
@@ -348,7 +350,7 @@ mod tests {
             ]
         );
         // A history that does not fit the layers names none of them.
-        let image = from_registry(&reference, None, &manifest(&[100]), CONFIGURATION).unwrap();
+        let image = from_registry(&reference, None, &manifest(&[100]), configuration());
         assert_eq!(image.layers, [Layer { bytes: Some(100), by: String::new() }]);
     }
 

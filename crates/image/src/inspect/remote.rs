@@ -1,4 +1,4 @@
-//! An image in a registry, without pulling it: its manifest and its configuration, some kilobytes.
+//! Descriptions of images in a registry: manifests and configurations, some kilobytes, without pulling.
 
 use std::time::Instant;
 
@@ -9,9 +9,8 @@ use docker::auth::Login;
 use docker::reference::Reference;
 use docker::registry::{Access, Answer, Client};
 
-/// The most that is taken of a manifest or a configuration, in bytes; registries refuse larger manifests than
-/// 4 MiB.
-const MOST: u64 = 8 << 20;
+/// Of a manifest or a configuration; registries reject manifests above 4 MiB.
+const SIZE_LIMIT_BYTES: u64 = 8 << 20;
 
 /// Manifests of one image and lists of them, of both families.
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, \
@@ -35,24 +34,66 @@ pub struct Question<'q> {
     pub deadline: Instant,
 }
 
-/// Why there is no answer.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// The registry answers, and does not have it (or does not show it to this reader).
-    NotThere(String),
-    /// The registry could not be asked.
-    Registry(docker::Error),
-    /// It is not known whether it exists.
-    Unknown(String),
+/// Why a registry gave no description of an image.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The registry does not have it, or hides it from this reader.
+    #[error("{registry} has no {reference}")]
+    NotFound {
+        /// `registry-1.docker.io`.
+        registry: String,
+        /// The image.
+        reference: String,
+    },
+    /// Only images for other operating systems.
+    #[error("{0} has no image for Linux")]
+    NotForLinux(String),
+    /// HTTP status 403, which Docker Hub also sends for repositories that do not exist.
+    #[error("{registry} denies access to {reference} (HTTP status 403)")]
+    Denied {
+        /// `registry-1.docker.io`.
+        registry: String,
+        /// The image.
+        reference: String,
+    },
+    /// Another unexpected answer.
+    #[error("{registry} answered with HTTP status {status} {body}")]
+    Status {
+        /// `registry-1.docker.io`.
+        registry: String,
+        /// HTTP status.
+        status: u16,
+        /// The beginning of the answer.
+        body: String,
+    },
+    /// The connection, the login or a certificate.
+    #[error(transparent)]
+    Docker(#[from] docker::Error),
+    /// A manifest or configuration that is not what the OCI image specification describes.
+    #[error("cannot read {what}: {source}")]
+    Malformed {
+        /// `the manifest of nginx:1`.
+        what: String,
+        /// The first mistake.
+        source: serde_json::Error,
+    },
+    /// An answer without the header.
+    #[error("the registry sent no digest")]
+    NoDigest,
+    /// An image index needs images.
+    #[error("an image index without images")]
+    NoMembers,
 }
 
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Missing::NotThere(why) | Missing::Unknown(why) => f.write_str(why),
-            Missing::Registry(error) => error.fmt(f),
-        }
+impl RegistryError {
+    /// Whether the registry answered that there is no such image.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, RegistryError::NotFound { .. } | RegistryError::NotForLinux(_))
     }
+}
+
+fn malformed(what: String) -> impl FnOnce(serde_json::Error) -> RegistryError {
+    move |source| RegistryError::Malformed { what, source }
 }
 
 /// A registry that is asked for one image.
@@ -63,37 +104,41 @@ struct Registry<'q> {
 }
 
 impl<'q> Registry<'q> {
-    fn new(question: &Question<'q>) -> Result<Registry<'q>, Missing> {
-        let client = Client::new(question.certificates, question.deadline).map_err(Missing::Registry)?;
+    fn new(question: &Question<'q>) -> Result<Registry<'q>, RegistryError> {
+        let client = Client::new(question.certificates, question.deadline)?;
         let url = question.reference.registry_url(question.plain_http);
         let access = Access::new(&url, question.login.clone());
         Ok(Registry { reference: question.reference, client, access })
     }
 
-    fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, Missing> {
+    fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, RegistryError> {
         let path = format!("/v2/{}/{kind}/{name}", self.reference.repository);
-        self.client.ask(&mut self.access, &path, accept, MOST).map_err(Missing::Registry)
+        Ok(self.client.ask(&mut self.access, &path, accept, SIZE_LIMIT_BYTES)?)
     }
 
     /// A manifest by tag or digest.
-    fn manifest(&mut self, name: &str) -> Result<Answer, Missing> {
-        let Reference { registry, .. } = self.reference;
-        let reference = self.reference;
+    fn manifest(&mut self, name: &str) -> Result<Answer, RegistryError> {
         let answer = self.ask("manifests", name, MANIFESTS)?;
+        let registry = self.reference.registry.clone();
+        let reference = self.reference.to_string();
         match answer.status {
             200 => Ok(answer),
-            404 => Err(Missing::NotThere(format!("{registry} has no {reference}"))),
-            // Docker Hub says so of repositories that do not exist, too.
-            403 => Err(Missing::Unknown(format!("{registry} denies access to {reference}: HTTP status 403"))),
-            status => Err(Missing::Unknown(format!("{registry} answers with HTTP status {status}"))),
+            404 => Err(RegistryError::NotFound { registry, reference }),
+            403 => Err(RegistryError::Denied { registry, reference }),
+            _ => Err(self.status(&answer)),
         }
+    }
+
+    fn status(&self, answer: &Answer) -> RegistryError {
+        let body = String::from_utf8_lossy(&answer.body).chars().take(300).collect();
+        RegistryError::Status { registry: self.reference.registry.clone(), status: answer.status, body }
     }
 }
 
-/// The digest by which the registry has an image now: of the whole list, where the name stands for several.
-pub fn digest(question: &Question) -> Result<String, Missing> {
+/// The current digest of an image; of the image index if the name is a multi-platform image.
+pub fn digest(question: &Question) -> Result<String, RegistryError> {
     let answer = Registry::new(question)?.manifest(question.reference.wanted())?;
-    answer.digest().ok_or_else(|| Missing::Unknown("the registry returns no digest".into()))
+    answer.digest().ok_or(RegistryError::NoDigest)
 }
 
 /// An image of a list.
@@ -106,33 +151,26 @@ pub struct Member {
 }
 
 /// Makes a name stand for several images that its registry has; the digest of the list.
-pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Missing> {
+pub fn write_list(question: &Question, members: &[Member]) -> Result<String, RegistryError> {
     if members.is_empty() {
-        return Err(Missing::Unknown("a list of no images".into()));
+        return Err(RegistryError::NoMembers);
     }
     let mut registry = Registry::new(question)?;
     let mut entries = Vec::new();
     for member in members {
         let answer = registry.manifest(&member.digest)?;
-        entries.extend(listed(member, &answer).map_err(Missing::Unknown)?);
+        entries.extend(listed(member, &answer)?);
     }
     let (kind, body) = list(entries);
     // A token for readers does not write.
     let mut access =
         Access::new(&question.reference.registry_url(question.plain_http), question.login.clone());
     let path = format!("/v2/{}/manifests/{}", question.reference.repository, question.reference.tag);
-    let answer = registry.client.put(&mut access, &path, kind, &body).map_err(Missing::Registry)?;
+    let answer = registry.client.put(&mut access, &path, kind, &body)?;
     match (answer.status, answer.digest()) {
         (201, Some(digest)) => Ok(digest),
-        (201, None) => Err(Missing::Unknown(
-            "the registry accepted the image index but returned no \
-             digest"
-                .into(),
-        )),
-        (status, _) => {
-            let says = String::from_utf8_lossy(&answer.body).chars().take(300).collect::<String>();
-            Err(Missing::Unknown(format!("HTTP status {status} {says}")))
-        }
+        (201, None) => Err(RegistryError::NoDigest),
+        _ => Err(registry.status(&answer)),
     }
 }
 
@@ -141,13 +179,13 @@ const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+
 const DOCKER_IMAGE: &str = "application/vnd.docker.distribution.manifest.v2+json";
 
 /// The entries of a member: itself, or the images of its platform where it is a list of its own.
-fn listed(member: &Member, answer: &Answer) -> Result<Vec<Value>, String> {
+fn listed(member: &Member, answer: &Answer) -> Result<Vec<Value>, RegistryError> {
     let mut parts = member.platform.split('/');
     let (os, architecture, variant) = (parts.next(), parts.next(), parts.next());
     let manifest: Value = serde_json::from_slice(&answer.body)
-        .map_err(|error| format!("the manifest of {}: {error}", member.digest))?;
+        .map_err(malformed(format!("the manifest of {}", member.digest)))?;
     if let Some(inner) = manifest["manifests"].as_array() {
-        // Beside the image stand what was attested of it, for a platform "unknown".
+        // Attestations are listed for a platform "unknown".
         let own = inner.iter().filter(|entry| entry["platform"]["architecture"].as_str() == architecture);
         return Ok(own.cloned().collect());
     }
@@ -173,8 +211,7 @@ fn list(entries: Vec<Value>) -> (&'static str, Vec<u8>) {
 }
 
 /// Reads an image's description.
-pub fn read(question: &Question) -> Result<Image, Missing> {
-    let unknown = Missing::Unknown;
+pub fn read(question: &Question) -> Result<Image, RegistryError> {
     let reference = question.reference;
     let mut registry = Registry::new(question)?;
     let mut answer = registry.manifest(reference.wanted())?;
@@ -196,19 +233,20 @@ pub fn read(question: &Question) -> Result<Image, Missing> {
         };
         let entry = platforms.clone().find(is).or_else(|| platforms.clone().next());
         let Some(entry) = entry else {
-            return Err(Missing::NotThere(format!("{reference} has no image for Linux")));
+            return Err(RegistryError::NotForLinux(reference.to_string()));
         };
         answer = registry.manifest(&entry.digest)?;
     }
     let digest = answer.digest();
-    let manifest: Manifest = serde_json::from_slice(&answer.body)
-        .map_err(|error| unknown(format!("the manifest of {reference}: {error}")))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&answer.body).map_err(malformed(format!("the manifest of {reference}")))?;
     let configuration = registry.ask("blobs", &manifest.config.digest, "application/octet-stream")?;
     if configuration.status != 200 {
-        return Err(unknown(format!("its configuration: HTTP status {}", configuration.status)));
+        return Err(registry.status(&configuration));
     }
-    let text = String::from_utf8(configuration.body).map_err(|error| unknown(error.to_string()))?;
-    let mut image = from_registry(reference, digest, &manifest, &text).map_err(unknown)?;
+    let configuration = serde_json::from_slice(&configuration.body)
+        .map_err(malformed(format!("the configuration of {reference}")))?;
+    let mut image = from_registry(reference, digest, &manifest, configuration);
     image.architectures = architectures;
     Ok(image)
 }

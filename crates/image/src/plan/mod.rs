@@ -1,15 +1,14 @@
 //! Everything about an image settled: after the plan nothing is left to choose.
 //!
-//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what
-//! is installed into it, [`surroundings`] user, environment and command; [`proof`] is what the finished image
-//! must answer. All of it is pure.
+//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what is installed into it,
+//! [`surroundings`] user, environment and command; [`expectations`] what its verification must find. All of it is pure.
 
 mod arch_list;
 mod base;
+mod expectations;
 mod labels;
 mod operators;
 mod packages;
-mod proof;
 mod python;
 mod step;
 mod surroundings;
@@ -17,11 +16,11 @@ mod system;
 
 use std::collections::BTreeMap;
 
-pub use proof::Proof;
 pub use step::{Instruction, Stage, Step};
 
 use super::lock;
 use super::request::{Hidden, ImageRequest};
+use crate::verify::Expectations;
 use catalog::mirrors;
 use diagnostic::error::{Error, Kind};
 use resolve::answer::{Resolution, Stack, Warning};
@@ -69,8 +68,8 @@ pub struct Plan {
     pub buildkit: Option<String>,
     /// What to know before using it.
     pub warnings: Vec<Warning>,
-    /// What the finished image must answer.
-    pub proof: Proof,
+    /// What the verification of the finished image must find.
+    pub expectations: Expectations,
 }
 
 /// A file that the build is given as a secret.
@@ -164,7 +163,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         platform: (!request.architectures.is_empty()).then(|| platform(&stack.architecture)),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
-        proof: proof::proof(&work),
+        expectations: expectations::expectations(&work),
         stack: stack.clone(),
     })
 }

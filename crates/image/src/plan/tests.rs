@@ -42,8 +42,8 @@ fn deepspeed_gets_nvcc_a_compiler_and_headers() {
     let plan = planned("deepspeed: any\n").unwrap();
     let text = render::dockerfile(&plan).unwrap();
     assert!(text.contains("-devel-ubuntu24.04 AS image") && text.contains("python3-dev"), "{text}");
-    assert_eq!(plan.proof.nvcc.as_deref(), Some(plan.stack.cuda.as_str()));
-    assert!(plan.proof.imports.contains(&"deepspeed".to_owned()));
+    assert_eq!(plan.expectations.nvcc.as_deref(), Some(plan.stack.cuda.as_str()));
+    assert!(plan.expectations.imports.contains(&"deepspeed".to_owned()));
 }
 
 #[test]
@@ -121,8 +121,9 @@ fn nothing_replaces_the_torch_of_nvidia() {
     let commands = text.split("LABEL").next().unwrap();
     assert!(!commands.contains("torch==") && !commands.contains("--index-url"), "{text}");
     assert!(plan.requirements.iter().all(|one| !one.starts_with("torch") && !one.starts_with("numpy")));
-    let proof = (plan.proof.torch.as_str(), plan.proof.torch_build.as_str(), plan.proof.cuda.as_str());
-    assert_eq!(proof, ("2.9.0a0", "145a3a7bda.nv25.10", "13.0"));
+    let expected = &plan.expectations;
+    let torch = [&expected.torch, &expected.torch_build, &expected.cuda].map(|part| part.as_deref());
+    assert_eq!(torch, [Some("2.9.0a0"), Some("145a3a7bda.nv25.10"), Some("13.0")]);
     let plan = planned("base: ngc\n").unwrap();
     assert!(!render::dockerfile(&plan).unwrap().contains("pip install"), "nothing to put on top");
 }
@@ -139,8 +140,8 @@ fn operators_of_deepspeed_are_built_in_a_stage_of_their_own() {
     assert!(build.contains("--no-build-isolation --no-cache-dir"), "{text}");
     assert_eq!(build.matches("deepspeed==").count(), 1, "installed once: {text}");
     assert!(build.contains("libaio-dev") && image.contains("libaio-dev") && !image.contains("g++"), "{text}");
-    assert!(plan.proof.imports.contains(&"deepspeed.ops.adam.fused_adam_op".to_owned()));
-    assert_eq!(plan.proof.nvcc, None);
+    assert!(plan.expectations.imports.contains(&"deepspeed.ops.adam.fused_adam_op".to_owned()));
+    assert_eq!(plan.expectations.nvcc, None);
     assert!(plan.warnings.iter().any(|one| one.id == "deepspeed-operators-left-out"));
     let ngc = dockerfile("base: ngc\ndeepspeed: any\ndeepspeed_ops: [fused_adam]\ngpus: [h100]\n");
     assert!(ngc.contains("--exclude deepspeed") && ngc.contains("ARG TORCH_CUDA_ARCH_LIST=9.0\n"), "{ngc}");

@@ -45,8 +45,8 @@ pub struct BuildReport {
     pub steps: Vec<StepEntry>,
     /// The versions that were resolved; null with --file.
     pub stack: Option<resolve::answer::Stack>,
-    /// Whether the image was proved from inside; null where there is no image.
-    pub proof: Option<crate::verify::Proved>,
+    /// Verification of the image; null if there is no image.
+    pub proof: Option<crate::verify::Verification>,
     /// Why there is no image, or why it was not named or pushed.
     pub failure: Option<FailureEntry>,
     /// What should be known.
@@ -94,11 +94,29 @@ impl From<&Step> for StepEntry {
     }
 }
 
+/// Phase of a build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// A step of the Dockerfile failed.
+    Step,
+    /// The engine rejected the build.
+    #[serde(rename = "refused")]
+    Rejected,
+    /// The image is not as expected.
+    #[serde(rename = "proof")]
+    Verification,
+    /// The image could not be tagged.
+    Tag,
+    /// The image could not be pushed.
+    Push,
+}
+
 /// What went wrong.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FailureEntry {
-    /// `step`, `refused`, `proof`, `tag`, `push`.
-    pub phase: String,
+    /// The phase that failed.
+    pub phase: Phase,
     /// The step that failed.
     pub step: Option<String>,
     /// What it printed last.
@@ -113,14 +131,14 @@ pub struct FailureEntry {
 }
 
 impl FailureEntry {
-    /// A failure, with what its lines are known to mean. Those of a proof that fails are envdoc's own.
-    pub fn new(phase: &str, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
+    /// A failure with its diagnosis. The lines of a failed verification are envdoc's own and not diagnosed.
+    pub fn new(phase: Phase, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
         let diagnosis = match phase {
-            "proof" => Diagnosis::default(),
+            Phase::Verification => Diagnosis::default(),
             _ => root_cause::diagnose_text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
         };
         let causes = diagnosis_json::report(&diagnosis).causes;
-        FailureEntry { phase: phase.into(), step, last_lines, says, causes, diagnosis }
+        FailureEntry { phase, step, last_lines, says, causes, diagnosis }
     }
 }
 
@@ -144,7 +162,7 @@ impl Progress {
         }
     }
 
-    /// Says what goes on beside the build: `proving …`, `pushing …`.
+    /// Shows what happens after the build: `verifying …`, `pushing …`.
     pub fn say(&mut self, text: &str) {
         match self {
             Progress::Lines(_) => diagnostic::terminal::note(text),

@@ -1,7 +1,7 @@
 //! The report on built examples.
 
 use super::*;
-use crate::verify::{Item, Proved, Status};
+use crate::verify::{Item, Status, Verification};
 use diagnostic::layout::Layout;
 
 fn layer(by: &str, bytes: u64) -> Layer {
@@ -47,11 +47,11 @@ fn built() -> BuildReport {
             step("[3/3] COPY src /src", 0.0, true),
             step("exporting to image", 53.0, false),
         ],
-        proof: Some(Proved {
+        proof: Some(Verification {
             status: Status::Unknown,
             says: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked".into(),
             items: vec![
-                item("torch", Status::Proved, "2.9.1+cu128"),
+                item("torch", Status::Verified, "2.9.1+cu128"),
                 item("import vllm", Status::Unknown, "wants the driver's library"),
             ],
         }),
@@ -84,7 +84,7 @@ fn everything_of_an_image_in_ascii() {
 fn a_failed_step_for_people() {
     let report = BuildReport {
         failure: Some(FailureEntry::new(
-            "step",
+            Phase::Step,
             Some("[2/2] RUN make\nall".into()),
             vec!["cc: no such file".into()],
             "process did not complete successfully: exit code: 2".into(),
@@ -98,7 +98,7 @@ fn a_failed_step_for_people() {
 fn what_a_failed_step_means_is_told() {
     let report = BuildReport {
         failure: Some(FailureEntry::new(
-            "step",
+            Phase::Step,
             Some("[3/4] RUN pip install torch".into()),
             vec!["OSError: [Errno 28] No space left on device".into()],
             "process did not complete successfully: exit code: 1".into(),

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, FailureEntry, ImageEntry, StepEntry, internal, title};
-use crate::verify::Status;
+use super::{BuildReport, FailureEntry, ImageEntry, Phase, StepEntry, internal, title};
+use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
@@ -26,8 +26,8 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
     if let Some(found) = &report.image {
         image(&mut text, report, found, layout);
     }
-    if let Some(proved) = &report.proof {
-        proof(&mut text, proved, layout);
+    if let Some(found) = &report.proof {
+        verification(&mut text, found, layout);
     }
     steps(&mut text, report, layout);
     if !report.notes.is_empty() && !text.is_empty() {
@@ -43,12 +43,12 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
 fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layout) {
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
-    let what = match (failure.phase.as_str(), &failure.step) {
+    let what = match (failure.phase, &failure.step) {
         (_, Some(step)) => format!("failed at {}", title(step)),
-        ("proof", None) if unknown => "could not verify the image; it was not tagged".into(),
-        ("proof", None) => "the image failed verification; it was not tagged".into(),
-        ("push", None) => "the image is built and tagged, but not pushed".into(),
-        ("tag", None) => "the image is built, but could not be tagged".into(),
+        (Phase::Verification, None) if unknown => "could not verify the image; it was not tagged".into(),
+        (Phase::Verification, None) => "the image failed verification; it was not tagged".into(),
+        (Phase::Push, None) => "the image is built and tagged, but not pushed".into(),
+        (Phase::Tag, None) => "the image is built, but could not be tagged".into(),
         _ => "not built".into(),
     };
     let _ = writeln!(text, "{red}{sign} {what}{red:#}");
@@ -100,22 +100,22 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
     }
 }
 
-fn proof(text: &mut String, proved: &crate::verify::Proved, layout: Layout) {
-    let (sign, style) = match (proved.status, layout.unicode) {
-        (Status::Proved, true) => ("✓", colour(AnsiColor::Green)),
-        (Status::Proved, false) => ("+", colour(AnsiColor::Green)),
+fn verification(text: &mut String, verification: &Verification, layout: Layout) {
+    let (sign, style) = match (verification.status, layout.unicode) {
+        (Status::Verified, true) => ("✓", colour(AnsiColor::Green)),
+        (Status::Verified, false) => ("+", colour(AnsiColor::Green)),
         (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
         (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
         (Status::Unknown, _) => ("?", colour(AnsiColor::Magenta).bold()),
         (Status::Skipped, _) => ("-", Style::new().dimmed()),
     };
-    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", proved.says);
-    for item in &proved.items {
-        if item.status == Status::Proved && !layout.verbose {
+    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", verification.says);
+    for item in &verification.items {
+        if item.status == Status::Verified && !layout.verbose {
             continue;
         }
         let word = match item.status {
-            Status::Proved => "holds",
+            Status::Verified => "holds",
             Status::Failed => "FAILS",
             Status::Unknown => "unknown",
             Status::Skipped => "skipped",

@@ -6,10 +6,22 @@ use serde::Deserialize;
 
 use docker::run::Ran;
 
-/// The mark of the line that holds the answer.
+/// Prefix of the line with the answer.
 const MARK: &str = "envdoc-proof ";
 
-/// The answer.
+/// Why an image gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    #[error("cannot run a container of the image: {0}")]
+    Container(docker::Error),
+    #[error("the Docker engine failed: {0}")]
+    Engine(docker::Error),
+    #[error("cannot read the answer of the script: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("the script exited with status {status}: {last_line}")]
+    Failed { status: i64, last_line: String },
+}
+
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Answer {
     pub(super) python: String,
@@ -55,25 +67,24 @@ pub(super) struct DsReport {
     pub(super) text: String,
 }
 
-/// Finds the answer in what the container printed; `None`: there is no Python to ask.
-pub(super) fn read(ran: &Ran) -> Result<Option<Answer>, String> {
+/// Finds the answer in the output of the container; `None`: the image has no Python.
+pub(super) fn read(ran: &Ran) -> Result<Option<Answer>, NoAnswer> {
     if let Some(text) = ran.stdout.lines().rev().find_map(|line| line.strip_prefix(MARK)) {
-        let answer = serde_json::from_str(text);
-        return answer.map(Some).map_err(|error| format!("its output cannot be parsed: {error}"));
+        return Ok(Some(serde_json::from_str(text)?));
     }
     if ran.stderr.contains("envdoc-no-python") {
         return Ok(None);
     }
     let said = [ran.stderr.trim(), ran.stdout.trim()].into_iter().find(|text| !text.is_empty());
-    let last = said.and_then(|text| text.lines().last()).unwrap_or("nothing");
-    Err(format!("the script exited with status {}: {last}", ran.status))
+    let last = said.and_then(|text| text.lines().last()).unwrap_or("no output");
+    Err(NoAnswer::Failed { status: ran.status, last_line: last.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(stdout: &str, stderr: &str, status: i64) -> Result<Option<Answer>, String> {
+    fn of(stdout: &str, stderr: &str, status: i64) -> Result<Option<Answer>, NoAnswer> {
         read(&Ran { status, stdout: stdout.into(), stderr: stderr.into() })
     }
 
@@ -82,8 +93,8 @@ mod tests {
         let answer = of("hello\nenvdoc-proof {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
         assert_eq!(answer.unwrap().unwrap().python, "3.11.2");
         assert!(of("", "envdoc-no-python\n", 127).unwrap().is_none());
-        assert!(of("envdoc-proof {", "", 0).unwrap_err().contains("cannot be parsed"));
-        let error = of("", "Traceback\nSyntaxError: no\n", 1).unwrap_err();
+        assert!(matches!(of("envdoc-proof {", "", 0), Err(NoAnswer::Malformed(_))));
+        let error = of("", "Traceback\nSyntaxError: no\n", 1).unwrap_err().to_string();
         assert!(error.contains("status 1") && error.contains("SyntaxError: no"), "{error}");
     }
 }

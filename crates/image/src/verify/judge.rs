@@ -1,53 +1,55 @@
-//! What was promised against what was found.
+//! Compares the answer of an image with the expectations.
 
 use std::str::FromStr;
 
 use pep440_rs::Version;
 
 use super::answer::{Answer, Import, Torch};
-use super::{Item, Proof, Status};
+use super::{Expectations, Item, Status};
 
-/// The driver's libraries, which the container toolkit brings when the container starts on a GPU machine.
-const OF_THE_DRIVER: &[&str] = &["libcuda.so", "libnvidia-"];
+/// Libraries of the driver, which the container toolkit mounts on GPU machines.
+const DRIVER_LIBRARIES: &[&str] = &["libcuda.so", "libnvidia-"];
 
-/// Each promise in turn.
-pub(super) fn judge(proof: &Proof, answer: &Answer) -> Vec<Item> {
+pub(super) fn judge(expected: &Expectations, answer: &Answer) -> Vec<Item> {
     let mut items = Vec::new();
-    if let Some(wanted) = &proof.python {
+    if let Some(wanted) = &expected.python {
         let holds = begins(&answer.python, wanted);
         items.push(item("python", holds, &answer.python, wanted));
     }
-    torch(proof, answer, &mut items);
-    for (name, wanted) in &proof.packages {
+    torch(expected, answer, &mut items);
+    for (name, wanted) in &expected.packages {
         items.push(match answer.distributions.get(name) {
             Some(found) => item(name, same(found, wanted), found, wanted),
             None => failed(name, format!("not installed; expected {wanted}")),
         });
     }
-    for module in &proof.imports {
+    for module in &expected.imports {
         items.push(import(module, answer.imports.get(module)));
     }
-    if proof.torch.is_some() {
+    if expected.torch.is_some() {
         libraries(answer, &mut items);
     }
-    if let Some(wanted) = &proof.nvcc {
+    if let Some(wanted) = &expected.nvcc {
         items.push(nvcc(wanted, answer));
     }
-    for (name, wanted) in &proof.environment {
+    for (name, wanted) in &expected.environment {
         items.push(match answer.environment.get(name) {
             Some(Some(found)) => item(name, found == wanted, found, wanted),
             Some(None) => failed(name, format!("not set; expected {wanted}")),
             None => unknown(name, "not checked".into()),
         });
     }
-    if proof.packages.contains_key("deepspeed") {
+    if expected.packages.contains_key("deepspeed") {
         items.push(ds_report(answer));
     }
     items
 }
 
-fn torch(proof: &Proof, answer: &Answer, items: &mut Vec<Item>) {
-    if [&proof.torch, &proof.torch_build, &proof.cuda, &proof.nccl].iter().all(|part| part.is_none()) {
+fn torch(expected: &Expectations, answer: &Answer, items: &mut Vec<Item>) {
+    if [&expected.torch, &expected.torch_build, &expected.cuda, &expected.nccl]
+        .iter()
+        .all(|part| part.is_none())
+    {
         return;
     }
     let installed = answer.distributions.get("torch");
@@ -61,26 +63,21 @@ fn torch(proof: &Proof, answer: &Answer, items: &mut Vec<Item>) {
         }
     };
     let version = found.version.as_deref().unwrap_or_default();
-    if let Some(wanted) = &proof.torch {
+    if let Some(wanted) = &expected.torch {
         items.push(item("torch", same(version, wanted), version, wanted));
     }
-    if let Some(wanted) = proof.cuda.as_deref() {
+    if let Some(wanted) = expected.cuda.as_deref() {
         items.push(torch_cuda(found, wanted));
     }
-    if let Some(wanted) = &proof.torch_build {
+    if let Some(wanted) = &expected.torch_build {
         items.push(torch_build(found, version, wanted));
     }
-    if let Some(wanted) = &proof.nccl {
+    if let Some(wanted) = &expected.nccl {
         items.push(match (&found.nccl, &found.nccl_error) {
             (Some(nccl), _) => item("nccl", nccl == wanted, nccl, wanted),
-            (None, Some(why)) => unknown(
-                "nccl",
-                format!(
-                    "could not read the NCCL version of torch: \
-                     {}",
-                    last_line(why)
-                ),
-            ),
+            (None, Some(why)) => {
+                unknown("nccl", format!("torch did not report its NCCL version: {}", last_line(why)))
+            }
             (None, None) => failed("nccl", format!("this torch has no NCCL; expected {wanted}")),
         });
     }
@@ -92,15 +89,13 @@ fn torch_cuda(found: &Torch, wanted: &str) -> Item {
         None => failed(
             "torch.version.cuda",
             format!(
-                "None: this is a CPU build of torch; expected CUDA {wanted}. Another package replaced the \
-                 GPU wheel"
+                "None (a CPU build of torch); expected CUDA {wanted}; another package replaced the GPU wheel"
             ),
         ),
     }
 }
 
-/// The build: torch's own local version where it has one, else what its CUDA says. Wheels of PyPI have no
-/// local version.
+/// The build: the local version of torch, else its CUDA version (wheels of PyPI have no local version).
 fn torch_build(found: &Torch, version: &str, wanted: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
     let told = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
@@ -119,11 +114,12 @@ fn digits(cuda: &str) -> String {
 fn import(module: &str, found: Option<&Import>) -> Item {
     let what = format!("import {module}");
     match found {
-        Some(Import { status: Some(0), .. }) => Item { what, status: Status::Proved, says: "works".into() },
+        Some(Import { status: Some(0), .. }) => Item { what, status: Status::Verified, says: "works".into() },
         Some(Import { status, stderr }) => {
             let why = last_line(stderr);
-            if OF_THE_DRIVER.iter().any(|library| why.contains(library)) {
-                let says = format!("needs the driver library, which exists only on a GPU machine: {why}");
+            if DRIVER_LIBRARIES.iter().any(|library| why.contains(library)) {
+                let says =
+                    format!("requires the driver library, which is only present on GPU machines: {why}");
                 return Item { what, status: Status::Unknown, says };
             }
             match status {
@@ -131,11 +127,7 @@ fn import(module: &str, found: Option<&Import>) -> Item {
                 Some(status) if *status < 0 => Item {
                     what,
                     status: Status::Failed,
-                    says: format!(
-                        "killed by signal {}: \
-                         {why}",
-                        -status
-                    ),
+                    says: format!("killed by signal {}: {why}", -status),
                 },
                 Some(_) => Item { what, status: Status::Failed, says: why },
             }
@@ -159,7 +151,7 @@ fn libraries(answer: &Answer, items: &mut Vec<Item>) {
         .libraries
         .iter()
         .flat_map(|(name, missing)| missing.iter().flatten().map(move |library| (name, library)))
-        .filter(|(_, library)| !OF_THE_DRIVER.iter().any(|own| library.starts_with(own)))
+        .filter(|(_, library)| !DRIVER_LIBRARIES.iter().any(|own| library.starts_with(own)))
         .map(|(name, library)| format!("{name} needs {library}"))
         .collect();
     missing.dedup();
@@ -167,20 +159,20 @@ fn libraries(answer: &Answer, items: &mut Vec<Item>) {
         (false, _) => failed(what, format!("not found: {}", missing.join(", "))),
         (true, false) => unknown(what, format!("ldd could not read {}", unread.join(", "))),
         (true, true) => {
-            let says = format!("all libraries that {} need are present", answer.libraries.len());
-            Item { what: what.into(), status: Status::Proved, says }
+            let says = format!("all dependencies of {} libraries found", answer.libraries.len());
+            Item { what: what.into(), status: Status::Verified, says }
         }
     });
 }
 
 fn nvcc(wanted: &str, answer: &Answer) -> Item {
     let Some(nvcc) = &answer.nvcc else {
-        return failed("nvcc", "not found on PATH or in CUDA_HOME".into());
+        return failed("nvcc", "not found on PATH or below CUDA_HOME".into());
     };
     match &nvcc.release {
-        None => unknown("nvcc", format!("{} does not print its release", nvcc.path)),
+        None => unknown("nvcc", format!("{} does not report its release", nvcc.path)),
         Some(_) if wanted.is_empty() => {
-            Item { what: "nvcc".into(), status: Status::Proved, says: nvcc.path.clone() }
+            Item { what: "nvcc".into(), status: Status::Verified, says: nvcc.path.clone() }
         }
         Some(release) => item("nvcc", begins(release, &major_minor(wanted)), release, &major_minor(wanted)),
     }
@@ -190,7 +182,7 @@ fn major_minor(version: &str) -> String {
     version.split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
-/// DeepSpeed's own report: it must come to its end and name the versions that are installed.
+/// DeepSpeed's own report: it must succeed and report the installed versions.
 fn ds_report(answer: &Answer) -> Item {
     let what = "ds_report";
     let Some(report) = &answer.ds_report else { return unknown(what, "not run".into()) };
@@ -206,19 +198,22 @@ fn ds_report(answer: &Answer) -> Item {
         let (Some(line), Some(installed)) = (line, answer.distributions.get(package)) else { continue };
         let bare = installed.split('+').next().unwrap_or(installed);
         if !line.contains(bare) {
-            return failed(what, format!("names another {package} than {installed}: {}", line.trim()));
+            return failed(
+                what,
+                format!("reports another {package} version than {installed}: {}", line.trim()),
+            );
         }
     }
     Item {
         what: what.into(),
-        status: Status::Proved,
+        status: Status::Verified,
         says: "succeeds and reports the installed versions".into(),
     }
 }
 
 fn item(what: &str, holds: bool, found: &str, wanted: &str) -> Item {
     match holds {
-        true => Item { what: what.into(), status: Status::Proved, says: found.into() },
+        true => Item { what: what.into(), status: Status::Verified, says: found.into() },
         false => failed(what, format!("{found} is installed; expected {wanted}")),
     }
 }
@@ -237,7 +232,7 @@ fn begins(found: &str, wanted: &str) -> bool {
     wanted.split('.').all(|part| found.next() == Some(part))
 }
 
-/// Equal as Python compares versions; the local part counts only where it was promised.
+/// Equal as Python compares versions; the local part counts only if it is expected.
 fn same(found: &str, wanted: &str) -> bool {
     let (Ok(found), Ok(wanted)) = (Version::from_str(found), Version::from_str(wanted)) else {
         return found == wanted;
@@ -272,8 +267,8 @@ mod tests {
         .unwrap()
     }
 
-    fn promised() -> Proof {
-        Proof {
+    fn expectations() -> Expectations {
+        Expectations {
             python: Some("3.11".into()),
             torch: Some("2.6.0".into()),
             torch_build: Some("cu124".into()),
@@ -284,7 +279,7 @@ mod tests {
                 ("numpy".into(), "1.26.4".into()),
             ]),
             imports: vec!["torch".into()],
-            ..Proof::default()
+            ..Expectations::default()
         }
     }
 
@@ -293,25 +288,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_promised_is_proved() {
-        let items = judge(&promised(), &answer());
-        assert!(items.iter().all(|item| item.status == Status::Proved), "{items:?}");
+    fn what_is_as_expected_is_verified() {
+        let items = judge(&expectations(), &answer());
+        assert!(items.iter().all(|item| item.status == Status::Verified), "{items:?}");
         assert_eq!(items.len(), 10);
     }
 
     #[test]
     fn each_deviation_fails() {
-        type Change = fn(&mut Proof, &mut Answer);
+        type Change = fn(&mut Expectations, &mut Answer);
         let cases: &[(&str, Change)] = &[
-            ("python", |proof, _| proof.python = Some("3.1".into())),
-            ("torch", |proof, _| proof.torch = Some("2.6.1".into())),
+            ("python", |expected, _| expected.python = Some("3.1".into())),
+            ("torch", |expected, _| expected.torch = Some("2.6.1".into())),
             ("torch", |_, answer| answer.torch = None),
-            ("torch build", |proof, _| proof.torch_build = Some("cu118".into())),
-            ("nccl", |proof, _| proof.nccl = Some("2.21.4".into())),
+            ("torch build", |expected, _| expected.torch_build = Some("cu118".into())),
+            ("nccl", |expected, _| expected.nccl = Some("2.21.4".into())),
             ("numpy", |_, answer| drop(answer.distributions.insert("numpy".into(), "2.0.0".into()))),
             ("numpy", |_, answer| drop(answer.distributions.remove("numpy"))),
-            ("import apex", |proof, _| proof.imports.push("apex".into())),
-            ("nvcc", |proof, _| proof.nvcc = Some(String::new())),
+            ("import apex", |expected, _| expected.imports.push("apex".into())),
+            ("nvcc", |expected, _| expected.nvcc = Some(String::new())),
             ("torch's libraries", |_, answer| {
                 drop(answer.libraries.insert("libtorch_cuda.so".into(), Some(vec!["libcudnn.so.9".into()])));
             }),
@@ -321,9 +316,9 @@ mod tests {
             }),
         ];
         for (what, change) in cases {
-            let (mut proof, mut answer) = (promised(), answer());
-            change(&mut proof, &mut answer);
-            assert_eq!(status(&judge(&proof, &answer), what), Status::Failed, "{what}");
+            let (mut expected, mut answer) = (expectations(), answer());
+            change(&mut expected, &mut answer);
+            assert_eq!(status(&judge(&expected, &answer), what), Status::Failed, "{what}");
         }
     }
 
@@ -331,7 +326,7 @@ mod tests {
     fn a_cpu_wheel_in_place_of_the_gpu_wheel_is_named() {
         let mut answer = answer();
         answer.torch = Some(Torch { version: Some("2.6.0+cpu".into()), ..Torch::default() });
-        let items = judge(&promised(), &answer);
+        let items = judge(&expectations(), &answer);
         for what in ["torch.version.cuda", "torch build", "nccl"] {
             assert_eq!(status(&items, what), Status::Failed);
         }
@@ -340,13 +335,13 @@ mod tests {
 
     #[test]
     fn what_only_a_gpu_machine_can_tell_is_unknown() {
-        let mut proof = promised();
-        proof.imports.push("vllm".into());
-        proof.imports.push("never".into());
+        let mut expected = expectations();
+        expected.imports.push("vllm".into());
+        expected.imports.push("never".into());
         let mut answer = answer();
         answer.libraries.insert("libtorch_python.so".into(), None);
         answer.ds_report = None;
-        let items = judge(&proof, &answer);
+        let items = judge(&expected, &answer);
         for what in ["import vllm", "import never", "torch's libraries", "ds_report"] {
             assert_eq!(status(&items, what), Status::Unknown, "{what}");
         }
