@@ -387,7 +387,7 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
     }
     let (code, _, error) = refresh(&server, Path::new(""), &[]);
     assert_eq!(code, 2);
-    assert!(error.contains("no folder for newer catalog files"), "{error}");
+    assert!(error.contains("no cache directory for catalog files"), "{error}");
 }
 
 #[test]
