@@ -42,7 +42,6 @@ fn is_empty(argument: &Arg, matches: &ArgMatches) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -264,6 +264,7 @@ mod tests {
         let path = dir.path().join("nvidia-smi");
         #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::fs::write(&path, "#!/no/such/loader\n").unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let reading = within(&[&path.to_string_lossy()], 1000);
         assert!(matches!(&reading, Reading::Failed(why) if why.detail.contains("loader")), "{reading:?}");

@@ -168,7 +168,7 @@ impl Args {
         let Some(dockerfile) = &self.file else {
             return Err(Error::new(Kind::Usage, "no Dockerfile given; use --file Dockerfile"));
         };
-        let path = dockerfile.canonicalize().map_err(|error| missing("Dockerfile", dockerfile, &error))?;
+        let path = file::canonical(dockerfile).map_err(|error| missing("Dockerfile", dockerfile, &error))?;
         let beside = PathBuf::from(format!("{}.dockerignore", path.display()));
         let inside = path.strip_prefix(&folder).ok().and_then(Path::to_str);
         // A Dockerfile's own file comes before the folder's.

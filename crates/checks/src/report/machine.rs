@@ -21,9 +21,11 @@ pub fn properties(facts: &Facts) -> Vec<(&'static str, String)> {
     let gpus = facts.gpu.list.known().map(|gpus| count(gpus.iter().map(|gpu| gpu.name.as_str())).join(", "));
     let driver = facts.driver.module.known().map(|module| module.version.to_string());
     let driver = driver.or_else(|| facts.gpu.driver.known().map(ToString::to_string));
-    let time = facts.clock.now.known().and_then(|&seconds| {
-        Some(jiff::Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?.to_string())
-    });
+    let time = facts
+        .clock
+        .now
+        .known()
+        .and_then(|&seconds| Some(jiff::Timestamp::from_second(seconds).ok()?.to_string()));
     all.extend([
         ("gpus", gpus),
         ("driver", driver),

@@ -124,7 +124,7 @@ impl Auth for Keys {
         let logins = self.0.clone();
         // A credential helper is a program: it must not hold up the connection.
         let found = tokio::task::spawn_blocking(move || logins.for_registry(&host)).await;
-        let login = found.map_err(Error::other).flatten();
+        let login = found.map_err(Error::other).and_then(|login| login);
         let login = login.map_err(|error| Status::internal(error.to_string()))?;
         let (username, secret) = login.map(|login| login.for_buildkit()).unwrap_or_default();
         Ok(Response::new(CredentialsResponse { username, secret }))
