@@ -16,6 +16,9 @@ use crate::error::{Error, Waited};
 const LABEL: &str = "envdoc.run";
 /// The most that is kept of each output, in bytes.
 const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
+/// How often an empty log is read again, and after which time.
+const EMPTY_LOG_RETRIES: u32 = 4;
+const EMPTY_LOG_DELAY: Duration = Duration::from_millis(100);
 
 /// What is to be run.
 #[derive(Debug, Clone, Default)]
@@ -103,6 +106,19 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
             ));
         }
     };
+    // Docker 26 under load was seen to answer the wait before its log had a line.
+    for _ in 0..EMPTY_LOG_RETRIES {
+        let (stdout, stderr) = printed(docker, name, most).await?;
+        if !(stdout.is_empty() && stderr.is_empty()) {
+            return Ok(Ran { status, stdout, stderr });
+        }
+        tokio::time::sleep(EMPTY_LOG_DELAY).await;
+    }
+    Ok(Ran { status, ..Ran::default() })
+}
+
+/// Everything that a container printed: standard output and standard error.
+async fn printed(docker: &Docker, name: &str, most: usize) -> Result<(String, String), Error> {
     let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
     let mut logs = std::pin::pin!(docker.logs(name, Some(options)));
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -119,5 +135,5 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
         }
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Ran { status, stdout: text(&stdout), stderr: text(&stderr) })
+    Ok((text(&stdout), text(&stderr)))
 }

@@ -103,7 +103,7 @@ check_that "a request without a network: apt's words" grep -qi "unable to\|could
 check_that "a request without a network: what that means" grep -qE "root cause|candidate" <<<"$answer"
 check_that "a request without a network: no image" eval '! docker inspect lab:request >/dev/null 2>&1'
 builds "${request[@]}" --builder classic
-check_that "a request that needs BuildKit is not given to the classic builder" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
+check_that "a request that requires BuildKit is not given to the classic builder" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 envdoc build --torch 99.1
 check_that "a request that nothing meets: status 1" ended_with 1
 check_that "a request that nothing meets: what there is instead" grep -q "What there is instead" <<<"$error"
@@ -116,7 +116,7 @@ check_that "classic builder: status 0" ended_with 0
 check_that "classic builder: the report says so" grep -q "(classic builder of Docker" <<<"$answer"
 check_that "classic builder: and what came from the cache" eval 'builds --builder classic --file "$context/Dockerfile" "$context"; grep -qE "[1-9] from the cache" <<<"$answer"'
 builds --builder classic --file "$LAB/Secret" "$context" --ca-cert "$LAB/ca.crt"
-check_that "classic builder: certificates are refused, not dropped" eval 'ended_with 2 && grep -q "need BuildKit" <<<"$error"'
+check_that "classic builder: certificates are refused, not dropped" eval 'ended_with 2 && grep -q "require BuildKit" <<<"$error"'
 docker run --name talker lab:base sh -c 'echo epoch 1; echo "OSError: [Errno 28] No space left on device" >&2; exit 1' >/dev/null 2>&1
 envdoc diagnose --container talker
 check_that "diagnose --container: status 1" ended_with 1

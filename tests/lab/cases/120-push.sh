@@ -79,7 +79,7 @@ builds --file "$LAB/context/Dockerfile" "$LAB/context" --tag lab:cached --cache-
 check_that "--cache-from it: status 0" ended_with 0
 check_that "--cache-from it: the step is not run again" grep -qE '[1-9][0-9]* from the cache' <<<"$answer"
 builds --file "$LAB/context/Dockerfile" "$LAB/context" --cache-to localhost:5000/team/cache:1 --builder classic
-check_that "--cache-to, classic builder: refused" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
+check_that "--cache-to, classic builder: refused" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 
 rm "$LAB/bin/docker-credential-lab"
 builds --file "$LAB/context/Dockerfile" "$LAB/context" --pull

@@ -45,9 +45,9 @@ printf -- '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n' >"$LAB/ca.c
 builds --file "$context/Dockerfile" "$context" --ca-cert "$LAB/ca.crt"
 check_that "certificates are refused, not dropped" eval 'ended_with 2 && grep -q "through its socket" <<<"$error"'
 builds --file "$context/Dockerfile" "$context" --cache-to type=inline
-check_that "--cache-to is refused" eval 'ended_with 2 && grep -q "needs BuildKit" <<<"$error"'
+check_that "--cache-to is refused" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 builds --file "$context/Dockerfile" "$context" --builder buildkit
-check_that "--builder buildkit is refused" eval 'ended_with 2 && grep -q "no BuildKit here" <<<"$error"'
+check_that "--builder buildkit is refused" eval 'ended_with 2 && grep -q "BuildKit is not available" <<<"$error"'
 kill "$service"
 wait "$service" 2>/dev/null
 builds --file "$context/Dockerfile" "$context"

@@ -43,23 +43,23 @@ on node1 iptables -F INPUT
 ip link set node2 mtu 1400
 between
 check_that "packets over 1400 bytes vanish: status 1" ended_with 1
-check_that "packets over 1400 bytes vanish: named with the size" says fleet-mtu-broken "packets of 1400 bytes arrive and larger ones vanish"
+check_that "packets over 1400 bytes vanish: named with the size" says fleet-mtu-broken "arrive up to 1400 bytes and larger ones are lost"
 ip link set node2 mtu 1500
 on node2 sh -c 'echo other >/root/code/train.py'
 between
 check_that "code differs: named with its file" says fleet-content-differs "train.py"
 on node2 rm -r /root/code
 between
-check_that "code is missing: named with its machine" says fleet-content-differs "/root/code is not there on node2"
+check_that "code is missing: named with its machine" says fleet-content-differs "/root/code does not exist on node2"
 on node2 sh -c 'mkdir -p /root/code && echo same >/root/code/train.py'
 on node2 hostname node1
 between
-check_that "one host name: named" says fleet-hostname-taken "the same host name, node1"
+check_that "one host name: named" says fleet-hostname-taken "the same host name node1"
 on node2 hostname node2
 nodes node1 10.77.10.1 >"$cluster"
 sed -i 's/address: node1/name: one, address: node1/; s/address: 10.77.10.1/name: two, address: 10.77.10.1/' "$cluster"
 between
-check_that "one machine named twice: named" says fleet-same-machine "are one machine"
+check_that "one machine named twice: named" says fleet-same-machine "are the same machine"
 
 perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => "10.77.10.254:22", Listen => 9) or die; my @kept; while (my $c = $s->accept) { push @kept, $c }' &
 for _ in $(seq 100); do [ -n "$(ss -Hlnt 'src 10.77.10.254:22')" ] && break; sleep 0.05; done
