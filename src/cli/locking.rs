@@ -17,7 +17,7 @@ use resolve::lock::{Lock, LockedPackage};
 /// How long uv may take to resolve.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// How the lock is called beside a request file.
+/// How the lock is called next to a request file.
 const NAME: &str = "envdoc.lock";
 
 /// A lock, and how its file is called.
@@ -30,7 +30,7 @@ pub struct Kept {
 }
 
 impl ImageArgs {
-    /// Where the lock is: `--lock`, or beside the request file.
+    /// Where the lock is: `--lock`, or next to the request file.
     pub fn lock_path(&self) -> Option<PathBuf> {
         let beside = || self.request.as_ref().map(|request| request.with_file_name(NAME));
         self.lock.clone().or_else(beside)
@@ -69,7 +69,7 @@ impl Kept {
         }
         match strict && !drift.is_empty() {
             true => Err(Error::new(Kind::File, format!("{}: {}", self.name, drift.join("; ")))
-                .hint("make it anew with `envdoc render lock --force`, and review the change")),
+                .hint("make it again with `envdoc render lock --force`, and review the change")),
             false => Ok(drift),
         }
     }
@@ -85,7 +85,8 @@ pub fn text(plan: &Plan, says: &[String]) -> Result<(String, Option<String>), Er
             None
         }
         None if torch_of_image(&plan.stack) => Some(
-            "NVIDIA's torch stands on no index, so uv cannot resolve beside it: only top-level versions are pinned, without hashes"
+            "NVIDIA's torch is on no index, so uv cannot resolve against it: only top-level versions are pinned, \
+             without hashes"
                 .to_owned(),
         ),
         None => {

@@ -148,8 +148,8 @@ impl Cli {
 /// Reads this machine, or the file system below a directory.
 fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(Recorder, Facts), Error> {
     let deadline = Instant::now() + timeout;
-    // Programs and engines time out a little earlier than gathering, so that the report names the one that did not
-    // answer.
+    // Programs and engines time out a little earlier than gathering, so that the report names the one that
+    // did not answer.
     let early = deadline - timeout / 20;
     let host = match root {
         None => Live::new(early).with_engines(Arc::new(Transports::default())),

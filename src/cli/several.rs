@@ -1,7 +1,8 @@
 //! `--from a.json b.json CONTEXT`: several values behind one option, and still a word of its own behind them.
 //!
-//! clap gives every following word to an option that takes several, so that a folder or an image behind them would be a snapshot that
-//! cannot be read. Here each snapshot gets an option of its own before clap sees the line.
+//! clap gives every following word to an option that takes several, so that a folder or an image behind them
+//! would be a snapshot that cannot be read. Here each snapshot gets an option of its own before clap sees the
+//! line.
 
 use std::ffi::{OsStr, OsString};
 

@@ -1,8 +1,9 @@
-//! The resolver against PyPI: what it calls a stack must install there, and what it refuses must be refused there too, where an
-//! index can judge it. `uv pip compile` is the judge.
+//! The resolver against PyPI: what it calls a stack must install there, and what it refuses must be refused
+//! there too, where an index can judge it. `uv pip compile` is the judge.
 //!
-//! Needs uv (on PATH, or named by `ENVDOC_UV`) and the network, and runs only when it is named: `cargo test --test it -- --ignored`. The
-//! cases that PyPI and envdoc judge differently, each with the reason, stand in tests/against_pypi.yaml.
+//! Needs uv (on PATH, or named by `ENVDOC_UV`) and the network, and runs only when it is named: `cargo test
+//! --test it -- --ignored`. The cases that PyPI and envdoc judge differently, each with the reason, stand in
+//! tests/against_pypi.yaml.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

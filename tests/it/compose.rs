@@ -1,4 +1,5 @@
-//! The worked examples in compose/ are what envdoc renders, without keys and secrets. `ENVDOC_REGENERATE=1 cargo test --test compose` writes them.
+//! The worked examples in compose/ are what envdoc renders, without keys and secrets. `ENVDOC_REGENERATE=1
+//! cargo test --test compose` writes them.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fs;
@@ -129,6 +130,11 @@ fn bash_and_shellcheck_accept_the_scripts() {
 fn docker_compose_accepts_the_compose_files() {
     let install = "install docker-compose, or name it in ENVDOC_COMPOSE";
     let Some(compose) = judge::find("docker-compose", "ENVDOC_COMPOSE", install) else { return };
+    let version = Command::new(&compose).arg("version").output().unwrap().stdout;
+    if !version.starts_with(b"Docker Compose version") {
+        // docker-compose 1, the old program in Python, rejects files of today.
+        return judge::missing("Docker Compose 2", install);
+    }
     let (_dir, files) = written();
     let mut judged = 0;
     for (_, path) in files.iter().filter(|(_, path)| path.ends_with("/compose.yaml")) {
@@ -166,7 +172,8 @@ fn openssh_accepts_keys_and_configuration() {
 /// What sshd prints where it was installed and never started.
 const NO_FOLDER: &str = "Missing privilege separation directory";
 
-/// sshd wants its host key where the configuration names it, which is in the container: here next to the configuration.
+/// sshd wants its host key where the configuration names it, which is in the container: here next to the
+/// configuration.
 fn accepts_configuration(sshd: &Path, keygen: &Path, path: &str) {
     let text = fs::read_to_string(path).unwrap();
     let own = Path::new(path).parent().unwrap().display().to_string();
@@ -176,7 +183,8 @@ fn accepts_configuration(sshd: &Path, keygen: &Path, path: &str) {
     if !made.exists() {
         accepts(keygen, &["-q", "-t", "ed25519", "-N", "", "-f", made.to_str().unwrap()]);
         match Command::new(sshd).args(["-t", "-f", &here]).output() {
-            // The service's start makes that folder. sshd looks for it last, after the configuration and the keys.
+            // The service's start makes that folder. sshd looks for it last, after the configuration and the
+            // keys.
             Ok(output) if String::from_utf8_lossy(&output.stderr).starts_with(NO_FOLDER) => {}
             _ => accepts(sshd, &["-t", "-f", &here]),
         }

@@ -1,4 +1,5 @@
-//! `envdoc diagnose` in bounded memory: the most that the program ever held, as the kernel tells it, for input that is no ordinary log.
+//! `envdoc diagnose` in bounded memory: the most that the program ever held, as the kernel tells it, for
+//! input that is no ordinary log.
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests start the program")]
 

@@ -1,4 +1,5 @@
-//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test --test generated` writes it.
+//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test --test
+//! generated` writes it.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! The worked examples in images/ are what envdoc renders. `ENVDOC_REGENERATE=1 cargo test --test images` writes them.
+//! The worked examples in images/ are what envdoc renders. `ENVDOC_REGENERATE=1 cargo test --test images`
+//! writes them.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! The programs that judge what envdoc writes: uv, hadolint, docker compose, sshd, libnccl.
 //!
-//! `tests/run.sh` installs them and sets `ENVDOC_JUDGES=required`: one that is missing then fails its test. In a plain `cargo
-//! test` on a machine without them, their tests say loudly that they were skipped.
+//! `tests/run.sh` installs them and sets `ENVDOC_JUDGES=required`: one that is missing then fails its test.
+//! In a plain `cargo test` on a machine without them, their tests say loudly that they were skipped.
 #![expect(clippy::disallowed_methods, reason = "a test: it looks for programs and reads the environment")]
 
 use std::ffi::OsString;

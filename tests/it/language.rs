@@ -1,4 +1,5 @@
-//! Keeps private wording, broken addresses and long lines out of texts. Budgets are today's numbers and only shrink.
+//! Keeps private wording, broken addresses and long lines out of texts. Budgets are today's numbers and only
+//! shrink.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
 use std::collections::BTreeMap;
@@ -8,7 +9,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words of a private dialect, for which the field has standard ones: next to, again, fix, phase, out of memory, resumed.
+/// Words of a private dialect, for which the field has standard ones: next to, again, fix, phase, out of
+/// memory, resumed.
 const WORDS: &str = r"(?ix)\b(?:
     beside | anew | once\ more | mend(?:ed|ing|s)? | rungs? | for\ want\ of | gone\ on\ with | somebody\ else's
     | the\ others\ likewise | (?:newest|oldest)\ that\ goes | what\ tells | (?:brought|carried|taken)\ along
@@ -27,7 +29,8 @@ const RIGHT: &[(&str, &str)] = &[
     ("_orig_mod.:", "the name of a module"),
 ];
 
-/// What is allowed of each kind, by the part of the project: words, addresses, punctuation, lines over 110 characters.
+/// What is allowed of each kind, by the part of the project: words, addresses, punctuation, lines over 110
+/// characters.
 const BUDGETS: &[(&str, [usize; 4])] = &[
     ("catalog", [17, 0, 0, 70]),
     ("catalog data", [11, 0, 0, 0]),
@@ -61,7 +64,8 @@ static GLUED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:^|[^\]])[(\[]https?://[^\s)\]]+[)\]]|https?://\S*[-_=&?]\n\s*[a-z0-9]"));
 static DOUBLED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[a-z)](?:,,|;;|,\.|;\.|:\.|,;|;,|: :|\.\.|\?\?|!!|\.:)(?:\s|$)"));
-/// Doc comments, raw strings, strings, other comments and characters of Rust, in the order in which they are tried.
+/// Doc comments, raw strings, strings, other comments and characters of Rust, in the order in which they are
+/// tried.
 static TEXTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(r##"(?s)//[/!]([^\n]*)|//[^\n]*|r#+"(.*?)"#+|"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)'"##)
 });
@@ -108,7 +112,8 @@ fn parts() -> Vec<(String, Vec<PathBuf>)> {
     parts
 }
 
-/// What people read of a file: all of it, or the string literals and doc comments of a Rust file outside its tests.
+/// What people read of a file: all of it, or the string literals and doc comments of a Rust file outside its
+/// tests.
 fn texts(path: &Path, content: &str) -> Vec<String> {
     if path.extension().is_none_or(|ending| ending != "rs") {
         return vec![content.to_owned()];

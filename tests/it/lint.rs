@@ -1,4 +1,5 @@
-//! `envdoc lint` on whole files: the recipes that users follow, files that are well, and what the program does with them.
+//! `envdoc lint` on whole files: the recipes that users follow, files that are well, and what the program
+//! does with them.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -151,7 +152,8 @@ fn comments_in_the_file_leave_rules_out() {
     assert_eq!(findings(&["."], dir.path()), Vec::<serde_json::Value>::new());
 }
 
-/// Lists of packages are read from the build context: beside the Dockerfile, or above it where that lacks what is copied.
+/// Lists of packages are read from the build context: beside the Dockerfile, or above it where that lacks
+/// what is copied.
 #[test]
 fn requirements_files_are_followed() {
     let dir = tempfile::tempdir().unwrap();
@@ -404,7 +406,8 @@ fn envdoc_claims() -> Vec<Claim> {
     serde_yaml::from_str(&std::fs::read_to_string(Path::new(FOLDER).join("claims.yaml")).unwrap()).unwrap()
 }
 
-/// Whatever stands in a file, lint ends: the files of this folder, cut off and with foreign characters in them.
+/// Whatever stands in a file, lint ends: the files of this folder, cut off and with foreign characters in
+/// them.
 #[test]
 fn damaged_files_break_nothing() {
     let folders = ["seeds", "valid"].map(|name| Path::new(FOLDER).join(name));

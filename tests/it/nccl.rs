@@ -1,7 +1,9 @@
-//! The all-reduce of NCCL as a program: with the real libnccl of PyPI where no GPU is, with libraries that hang and crash, and with a GPU.
+//! The all-reduce of NCCL as a program: with the real libnccl of PyPI where no GPU is, with libraries that
+//! hang and crash, and with a GPU.
 //!
-//! The real libnccl is looked for by the Python of `target/nccl/bin` (`tests/run.sh slow` makes it: a virtual environment with nvidia-nccl-cu12), or
-//! of the folder that `ENVDOC_NCCL_PYTHON` names. Without it, and without a GPU, the tests that need them say so and count as skipped.
+//! The real libnccl is looked for by the Python of `target/nccl/bin` (`tests/run.sh slow` makes it: a virtual
+//! environment with nvidia-nccl-cu12), or of the folder that `ENVDOC_NCCL_PYTHON` names. Without it, and
+//! without a GPU, the tests that need them say so and count as skipped.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -134,7 +136,8 @@ fn what_libcuda_says_is_told_in_words() {
     }
 }
 
-/// The process of a rank in which a call never comes back answers in its time, and ends though its caller is still there.
+/// The process of a rank in which a call never comes back answers in its time, and ends though its caller is
+/// still there.
 #[tokio::test]
 async fn a_call_that_hangs_ends_with_its_process() {
     let folder = made(

@@ -394,7 +394,8 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
 #[ignore = "asks the package index; tests/run.sh runs it as a step of its own"]
 fn the_real_index() {
     let cache = tempfile::tempdir().unwrap();
-    // Rows of their own make no difference to what the index says: a catalog without the newest accelerate gets it back.
+    // Rows of their own make no difference to what the index says: a catalog without the newest accelerate
+    // gets it back.
     let source =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog/packages/accelerate.yaml"))
             .unwrap();
@@ -407,7 +408,8 @@ fn the_real_index() {
     let diff = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{error}");
     assert!(diff.contains("+ packages/accelerate") && !diff.contains("refused"), "{diff}");
-    // What was cut off is what came back: the same requirements for the same releases. There may be newer ones by now.
+    // What was cut off is what came back: the same requirements for the same releases. There may be newer
+    // ones by now.
     let rows = |text: &str| -> Vec<serde_yaml::Value> {
         let file: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
         file["rows"].as_sequence().unwrap().clone()

@@ -1,5 +1,6 @@
-//! The training skeleton of examples/train.py, run for real on CPUs: well, and with what goes wrong in it. Needs a Python with torch
-//! (`ENVDOC_TORCH_PYTHON`, else `python3`); without one the test says so loudly and counts as skipped.
+//! The training skeleton of examples/train.py, run for real on CPUs: well, and with what goes wrong in it.
+//! Needs a Python with torch (`ENVDOC_TORCH_PYTHON`, else `python3`); without one the test says so loudly and
+//! counts as skipped.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use std::process::{Command, Stdio};
@@ -22,8 +23,8 @@ fn python() -> Option<String> {
     found.then_some(python)
 }
 
-/// Ranks as processes of their own, without torchrun, which would end the others before they can speak: status and output of each, and how
-/// long it took.
+/// Ranks as processes of their own, without torchrun, which would end the others before they can speak:
+/// status and output of each, and how long it took.
 fn train(python: &str, world: usize, words: &[&str]) -> (Vec<(Option<i32>, String)>, Duration) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,5 @@
-//! Known mistakes with versions and images, asked of the real program: tests/traps.yaml says what it must answer.
+//! Known mistakes with versions and images, asked of the real program: tests/traps.yaml says what it must
+//! answer.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

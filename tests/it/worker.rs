@@ -43,7 +43,8 @@ async fn two_workers_reach_each_other_and_end_with_their_input() {
     let refused = two.ask(connect, SOON).await;
     assert!(matches!(refused, Err(Failure { why: Why::Refused, .. })), "{refused:?}");
 
-    // Many at once, and a deadline that one of them does not keep: the address is for documentation, nobody has it.
+    // Many at once, and a deadline that one of them does not keep: the address is for documentation, nobody
+    // has it.
     let started = Instant::now();
     let nobody = Task::ConnectTcp { address: "192.0.2.1".into(), port: 9, greeting: false };
     let (late, identity) = tokio::join!(

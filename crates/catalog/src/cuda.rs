@@ -18,7 +18,8 @@ pub struct Release {
     pub driver_min: Option<String>,
     /// The driver that minor-version compatibility needs at least: the same for every release of the major.
     pub driver_min_minor_compat: Option<String>,
-    /// The version of PyPI's cuda-toolkit that stands for this release: `13.0.3.0`; `None` where PyPI has none.
+    /// The version of PyPI's cuda-toolkit that stands for this release: `13.0.3.0`; `None` where PyPI has
+    /// none.
     pub metapackage: Option<String>,
     /// The nvidia-cuda-runtime that belongs to it: `13.0.96`. Releases may share one.
     pub runtime: Option<String>,
@@ -79,7 +80,8 @@ pub struct ForwardCompatibility {
     pub toolkit: String,
     /// The branches that the label of the `nvidia/cuda` images accepts for data-centre cards.
     pub driver_branches: Vec<u32>,
-    /// Those of them that the label accepts with GeForce and Titan cards too, where the package does not work.
+    /// Those of them that the label accepts with GeForce and Titan cards too, where the package does not
+    /// work.
     #[serde(default)]
     pub geforce_branches: Vec<u32>,
     /// Where this was read.

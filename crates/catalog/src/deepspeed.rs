@@ -68,14 +68,14 @@ pub struct Incompatibility {
     pub id: String,
     /// The releases in question: a PEP 440 specifier.
     pub deepspeed: String,
-    /// The package that they do not work with: `torch`, `numpy`, `pydantic`, `transformers`, `python`, or `cuda`. `None` where
-    /// versions alone do not tell: see `with`.
+    /// The package that they do not work with: `torch`, `numpy`, `pydantic`, `transformers`, `python`, or
+    /// `cuda`. `None` where versions alone do not tell: see `with`.
     pub with_package: Option<String>,
     /// The versions of that package: a PEP 440 specifier; `None` where the version does not matter.
     pub with_versions: Option<String>,
     /// The Pythons to which the row is limited: a PEP 440 specifier; `None`: all.
     pub python: Option<String>,
-    /// The package beside which nothing happens.
+    /// The package with which nothing happens.
     pub unless_package: Option<String>,
     /// How bad it is.
     pub severity: Severity,
@@ -94,7 +94,7 @@ pub struct Incompatibility {
     pub checked: String,
 }
 
-/// What happens to releases beside something that they do not work with.
+/// What happens to releases together with something that they do not work with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -106,7 +106,8 @@ pub enum Severity {
     Warning,
 }
 
-/// One operator, and what building it for NVIDIA GPUs needs besides a C++ compiler, ninja and Python's headers.
+/// One operator, and what building it for NVIDIA GPUs needs besides a C++ compiler, ninja and Python's
+/// headers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
@@ -114,7 +115,8 @@ pub struct Operator {
     pub name: String,
     /// The variable that has it built at installation: `DS_BUILD_FUSED_ADAM`.
     pub variable: String,
-    /// The module that it becomes when it is built at installation: `deepspeed.ops.adam.fused_adam_op`; `None`: not known.
+    /// The module that it becomes when it is built at installation: `deepspeed.ops.adam.fused_adam_op`;
+    /// `None`: not known.
     pub module: Option<String>,
     /// The first release that has it; `None`: since 0.9.0 or longer.
     pub since: Option<String>,
@@ -122,9 +124,11 @@ pub struct Operator {
     pub until: Option<String>,
     /// Whether it has CUDA sources: nvcc must be there, and of a CUDA that goes with torch's.
     pub needs_nvcc: bool,
-    /// Whether it is compiled against the headers of the CUDA toolkit: true for all that need nvcc, and for some others.
+    /// Whether it is compiled against the headers of the CUDA toolkit: true for all that need nvcc, and for
+    /// some others.
     pub needs_toolkit: bool,
-    /// Libraries and packages beyond those: `libaio`, `cutlass`, `curand`, `cufile`, `deepspeed-kernels`, `triton`.
+    /// Libraries and packages beyond those: `libaio`, `cutlass`, `curand`, `cufile`, `deepspeed-kernels`,
+    /// `triton`.
     #[serde(default)]
     pub libraries: Vec<String>,
     /// The oldest compute capability for which it is built.
@@ -166,8 +170,8 @@ fn file() -> &'static File {
 }
 
 impl Release {
-    /// The CUDA minors of a major among which this release lets nvcc and torch differ; empty where the major is not listed:
-    /// then both must be the same. `None`: not known.
+    /// The CUDA minors of a major among which this release lets nvcc and torch differ; empty where the major
+    /// is not listed: then both must be the same. `None`: not known.
     pub fn cuda_minor_allowed(&self, major: u32) -> Option<&'static [String]> {
         let since = self.cuda_minors.as_ref()?;
         cuda_minors().iter().find(|list| list.since == *since).map(|list| list.of(major))
@@ -216,8 +220,8 @@ pub fn release(version: &str) -> Option<&'static Release> {
     all().iter().find(|row| row.version == version)
 }
 
-/// The CUDA minors of a major among which the newest release lets nvcc and torch differ; empty where the major is not
-/// listed. For a certain release see [`Release::cuda_minor_allowed`].
+/// The CUDA minors of a major among which the newest release lets nvcc and torch differ; empty where the
+/// major is not listed. For a certain release see [`Release::cuda_minor_allowed`].
 pub fn cuda_minor_allowed(major: u32) -> &'static [String] {
     cuda_minors().last().map_or(&[], |list| list.of(major))
 }

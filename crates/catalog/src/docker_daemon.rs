@@ -10,7 +10,7 @@ use super::file;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// As it stands in `daemon.json`.
+    /// As it is written in `daemon.json`.
     pub key: String,
     /// The flag that must not be given together with it, without dashes.
     pub flag: Option<String>,
@@ -72,7 +72,7 @@ pub fn all() -> &'static [Key] {
     &file.rows
 }
 
-/// The row of a key, as it stands in `daemon.json`.
+/// The row of a key, as it is written in `daemon.json`.
 pub fn key(name: &str) -> Option<&'static Key> {
     all().iter().rev().find(|row| row.key == name)
 }

@@ -47,8 +47,8 @@ pub(super) fn table<R: Row + DeserializeOwned>(name: &str, embedded: &'static st
 /// Parses a file: the newest of the embedded one and a cached one.
 ///
 /// # Panics
-/// When the file is not what its type says. The embedded files are part of the program and a test reads each of them; a cached one
-/// was held to the same rules before it came here.
+/// When the file is not what its type says. The embedded files are part of the program and a test reads each
+/// of them; a cached one was held to the same rules before it came here.
 pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> T {
     let read = match (cache::cached(name, embedded), json(name)) {
         (None, Some(json)) => serde_json::from_str(json).map_err(|error| error.to_string()),

@@ -1,4 +1,5 @@
-//! The prebuilt wheels of flash-attn: assets of its GitHub releases, made for one torch, CUDA major, Python and C++ ABI each.
+//! The prebuilt wheels of flash-attn: assets of its GitHub releases, made for one torch, CUDA major, Python
+//! and C++ ABI each.
 
 use std::sync::OnceLock;
 
@@ -37,7 +38,8 @@ pub struct Wheels {
     pub pythons: Vec<String>,
     /// C++ ABIs: `true` is the new one.
     pub cxx11_abi: Vec<bool>,
-    /// True where they were built with a nightly torch of that series: whether they load with its releases is not known.
+    /// True where they were built with a nightly torch of that series: whether they load with its releases is
+    /// not known.
     #[serde(default)]
     pub nightly: bool,
 }
@@ -56,8 +58,8 @@ pub fn release(version: &str) -> Option<&'static Release> {
 }
 
 impl Release {
-    /// Whether there is a wheel for this torch series (`2.5`), CUDA major, Python and ABI (Linux x86_64); those that were
-    /// built with a nightly torch do not count.
+    /// Whether there is a wheel for this torch series (`2.5`), CUDA major, Python and ABI (Linux x86_64);
+    /// those that were built with a nightly torch do not count.
     pub fn has(&self, torch: &str, cuda: u32, python: &str, cxx11_abi: bool) -> bool {
         self.wheels.iter().any(|set| {
             !set.nightly

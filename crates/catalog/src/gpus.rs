@@ -13,8 +13,8 @@ use super::file;
 pub struct Gpu {
     /// `H100 SXM5 80GB`.
     pub name: String,
-    /// Short names that people type, lower-case with dashes: `h100`, `gtx-1080-ti`. One that stands for several boards
-    /// (`a100`) is given to one of those with the same compute capability.
+    /// Short names that people type, lower-case with dashes: `h100`, `gtx-1080-ti`. One that stands for
+    /// several boards (`a100`) is given to one of those with the same compute capability.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Product names as `nvidia-smi` prints them, or the beginning of them.
@@ -33,15 +33,15 @@ pub struct Gpu {
     pub nvlink: Option<bool>,
     /// The generation of its NVLink (4 on Hopper); `None` where it has none or it is not known.
     pub nvlink_generation: Option<u8>,
-    /// Memory of one GPU in GiB as the product is sold (80 for "80GB"); what the driver reports is up to 2 % less. `None` where
-    /// boards of the same name differ, or where it is not known.
+    /// Memory of one GPU in GiB as the product is sold (80 for "80GB"); what the driver reports is up to 2 %
+    /// less. `None` where boards of the same name differ, or where it is not known.
     pub memory_gib: Option<f32>,
     /// Whether only NVIDIA's open kernel module drives it; `None` where it is not known.
     pub open_module_only: Option<bool>,
     /// Whether NVIDIA's open kernel module can drive it at all.
     pub open_module: Option<bool>,
-    /// The oldest driver branch whose open kernel module lists it, where that record begins before the card. Single releases
-    /// of an older branch may know it all the same.
+    /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
+    /// Single releases of an older branch may know it all the same.
     pub driver_branch_min: Option<u32>,
     /// What else is to know.
     pub note: Option<String>,
@@ -60,8 +60,8 @@ pub fn all() -> &'static [Gpu] {
     ROWS.get_or_init(|| file::table("gpus.yaml", include_str!("../../../catalog/gpus.yaml")))
 }
 
-/// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins with, at the end of
-/// a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
+/// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins with,
+/// at the end of a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
 pub fn by_name(name: &str) -> Option<&'static Gpu> {
     let name = bare(name);
     let begins = |pattern: &&String| {
@@ -92,16 +92,16 @@ pub fn by_pci(device: u16) -> Option<&'static Gpu> {
     all().iter().find(|gpu| gpu.pci_ids.contains(&device))
 }
 
-/// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product name. Case, spaces
-/// and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
+/// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product
+/// name. Case, spaces and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
 pub fn by_alias(text: &str) -> Option<&'static Gpu> {
     let wanted = squeezed(text);
     let one_of = |names: &[String]| names.iter().any(|name| squeezed(name) == wanted);
     all().iter().find(|gpu| one_of(&gpu.aliases)).or_else(|| all().iter().find(|gpu| one_of(&gpu.patterns)))
 }
 
-/// The short name that is nearest to one that no model has, by letters changed, where one is near; of several, the one
-/// that begins like it (`h1000` means `h100` rather than `p1000`).
+/// The short name that is nearest to one that no model has, by letters changed, where one is near; of
+/// several, the one that begins like it (`h1000` means `h100` rather than `p1000`).
 pub fn nearest_alias(text: &str) -> Option<&'static str> {
     let wanted = squeezed(text);
     let limit = wanted.len().div_ceil(4);

@@ -17,7 +17,7 @@ pub struct Release {
     /// What changed that matters here.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// A documented fault of this release that a later one mends.
+    /// A documented fault of this release that a later one fixes.
     pub known_bad: Option<String>,
     /// The fault is in builds for this CUDA major alone.
     pub known_bad_cuda_major: Option<u32>,
@@ -26,7 +26,7 @@ pub struct Release {
     /// The fault costs speed only.
     #[serde(default)]
     pub known_bad_speed_only: bool,
-    /// The release that mends it.
+    /// The release that fixes it.
     pub fixed_in: Option<String>,
     /// Whether ranks of different versions stop at init with a message; before, they may hang.
     pub checks_versions: Option<bool>,

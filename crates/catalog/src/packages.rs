@@ -1,7 +1,9 @@
-//! Python packages of the deep-learning stack besides torch and DeepSpeed: their releases and what each requires.
+//! Python packages of the deep-learning stack besides torch and DeepSpeed: their releases and what each
+//! requires.
 //!
-//! One file a package, `catalog/packages/<name>.yaml`, parsed when first asked for. Releases with the same requirements share a
-//! row. Only requirements between packages of the catalog (torch, deepspeed and these) are kept: the rest is pip's business.
+//! One file a package, `catalog/packages/<name>.yaml`, parsed when first asked for. Releases with the same
+//! requirements share a row. Only requirements between packages of the catalog (torch, deepspeed and these)
+//! are kept: the rest is pip's business.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,15 +16,18 @@ use super::file::{self, Sources};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// Version → day of its upload; an empty text where the day is not known. Not ordered: PEP 440 orders them.
+    /// Version → day of its upload; an empty text where the day is not known. Not ordered: PEP 440 orders
+    /// them.
     pub releases: BTreeMap<String, String>,
     /// `Requires-Python`; `None`: it declares none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
-    /// The Pythons (`3.12`, `3.13t`) for which there are wheels for Linux x86_64; `None`: one wheel serves every Python.
+    /// The Pythons (`3.12`, `3.13t`) for which there are wheels for Linux x86_64; `None`: one wheel serves
+    /// every Python.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pythons: Option<Vec<String>>,
-    /// The glibc that its Linux x86_64 wheels ask for by their tag (`2.28`); `None` for wheels without compiled code.
+    /// The glibc that its Linux x86_64 wheels ask for by their tag (`2.28`); `None` for wheels without
+    /// compiled code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub glibc: Option<String>,
     /// True where PyPI has a source distribution only.
@@ -31,8 +36,8 @@ pub struct Row {
     /// Whether there is a wheel for Linux aarch64 (or for any machine); `None` where nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aarch64: Option<bool>,
-    /// Package → specifier; an empty text is "any version". Requirements behind an extra are left out; those behind a marker
-    /// count where the marker holds on Linux with CPython.
+    /// Package → specifier; an empty text is "any version". Requirements behind an extra are left out; those
+    /// behind a marker count where the marker holds on Linux with CPython.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, String>,
     /// True where the index marks it as yanked: never chosen.
@@ -79,7 +84,8 @@ pub struct Package {
     pub summary: String,
     /// The day on which the rows were held against their sources.
     pub checked: String,
-    /// True where releases between those listed are left out; false where every final release since the oldest row is here.
+    /// True where releases between those listed are left out; false where every final release since the
+    /// oldest row is here.
     pub sample: bool,
     /// Sources that many rows share.
     #[serde(default)]

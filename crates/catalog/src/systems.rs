@@ -67,7 +67,8 @@ pub struct PythonSource {
     pub checked: String,
 }
 
-/// The Pythons of one system: lists parted by spaces, `all` for every series; what is in no list is not known.
+/// The Pythons of one system: lists parted by spaces, `all` for every series; what is in no list is not
+/// known.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PythonLists {
@@ -86,7 +87,8 @@ struct PythonLists {
     checked: String,
 }
 
-/// The Pythons that `uv python install` brings: builds of python-build-standalone for Linux with glibc (x86_64 and aarch64).
+/// The Pythons that `uv python install` brings: builds of python-build-standalone for Linux with glibc
+/// (x86_64 and aarch64).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uv {
@@ -285,7 +287,8 @@ pub fn python_source(system: &str, python: &str) -> Option<&'static PythonSource
     python_sources().iter().find(|row| row.system == system && row.python == python)
 }
 
-/// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None` where it is not known.
+/// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None`
+/// where it is not known.
 pub fn gcc_range(cuda: &str) -> Option<&'static Compilers> {
     compilers().iter().find(|row| {
         let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());

@@ -12,8 +12,8 @@ pub const ENGINE_WITH_GPUS_FLAG: &str = "19.03.0";
 /// The first Docker Engine that reads CDI specifications (behind a feature flag then). Source:
 /// NVIDIA/cloud-native-docs:container-toolkit/cdi-support.md@52dcb7b8.
 pub const ENGINE_WITH_CDI: &str = "25.0.0";
-/// The first Docker Engine that reads CDI 0.7.0, which the toolkit writes from [`TOOLKIT_WRITES_CDI_0_7`] on. Source:
-/// NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8.
+/// The first Docker Engine that reads CDI 0.7.0, which the toolkit writes from [`TOOLKIT_WRITES_CDI_0_7`] on.
+/// Source: NVIDIA/cloud-native-docs:container-toolkit/release-notes.md@52dcb7b8.
 pub const ENGINE_WITH_CDI_0_7: &str = "26.1.0";
 /// The first toolkit that writes CDI specifications in version 0.7.0. Source: the same.
 pub const TOOLKIT_WRITES_CDI_0_7: &str = "1.19.1";
@@ -49,10 +49,10 @@ pub struct Cve {
     pub id: String,
     /// `nvidia-container-toolkit`, `runc`, `docker-engine`, `docker-compose`, `docker-desktop`.
     pub component: String,
-    /// The first fixed release of each series that was mended.
+    /// The first fixed release of each series that was fixed.
     pub fixed_in: Vec<String>,
-    /// The affected releases: ranges like `<1.1.12` or `>=28.2.0 <28.3.3`, several parted by `, `; `None` where only the fix
-    /// is known.
+    /// The affected releases: ranges like `<1.1.12` or `>=28.2.0 <28.3.3`, several parted by `, `; `None`
+    /// where only the fix is known.
     pub affected: Option<String>,
     /// What it allows.
     pub summary: Option<String>,
@@ -128,8 +128,8 @@ pub fn cves(component: &str) -> impl Iterator<Item = &'static Cve> {
 }
 
 /// The vulnerabilities that a version is certain to have. Those of which it cannot be said are not among them
-/// (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that is certain: distributions
-/// mend without a new number.
+/// (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that is
+/// certain: distributions mend without a new number.
 pub fn vulnerable(component: &str, version: &str) -> Vec<&'static Cve> {
     cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
 }

@@ -25,14 +25,16 @@ pub struct Release {
     /// Pythons of `pythons` for which PyPI has no wheel of that torchvision.
     #[serde(default)]
     pub torchvision_lacks: Vec<String>,
-    /// What that torchvision declares (`Requires-Python`), where it leaves out patch releases: `!=3.14.1,>=3.10`.
+    /// What that torchvision declares (`Requires-Python`), where it leaves out patch releases:
+    /// `!=3.14.1,>=3.10`.
     pub torchvision_python: Option<String>,
     /// Pythons of `pythons` for which PyPI has no wheel of that torchaudio.
     #[serde(default)]
     pub torchaudio_lacks: Vec<String>,
     /// The triton that the PyPI build requires; may be a range such as `~=3.7.1`.
     pub triton: Option<String>,
-    /// The Python from which on it no longer requires triton (`3.12`): there `torch.compile` has none. `None`: on every Python.
+    /// The Python from which on it no longer requires triton (`3.12`): there `torch.compile` has none.
+    /// `None`: on every Python.
     pub triton_python_below: Option<String>,
     /// What it requires of setuptools; `None`: any version.
     pub setuptools: Option<String>,
@@ -138,9 +140,10 @@ impl Release {
 
     /// The torchaudio that goes with one of its builds.
     ///
-    /// torchaudio ended with 2.11.0, which later releases of torch use. It was built for the CUDA builds of torch 2.11.0, and
-    /// refuses to be imported beside a torch of another CUDA, even of the same major (measured: PyPI's, of CUDA 13.0, beside
-    /// torch 2.15.0+cu132; see docs/measurements/resolve-installs.md).
+    /// torchaudio ended with 2.11.0, which later releases of torch use. It was built for the CUDA builds of
+    /// torch 2.11.0, and refuses to be imported beside a torch of another CUDA, even of the same major
+    /// (measured: PyPI's, of CUDA 13.0, beside torch 2.15.0+cu132; see
+    /// docs/measurements/resolve-installs.md).
     pub fn torchaudio_of(&self, build: &str) -> Option<&String> {
         let torchaudio = self.torchaudio.as_ref()?;
         let ended = torchaudio == LAST_TORCHAUDIO && self.version != LAST_TORCHAUDIO;

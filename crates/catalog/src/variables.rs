@@ -123,7 +123,8 @@ const TEXT: &str = include_str!("../../../catalog/variables.yaml");
 
 /// The variable with this name.
 pub fn variable(name: &str) -> Option<&'static Variable> {
-    // Most names asked for are in no row: their list alone saves parsing 436 rows, most of the time of a whole check.
+    // Most names asked for are in no row: their list alone saves parsing 436 rows, most of the time of a
+    // whole check.
     static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
     let names =
         || TEXT.lines().filter_map(|line| line.strip_prefix("- {name: ")?.split(',').next()).collect();
@@ -133,8 +134,8 @@ pub fn variable(name: &str) -> Option<&'static Variable> {
     all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &all()[place])
 }
 
-/// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by letters changed,
-/// when it is near enough to be a slip.
+/// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by
+/// letters changed, when it is near enough to be a slip.
 pub fn nearest(name: &str) -> Option<&'static Variable> {
     let limit = match name.len() {
         0..=5 => return None,

@@ -12,8 +12,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads a version; `None` for anything else, packagers' suffixes included (`1.1.7-0ubuntu1`), because a distribution's
-    /// own revisions cannot be compared with upstream's numbers.
+    /// Reads a version; `None` for anything else, packagers' suffixes included (`1.1.7-0ubuntu1`), because a
+    /// distribution's own revisions cannot be compared with upstream's numbers.
     pub fn parse(text: &str) -> Option<Version> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);

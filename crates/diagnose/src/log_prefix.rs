@@ -338,7 +338,8 @@ fn date_of(seconds: f64) -> Option<Date> {
     Some(Timestamp::from_second(seconds as i64).ok()?.to_zoned(TimeZone::UTC).date())
 }
 
-/// A moment without a year ([`Time::Yearless`]) in a year; 29 February becomes 1 March where the year has none.
+/// A moment without a year ([`Time::Yearless`]) in a year; 29 February becomes 1 March where the year has
+/// none.
 pub fn in_year(seconds: f64, year: i16) -> Option<f64> {
     let moment = midnight(LEAP_YEAR, 1, 1)? + seconds;
     let date = date_of(moment)?;

@@ -72,7 +72,8 @@ fn pip_files(variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     files.into_iter().flatten().collect()
 }
 
-/// A key of the sections `install` and `global`, of which the first counts more. A value may go on in indented lines.
+/// A key of the sections `install` and `global`, of which the first counts more. A value may go on in
+/// indented lines.
 fn ini(text: &str, key: &str) -> Option<String> {
     let mut values: [Option<String>; 2] = [None, None];
     let mut section = None;

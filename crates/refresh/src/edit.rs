@@ -28,8 +28,8 @@ fn places(text: &str, table: &str) -> Option<(Vec<usize>, usize)> {
     inside.then_some((starts, end))
 }
 
-/// Inserts a row so that it becomes the one at `index`; an index beyond the end appends. `row` begins with `- ` and ends with a line
-/// feed. `None` where the file has no such table.
+/// Inserts a row so that it becomes the one at `index`; an index beyond the end appends. `row` begins with `-
+/// ` and ends with a line feed. `None` where the file has no such table.
 pub fn insert(text: &str, table: &str, index: usize, row: &str) -> Option<String> {
     let empty = format!("\n{table}: []");
     let text = format!("\n{text}").replacen(&empty, &format!("\n{table}:"), 1).split_off(1);

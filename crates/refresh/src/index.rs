@@ -57,7 +57,8 @@ impl Index<'_> {
         }
     }
 
-    /// The text of a wheel's METADATA: its own file where the index has one, else read out of the wheel by ranges.
+    /// The text of a wheel's METADATA: its own file where the index has one, else read out of the wheel by
+    /// ranges.
     pub fn metadata(&self, file: &DistFile) -> Result<String, Error> {
         if file.metadata {
             let url = format!("{}.metadata", file.url);
@@ -92,8 +93,8 @@ impl Index<'_> {
         };
         let ((start, length), body) = range(&format!("bytes=-{END}"))?;
         let mut wheel = Parts { length, at: 0, parts: vec![(start, body)], missing: None };
-        // The table of contents (torch's has more than a MiB) and the file itself may lie outside of what was read: ever larger
-        // pieces of it are.
+        // The table of contents (torch's has more than a MiB) and the file itself may lie outside of what was
+        // read: ever larger pieces of it are.
         let mut piece = END;
         for _ in 0..PIECES {
             match read_metadata(&mut wheel) {
@@ -113,7 +114,8 @@ impl Index<'_> {
         Err(Error::TooManyRanges(PIECES))
     }
 
-    /// The text of a source distribution's PKG-INFO, which stands near the start of it: only as much is read as that takes.
+    /// The text of a source distribution's PKG-INFO, which stands near the start of it: only as much is read
+    /// as that takes.
     pub fn source_metadata(&self, file: &DistFile) -> Result<String, Error> {
         let mut size = 256 << 10;
         loop {
@@ -139,7 +141,8 @@ impl Index<'_> {
         }
     }
 
-    /// The day of a release by PyPI's own API, beside the simple index, for pages that do not tell; `None` where it does not answer.
+    /// The day of a release by PyPI's own API, beside the simple index, for pages that do not tell; `None`
+    /// where it does not answer.
     pub fn day(&self, name: &str, version: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Release {

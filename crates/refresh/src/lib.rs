@@ -1,7 +1,9 @@
-//! What the world has and the catalog has not: asked of a package index, the PyTorch wheel index and image registries.
+//! What the world has and the catalog has not: asked of a package index, the PyTorch wheel index and image
+//! registries.
 //!
-//! New releases become rows. A row that breaks a rule is refused, named, and the rest goes on; what cannot be reached is said and
-//! is no failure of the others. Texts are only added to: comments and all other rows stay.
+//! New releases become rows. A row that breaks a rule is refused, named, and the rest goes on; what cannot be
+//! reached is said and is no failure of the others. Texts are only added to: comments and all other rows
+//! stay.
 
 pub mod address;
 mod edit;
@@ -95,7 +97,8 @@ pub struct Outcome {
 /// Where the wheels of a build are.
 pub const WHEEL_INDEX: &str = "https://download.pytorch.org/whl/{build}";
 
-/// Files that a refresh has something to ask for, in the order in which they are asked: what others name comes first.
+/// Files that a refresh has something to ask for, in the order in which they are asked: what others name
+/// comes first.
 pub fn files() -> Vec<String> {
     let first = ["cuda.yaml", "nccl.yaml", "torch.yaml", "deepspeed.yaml"].map(str::to_owned);
     let packages = catalog::packages::names().map(|name| format!("packages/{name}.yaml"));
@@ -223,7 +226,8 @@ impl WheelIndex<'_> {
     }
 }
 
-/// Says which tags the registries have and the catalog has not. They become no rows: what an image brings, its tag does not tell.
+/// Says which tags the registries have and the catalog has not. They become no rows: what an image brings,
+/// its tag does not tell.
 fn tags(request: &Request<'_>, outcome: &mut Outcome) {
     for (repository, registry) in &request.registries {
         outcome.asked += 1;

@@ -101,7 +101,8 @@ fn row(
     })
 }
 
-/// The metadata of a release: of the wheel that most people get, or of the source distribution where there is no wheel.
+/// The metadata of a release: of the wheel that most people get, or of the source distribution where there is
+/// no wheel.
 pub(super) fn metadata(
     index: &Index<'_>,
     name: &str,
@@ -126,7 +127,8 @@ pub(super) fn metadata(
     }
 }
 
-/// Requirements between packages of the catalog, on the newest Python; where they differ on others, a note says so.
+/// Requirements between packages of the catalog, on the newest Python; where they differ on others, a note
+/// says so.
 fn requirements(
     metadata: &str,
     pythons: &[u32],

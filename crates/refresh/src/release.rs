@@ -42,7 +42,8 @@ pub fn normalised(name: &str) -> String {
 /// The wheels of a release for one architecture.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Wheels {
-    /// Python (`3.12`, `3.13t`) → the glibc that its wheel asks for; of several the lowest. `None`: the tag does not say.
+    /// Python (`3.12`, `3.13t`) → the glibc that its wheel asks for; of several the lowest. `None`: the tag
+    /// does not say.
     pub pythons: BTreeMap<Python, Option<(u32, u32)>>,
     /// Whether one wheel of compiled code serves every Python, and its glibc.
     pub every: Option<Option<(u32, u32)>>,
@@ -60,8 +61,8 @@ impl std::fmt::Display for Python {
     }
 }
 
-/// The wheels among some files for an architecture (`x86_64`, `aarch64`). `newest` is the newest Python there is: wheels for the
-/// stable ABI serve all up to it.
+/// The wheels among some files for an architecture (`x86_64`, `aarch64`). `newest` is the newest Python there
+/// is: wheels for the stable ABI serve all up to it.
 pub fn wheels(files: &[DistFile], architecture: &str, newest: u32) -> Wheels {
     let mut wheels = Wheels::default();
     for file in files {
@@ -134,8 +135,8 @@ pub fn headers<'m>(metadata: &'m str, name: &'m str) -> impl Iterator<Item = &'m
     head.lines().filter_map(move |line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-/// What a release requires on Linux x86_64 with this CPython, no extra asked for: name → specifiers. What cannot be parsed is an
-/// error: leaving it out would say that nothing is required.
+/// What a release requires on Linux x86_64 with this CPython, no extra asked for: name → specifiers. What
+/// cannot be parsed is an error: leaving it out would say that nothing is required.
 pub fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, Error> {
     let environment = resolve::marker::environment(python)?;
     let mut requires: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -76,7 +76,8 @@ pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, E
     Ok(news)
 }
 
-/// New DeepSpeed releases. What only its code tells (which CUDA minors it lets differ, what breaks its import) stays unknown.
+/// New DeepSpeed releases. What only its code tells (which CUDA minors it lets differ, what breaks its
+/// import) stays unknown.
 pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<News, Error> {
     let known = versions(&parse(base)?, "version");
     let releases =

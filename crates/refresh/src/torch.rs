@@ -180,8 +180,8 @@ struct Partner {
     python: Option<String>,
 }
 
-/// The newest release of a partner that goes with this torch by its requirements, the Pythons for which it has no wheel though torch
-/// has, and the Pythons that it declares.
+/// The newest release of a partner that goes with this torch by its requirements, the Pythons for which it
+/// has no wheel though torch has, and the Pythons that it declares.
 fn partner_of(
     index: &Index<'_>,
     partner: &str,

@@ -47,8 +47,8 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
     stack
 }
 
-/// The packages that are installed. In an image that brings its own torch what the others require is there, or pip finds a release
-/// that goes with what is there: only what was asked for is named.
+/// The packages that are installed. In an image that brings its own torch what the others require is there,
+/// or pip finds a release that goes with what is there: only what was asked for is named.
 pub fn installs<'w, 's>(
     wanted: &'s Wanted,
     choice: &'s Choice<'w>,
@@ -78,14 +78,15 @@ fn index_url(build: &Build) -> Option<String> {
         .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
 }
 
-/// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose Pythons run on every
-/// glibc system.
+/// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose
+/// Pythons run on every glibc system.
 pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
     let (python, base) = (choice.place.python, choice.place.base);
     if let Some(image) = base.image {
         match &image.python {
             Some(own) if *own == python.text => return "image".into(),
-            // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be put beside it.
+            // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be
+            // put beside it.
             None if image.torch.is_some() => return "uv".into(),
             _ => {}
         }

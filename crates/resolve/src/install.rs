@@ -1,9 +1,9 @@
 //! The commands that install a stack.
 //!
-//! Three steps at most: torch and its partners from the index of the build; everything else from PyPI, with torch pinned so that
-//! it is not replaced; flash-attn last, because it imports torch while it is built. Where torch's build is PyPI's own, the first
-//! two are one. DeepSpeed is on PyPI as source, and builds without torch and without nvcc: its operators are compiled when they
-//! are first used.
+//! Three steps at most: torch and its partners from the index of the build; everything else from PyPI, with
+//! torch pinned so that it is not replaced; flash-attn last, because it imports torch while it is built.
+//! Where torch's build is PyPI's own, the first two are one. DeepSpeed is on PyPI as source, and builds
+//! without torch and without nvcc: its operators are compiled when they are first used.
 
 use std::str::FromStr;
 
@@ -14,7 +14,8 @@ use super::parse;
 use catalog::images::{self, Existence};
 use catalog::{flash_attn, torch};
 
-/// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had `cu123`).
+/// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had
+/// `cu123`).
 const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 
 /// Commands for the active environment, in order.
@@ -60,8 +61,9 @@ pub fn hold(packages: &[String]) -> String {
     format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
 }
 
-/// `pip install` beside what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on) is left out: it would
-/// refuse packages that were asked for in another version, and hold for the tools of a build too.
+/// `pip install` beside what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on)
+/// is left out: it would refuse packages that were asked for in another version, and hold for the tools of a
+/// build too.
 pub fn held() -> String {
     format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {HELD}")
 }
@@ -87,8 +89,8 @@ fn installer(stack: &Stack) -> &'static str {
 /// The option with which pip installs into a Python that its distribution manages (PEP 668).
 pub(crate) const OVERRIDE: &str = "--break-system-packages";
 
-/// That option, where the Python of the image needs it: beside the torch that is in it there is no other way without a virtual
-/// environment.
+/// That option, where the Python of the image needs it: beside the torch that is in it there is no other way
+/// without a virtual environment.
 fn overriding(stack: &Stack) -> String {
     let managed = || match images::exists(stack.base_image.as_deref()?) {
         Existence::Yes(image) => image.externally_managed,
@@ -101,8 +103,8 @@ fn overriding(stack: &Stack) -> String {
     }
 }
 
-/// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same version that is there
-/// already would do.
+/// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same
+/// version that is there already would do.
 pub fn torch_pin(stack: &Stack) -> String {
     match &stack.index_url {
         Some(_) => format!("torch=={}+{}", stack.torch, stack.torch_build),
@@ -124,8 +126,8 @@ pub fn others(stack: &Stack) -> Vec<String> {
     deepspeed.chain(packages.filter(|(name, _)| *name != "flash-attn")).map(pin).collect()
 }
 
-/// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there. Its setup fetches a
-/// wheel that fits by itself, or compiles for a long time.
+/// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there.
+/// Its setup fetches a wheel that fits by itself, or compiles for a long time.
 fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
     if let Some(url) = flash_attn_wheel(stack, version) {
         return vec![format!("{install} {} {url}", torch_pin(stack))];

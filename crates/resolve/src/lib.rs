@@ -1,7 +1,8 @@
-//! Which versions go together, and why: a request and the catalog become a stack, or the reason that there is none.
+//! Which versions go together, and why: a request and the catalog become a stack, or the reason that there is
+//! none.
 //!
-//! [`request`] holds what is wished, [`world`] what there is, [`constraints`] what makes parts go together, [`rank`] what is
-//! better, and [`search`] finds the best. Everything here is pure.
+//! [`request`] holds what is wished, [`world`] what there is, [`constraints`] what makes parts go together,
+//! [`rank`] what is better, and [`search`] finds the best. Everything here is pure.
 
 pub mod answer;
 mod assemble;

@@ -1,7 +1,7 @@
 //! A stack that is kept in a file.
 //!
-//! The stack of a lock is asked for as wishes: every part exactly as it stands there. So a lock resolves to itself as long as it
-//! holds, and when it does not the conflict names the parts of it that cannot stay.
+//! The stack of a lock is asked for as wishes: every part exactly as it stands there. So a lock resolves to
+//! itself as long as it holds, and when it does not the conflict names the parts of it that cannot stay.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

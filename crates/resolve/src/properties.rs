@@ -154,7 +154,8 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
-    /// Every stack meets every constraint, judged anew on the whole of it, and needs no more tolerance than was used.
+    /// Every stack meets every constraint, judged again on the whole of it, and needs no more tolerance than
+    /// was used.
     #[test]
     fn stacks_meet_their_constraints(request in requests()) {
         if let Some((choice, used)) = best(&request) {
@@ -171,7 +172,8 @@ proptest! {
         prop_assume!(!request.wishes.is_empty());
         let mut freer = request.clone();
         let dropped = freer.wishes.remove(index.index(request.wishes.len()));
-        // A GPU's name is knowledge as well: of data-centre GPUs alone it is known that an old driver can do with forward compatibility.
+        // A GPU's name is knowledge as well: of data-centre GPUs alone it is known that an old driver can do
+        // with forward compatibility.
         let driver = request.wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
         prop_assume!(!(driver && matches!(dropped.want, Want::Gpu(_))));
         if let Some((choice, _)) = best(&request) {

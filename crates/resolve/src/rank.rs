@@ -1,9 +1,11 @@
 //! The order of the candidates: what is better among stacks that all hold.
 //!
-//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by name, newest first.
-//! Then the torch build: what is installed, else the newest release; among the builds of a release the one whose CUDA the driver
-//! knows in full, then PyPI's, then the newest CUDA. Then Python and base image together: the tier, not past its end of life, a
-//! Python for which torchvision and torchaudio have wheels, the system's own Python, the leanest image that does, the newest system. Then the other packages, newest first.
+//! First what is known and costs nothing (the search's tolerance). Then the packages that were asked for by
+//! name, newest first. Then the torch build: what is installed, else the newest release; among the builds of
+//! a release the one whose CUDA the driver knows in full, then PyPI's, then the newest CUDA. Then Python and
+//! base image together: the tier, not past its end of life, a Python for which torchvision and torchaudio
+//! have wheels, the system's own Python, the leanest image that does, the newest system. Then the other
+//! packages, newest first.
 
 use std::cmp::Reverse;
 
@@ -41,7 +43,8 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
     builds
 }
 
-/// How near at hand base images are; the next tier is only looked at where nothing of the one before can be had.
+/// How near at hand base images are; the next tier is only looked at where nothing of the one before can be
+/// had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// The images that were asked for; where none were, nvidia/cuda of the build's CUDA.
@@ -79,7 +82,8 @@ fn of_system(wanted: &Wanted, base: &Base) -> bool {
     wanted.systems.iter().all(|wish| base.system.is_some_and(|system| system.id == *wish))
 }
 
-/// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In place.
+/// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In
+/// place.
 pub fn keep_leanest(bases: &mut Vec<&Base>, wanted: &Wanted) {
     let key = |base: &Base| (has_cudnn(base), flavour(base, wanted), Reverse(base.cuda.clone()));
     let mut kept: Vec<&Base> = Vec::new();

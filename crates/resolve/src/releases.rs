@@ -38,7 +38,8 @@ pub struct Release {
     pub aarch64: Option<bool>,
     /// True where it is compiled when it is installed.
     pub source_only: bool,
-    /// True where it has no wheel although other releases of the package have: nobody means it to be compiled.
+    /// True where it has no wheel although other releases of the package have: nobody means it to be
+    /// compiled.
     pub lacks_wheel: bool,
     /// Package → which versions of it.
     pub requires: Vec<(&'static str, VersionSpecifiers)>,

@@ -14,7 +14,8 @@ pub struct Request {
     pub wishes: Vec<Wish>,
     /// What comes first among the stacks that meet all wishes.
     pub prefer: Prefer,
-    /// Versions that are installed already, by package (`python`, `torch`, `numpy`): first choice under [`Prefer::Installed`].
+    /// Versions that are installed already, by package (`python`, `torch`, `numpy`): first choice under
+    /// [`Prefer::Installed`].
     pub installed: BTreeMap<String, String>,
     /// The day of the question (`2026-11-21`), which decides what is past its end of life.
     pub today: String,
@@ -61,7 +62,8 @@ pub struct Gpu {
     pub name: String,
     /// Its compute capability.
     pub capability: (u32, u32),
-    /// Whether it is a data-centre card, the kind on which forward compatibility works; `None` where it is not known.
+    /// Whether it is a data-centre card, the kind on which forward compatibility works; `None` where it is
+    /// not known.
     pub data_centre: Option<bool>,
     /// The oldest driver branch that drives it, where it is known.
     pub driver_branch_min: Option<u32>,
@@ -101,7 +103,8 @@ pub enum Prefer {
     Installed,
 }
 
-/// Which versions are wished: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`, `2.6.0+cu124`).
+/// Which versions are wished: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`,
+/// `2.6.0+cu124`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
     /// As the user wrote it; empty: any.
@@ -135,7 +138,8 @@ impl Versions {
         if numbers.len() >= longest {
             return self.specifiers.contains(version);
         }
-        // pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing ones as zero.
+        // pep440_rs compares as many numbers as both have (12.1 with ==12.1.5.*); PEP 440 counts the missing
+        // ones as zero.
         let zeros = std::iter::repeat_n(0, longest - numbers.len());
         self.specifiers.contains(&version.clone().with_release(numbers.iter().copied().chain(zeros)))
     }

@@ -1,10 +1,10 @@
 //! The best stack that meets every constraint.
 //!
-//! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then the packages that were
-//! asked for by name, newest first, then the torch build, then Python and base image together, then each other package in the
-//! order of [`ORDER`], newest first. The search goes through the
-//! candidates in exactly this order and takes the first that can be completed, so what it returns is the best there is: a wish
-//! less can never give a worse stack.
+//! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then
+//! the packages that were asked for by name, newest first, then the torch build, then Python and base image
+//! together, then each other package in the order of [`ORDER`], newest first. The search goes through the
+//! candidates in exactly this order and takes the first that can be completed, so what it returns is the best
+//! there is: a wish less can never give a worse stack.
 
 use super::constraint::{Constraint, Judge, Place, Tolerance};
 use super::constraints::CONSTRAINTS;
@@ -14,7 +14,8 @@ use super::verdict::{Candidate, Judgement, Objection, Reason};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World};
 
-/// The order in which packages are chosen: what requires others comes before them, so that the newest of it decides.
+/// The order in which packages are chosen: what requires others comes before them, so that the newest of it
+/// decides.
 pub const ORDER: &[&str] = &[
     "vllm",
     "trl",
@@ -169,7 +170,8 @@ pub fn judge<'w>(request: &Request, choice: &Choice<'w>) -> Vec<Judged<'w>> {
     all
 }
 
-/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their place in [`ORDER`].
+/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their place in
+/// [`ORDER`].
 type Blame = u64;
 const BUILD: Blame = 1 << 62;
 const PYTHON: Blame = 1 << 61;
@@ -210,8 +212,9 @@ impl<'w> Search<'w, '_> {
         None
     }
 
-    /// The same with the newest releases of the packages that were asked for by name, where others than the chosen ones can be
-    /// had: a package that requires a certain torch is not to give way to a torch that nobody named.
+    /// The same with the newest releases of the packages that were asked for by name, where others than the
+    /// chosen ones can be had: a package that requires a certain torch is not to give way to a torch that
+    /// nobody named.
     fn with_newest(&mut self, mut choice: Choice<'w>) -> Choice<'w> {
         let trace = self.trace.take();
         let mut changed = false;
@@ -250,8 +253,8 @@ impl<'w> Search<'w, '_> {
         }
     }
 
-    /// Whether there is a package that is needed and has no release for this build, and this Python where one is given, whatever
-    /// else is chosen; what that depends on.
+    /// Whether there is a package that is needed and has no release for this build, and this Python where one
+    /// is given, whatever else is chosen; what that depends on.
     fn without_release(&mut self, build: &'w Build, python: Option<&'w Python>) -> Option<Blame> {
         let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
         let reasons = |release: &'w Release| -> Vec<(Blame, Reason<'w>)> {
@@ -369,14 +372,16 @@ impl<'w> Search<'w, '_> {
         places
     }
 
-    /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead end depends on.
+    /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead
+    /// end depends on.
     fn packages(&mut self, choice: &mut Choice<'w>, needed: &[&str]) -> Result<(), Blame> {
         let open = |name: &str| needed.contains(&name) && choice.package(name).is_none();
         let mut places = ORDER.iter().enumerate().filter(|(_, name)| open(name));
         let next = places.find_map(|(place, name)| Some((place, self.world.package(name)?)));
         let Some((place, package)) = next else { return Ok(()) };
         let mine: Blame = 1 << place;
-        // Who asked for this package is part of the cause when no release of it does, unless it is needed in any case.
+        // Who asked for this package is part of the cause when no release of it does, unless it is needed in
+        // any case.
         let in_any_case = package.name == ALWAYS || self.wanted.packages.contains_key(package.name);
         let mut blame = choice
             .packages

@@ -16,7 +16,8 @@ fn gpu(alias: &str) -> Gpu {
     }
 }
 
-/// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver 550.54.14`.
+/// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver
+/// 550.54.14`.
 fn request(words: &[&str]) -> Request {
     let wish = |text: &&str| {
         let (part, value) = text.split_once(' ').unwrap_or((text, ""));

@@ -88,7 +88,8 @@ impl<'r> Wanted<'r> {
         self.architectures.first().copied().unwrap_or("x86_64")
     }
 
-    /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they are first used.
+    /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they
+    /// are first used.
     pub fn uses_nvcc(&self) -> bool {
         self.compile || self.deepspeed
     }

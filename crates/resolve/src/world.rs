@@ -199,7 +199,8 @@ impl World {
         })
     }
 
-    /// The builds that come into question: those that NVIDIA's images bring where one of these was asked for, else PyTorch's releases.
+    /// The builds that come into question: those that NVIDIA's images bring where one of these was asked for,
+    /// else PyTorch's releases.
     pub fn candidates(&self, wanted: &Wanted) -> &[Build] {
         match wanted.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
             true => self.in_images.get_or_init(in_images),

@@ -1,7 +1,8 @@
 //! Cache sources and targets that an engine's own builder supports; others are rejected before the build.
 //!
-//! `/build` of the engine's API takes images to read a cache from, and one way to write one: into the image itself
-//! (moby/moby:daemon/internal/builder-next/builder.go@b985e231). A cache under a name of its own is therefore the image pushed under that name.
+//! `/build` of the engine's API takes images to read a cache from, and one way to write one: into the image
+//! itself (moby/moby:daemon/internal/builder-next/builder.go@b985e231). A cache under a name of its own is
+//! therefore the image pushed under that name.
 
 /// Why a cache is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! Several platforms: one build for each, and a list of them in the registry.
 //!
-//! An engine's own builder makes one platform at a time, and its store keeps one under a name. So each is pushed under a name of its own
-//! (`train:1.0-linux-arm64`), and envdoc writes the list `train:1.0` through the registry's API.
+//! An engine's own builder makes one platform at a time, and its store keeps one under a name. So each is
+//! pushed under a name of its own (`train:1.0-linux-arm64`), and envdoc writes the list `train:1.0` through
+//! the registry's API.
 
 use std::time::{Duration, Instant};
 

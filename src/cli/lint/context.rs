@@ -11,8 +11,8 @@ const PARENTS_LIMIT: usize = 3;
 /// Larger files are not read.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory, from the
-/// Dockerfile upwards, that contains everything the file copies.
+/// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory,
+/// from the Dockerfile upwards, that contains everything the file copies.
 pub fn fill(file: &mut File, named: Option<&Path>) {
     if file.kind == Kind::DeepspeedConfig && file.name != "-" {
         let path = Path::new(&file.name).with_file_name("hostfile");

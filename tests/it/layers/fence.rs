@@ -1,5 +1,5 @@
-//! Files, programs, connections and variables are reached from few places. clippy.toml names most of the functions; this
-//! test also sees those of tokio, and that the places do not become more.
+//! Files, programs, connections and variables are reached from few places. clippy.toml names most of the
+//! functions; this test also sees those of tokio, and that the places do not become more.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,8 @@ const REACHES: &str = concat!(
 /// Crates whose purpose it is.
 const DOORS: &[&str] = &["docker", "host"];
 
-/// Files of other crates that still do it. The list only shrinks: what reads or writes a file goes through `host::file`.
+/// Files of other crates that still do it. The list only shrinks: what reads or writes a file goes through
+/// `host::file`.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("catalog", &["cache.rs"]),
     (

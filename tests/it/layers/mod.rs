@@ -1,4 +1,5 @@
-//! The crate graph points downwards, and inside a crate the modules of its root do not import each other in circles.
+//! The crate graph points downwards, and inside a crate the modules of its root do not import each other in
+//! circles.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -106,7 +106,7 @@ builds "${request[@]}" --builder classic
 check_that "a request that requires BuildKit is not given to the classic builder" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 envdoc build --torch 99.1
 check_that "a request that nothing meets: status 1" ended_with 1
-check_that "a request that nothing meets: what there is instead" grep -q "What there is instead" <<<"$error"
+check_that "a request that nothing meets: what there is instead" grep -q "Alternatives" <<<"$error"
 
 builds --format json --file "$context/Dockerfile" "$context" --tag lab:built --expect "$promises"
 check_that "--format json: every line is an object" eval 'jq -es "all(.event != null)" <<<"$answer" >/dev/null'

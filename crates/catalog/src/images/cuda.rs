@@ -211,8 +211,8 @@ fn listed(version: &Version) -> bool {
     complete().any(|row| row == *version)
 }
 
-/// True where the lists went on without this release: they have a later one of its minor, or none of its minor and a later minor.
-/// (A minor can get a patch after the next minor came out.)
+/// True where the lists went on without this release: they have a later one of its minor, or none of its
+/// minor and a later minor. (A minor can get a patch after the next minor came out.)
 fn passed_over(version: &Version) -> bool {
     let seen = file().rows.iter().filter_map(|row| Version::parse(&row.cuda)).any(|row| row == *version);
     let same_minor = complete().any(|row| row.minor() == version.minor());

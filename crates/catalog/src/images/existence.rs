@@ -1,4 +1,5 @@
-//! Does an image exist? Yes where a list or a file named it, no where a complete list or a rule says so, else unknown.
+//! Does an image exist? Yes where a list or a file named it, no where a complete list or a rule says so, else
+//! unknown.
 
 use super::image::Image;
 

@@ -32,7 +32,8 @@ pub enum Evidence {
 /// One tag.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// `nvidia/cuda`, `pytorch/pytorch`, `nvcr.io/nvidia/pytorch`, `python`, `ubuntu`, `debian`, `rockylinux`.
+    /// `nvidia/cuda`, `pytorch/pytorch`, `nvcr.io/nvidia/pytorch`, `python`, `ubuntu`, `debian`,
+    /// `rockylinux`.
     pub repository: &'static str,
     /// `12.1.1-cudnn8-devel-ubuntu22.04`.
     pub tag: String,
@@ -44,7 +45,8 @@ pub struct Image {
     pub cuda: Option<String>,
     /// Whether it has cuDNN; `None` where that is not known.
     pub has_cudnn: Option<bool>,
-    /// The major of its cuDNN, or the version where it is known; `None`: has none, or not known (`cudnn_known`).
+    /// The major of its cuDNN, or the version where it is known; `None`: has none, or not known
+    /// (`cudnn_known`).
     pub cudnn: Option<String>,
     /// True where `cudnn` tells all.
     pub cudnn_known: bool,
@@ -132,9 +134,11 @@ pub struct Repository {
     pub complete_from: Option<String>,
     /// The last one.
     pub complete_to: Option<String>,
-    /// The day until which absence from the lists is proof; of nvidia/cuda for releases from `complete_from` to `complete_to`.
+    /// The day until which absence from the lists is proof; of nvidia/cuda for releases from `complete_from`
+    /// to `complete_to`.
     pub complete_until: Option<String>,
-    /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist. Parted by spaces.
+    /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist.
+    /// Parted by spaces.
     #[serde(default)]
     pub left_out: String,
     /// Where this was read.

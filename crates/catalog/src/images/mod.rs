@@ -1,7 +1,9 @@
-//! Base images that exist: nvidia/cuda, pytorch/pytorch, NVIDIA's NGC PyTorch, Docker's Python images, bare systems.
+//! Base images that exist: nvidia/cuda, pytorch/pytorch, NVIDIA's NGC PyTorch, Docker's Python images, bare
+//! systems.
 //!
-//! The files are compact (version × flavours × systems); here every tag is one [`Image`]. A tag that is not here was in none of
-//! the lists that were read; whether it exists is then not known, unless [`Repository::complete_until`] covers it: [`exists`] says.
+//! The files are compact (version × flavours × systems); here every tag is one [`Image`]. A tag that is not
+//! here was in none of the lists that were read; whether it exists is then not known, unless
+//! [`Repository::complete_until`] covers it: [`exists`] says.
 
 pub(super) mod cuda;
 mod existence;
@@ -23,8 +25,8 @@ pub const REPOSITORIES: &[&str] =
 /// NVIDIA's PyTorch images, which bring a torch that is no release of PyTorch.
 pub const NGC: &str = "nvcr.io/nvidia/pytorch";
 
-/// All images of one repository, oldest CUDA, torch or system first; empty for a repository that is not in the catalog. Parsed when
-/// first asked for.
+/// All images of one repository, oldest CUDA, torch or system first; empty for a repository that is not in
+/// the catalog. Parsed when first asked for.
 pub fn of(repository: &str) -> &'static [Image] {
     match repository {
         "nvidia/cuda" => cuda::all(),

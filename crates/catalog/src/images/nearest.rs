@@ -4,8 +4,9 @@ use super::existence::split;
 use super::image::{Flavour, Image};
 use crate::version::Version;
 
-/// Up to three images of the same repository that differ least from a reference: first one for each way to differ
-/// (another patch, another system, another CUDA, …), then whatever is near. Empty for a repository that is not in the catalog.
+/// Up to three images of the same repository that differ least from a reference: first one for each way to
+/// differ (another patch, another system, another CUDA, …), then whatever is near. Empty for a repository
+/// that is not in the catalog.
 pub fn nearest(reference: &str) -> Vec<&'static Image> {
     let (repository, tag) = split(reference.trim());
     let wish = Words::read(tag);
@@ -35,7 +36,8 @@ pub fn nearest(reference: &str) -> Vec<&'static Image> {
     chosen
 }
 
-/// What a tag says, word by word; the version is of CUDA, of Python or of the system, as the repository has it.
+/// What a tag says, word by word; the version is of CUDA, of Python or of the system, as the repository has
+/// it.
 struct Words {
     torch: Option<Version>,
     version: Option<Version>,
@@ -108,7 +110,8 @@ impl Words {
 #[derive(Clone, Copy)]
 struct Difference {
     parts: [u32; 6],
-    /// Whether the version is written with more or fewer numbers (3.12.14 for 3.12): that is none, but comes later.
+    /// Whether the version is written with more or fewer numbers (3.12.14 for 3.12): that is none, but comes
+    /// later.
     numbers: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The rules that every file of the catalog keeps to, as functions: the tests hold the embedded files to them, `envdoc catalog verify`
-//! any files, and a refresh what it is about to write.
+//! The rules that every file of the catalog keeps to, as functions: the tests hold the embedded files to
+//! them, `envdoc catalog verify` any files, and a refresh what it is about to write.
 
 mod references;
 #[cfg(test)]
@@ -187,8 +187,8 @@ fn without_nulls(value: &Value) -> Option<String> {
 }
 
 fn without_placeholders(value: &Value) -> Option<String> {
-    // "none" is a word of its own: an interface without anything. An empty text is a value in three places only:
-    // a day, and the specifier of a requirement or of a preset's DeepSpeed.
+    // "none" is a word of its own: an interface without anything. An empty text is a value in three places
+    // only: a day, and the specifier of a requirement or of a preset's DeepSpeed.
     const WORDS: &[&str] = &["null", "unknown", "n/a", "?", "tbd"];
     let releases = &value["releases"];
     let requires = &value["requires"];

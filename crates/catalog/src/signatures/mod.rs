@@ -1,5 +1,5 @@
-//! Signatures: the wordings by which failures are recognised in logs, what each means, and what tells its
-//! causes apart.
+//! Signatures: the wordings by which failures are recognised in logs, what each means, and what distinguishes
+//! its causes apart.
 //!
 //! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that
 //! nothing is read when the program starts; see [`diagnose`] for how lines are matched.
@@ -172,7 +172,7 @@ impl Verified {
 pub struct Cause {
     /// The cause in a few words.
     pub cause: &'static str,
-    /// What tells it from the others: the id of a check, or a command.
+    /// What distinguishes it from the others: the id of a check, or a command.
     pub check: &'static str,
     /// What to do.
     pub fix: &'static str,

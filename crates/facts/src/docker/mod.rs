@@ -448,7 +448,8 @@ fn runtime_paths(host: &dyn Host, file: &Fact<DaemonJson>) -> Fact<Vec<RuntimePa
     })
 }
 
-/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm dockerd is often missing.
+/// Engines and starters of containers that are not Docker: on nodes of Kubernetes and Slurm dockerd is often
+/// missing.
 fn others(host: &dyn Host) -> Fact<Vec<String>> {
     const FILES: &[(&str, &str)] = &[
         ("/run/containerd/containerd.sock", "containerd"),

@@ -11,7 +11,7 @@
 
 use resolve::parse;
 
-/// Prints a line for each thing that is there. Needs a POSIX shell, and nothing beside it.
+/// Prints a line for each thing that is there. Needs a POSIX shell, and nothing else.
 pub const SCRIPT: &str = r#"
 if [ -r /etc/os-release ]; then (. /etc/os-release; echo "system=$ID $VERSION_ID"); fi
 for name in python3 python; do

@@ -1,7 +1,8 @@
 //! Everything about an image settled: after the plan nothing is left to choose.
 //!
-//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what is installed into it,
-//! [`surroundings`] user, environment and command; [`expectations`] what its verification must find. All of it is pure.
+//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what
+//! is installed into it, [`surroundings`] user, environment and command; [`expectations`] what its
+//! verification must find. All of it is pure.
 
 mod arch_list;
 mod base;

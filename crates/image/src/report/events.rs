@@ -10,7 +10,7 @@ pub(super) fn event(event: &Event) {
     print(&value(event));
 }
 
-/// Prints what goes on beside the build.
+/// Prints what happens next to the build.
 pub(super) fn say(text: &str) {
     print(&json!({"event": "phase", "says": text}));
 }

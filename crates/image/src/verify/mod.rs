@@ -1,5 +1,5 @@
-//! Verification of an image: a Python script in a container of it reports what is installed, and the answer is compared
-//! with the expectations.
+//! Verification of an image: a Python script in a container of it reports what is installed, and the answer
+//! is compared with the expectations.
 //!
 //! No GPU is needed. What could not be checked is unknown, and never passes.
 

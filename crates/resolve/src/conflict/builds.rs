@@ -176,7 +176,8 @@ impl Report<'_, '_> {
         Some(format!("{} need {partner} {}; {wished}", releases(builds), words::span(&versions)))
     }
 
-    /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0 (cu128)`.
+    /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0
+    /// (cu128)`.
     fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
         let wish = self.wanted.gpus.iter().find(|one| one.name == gpu);
         let wish = wish.map(|gpu| Wish { says: String::new(), want: Want::Gpu((*gpu).clone()) });
@@ -196,7 +197,8 @@ impl Report<'_, '_> {
         format!("{}{instead}{none}", self.plain(&refusal, builds))
     }
 
-    /// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is 2.7.1 (cu118)`.
+    /// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is
+    /// 2.7.1 (cu118)`.
     fn driver(&self, refusal: &Refusal, builds: &[&Build]) -> String {
         let built = match self.wanted.torch.is_empty() {
             true => String::new(),

@@ -32,7 +32,8 @@ impl<'w> Searcher<'w, '_> {
         self.hold_within(wishes, Tolerance::LOOSEST)
     }
 
-    /// The same, alone or together with some GPUs: an old driver may only do because the GPUs are data-centre cards.
+    /// The same, alone or together with some GPUs: an old driver may only do because the GPUs are data-centre
+    /// cards.
     fn hold_with(&mut self, wishes: &[Wish], gpus: &[Wish]) -> bool {
         self.hold(wishes) || with_gpus(wishes, gpus).is_some_and(|more| self.hold(&more))
     }
@@ -72,7 +73,7 @@ pub(super) fn distinct(request: &Request) -> Vec<Wish> {
     wishes
 }
 
-/// The order in which wishes are told.
+/// The order in which requirements are listed.
 fn place(want: &Want) -> u8 {
     match want {
         Want::Torch(_) => 0,
@@ -100,7 +101,8 @@ pub(super) fn gpus(wishes: &[Wish]) -> Vec<Wish> {
     wishes.iter().filter(|wish| matches!(wish.want, Want::Gpu(_))).cloned().collect()
 }
 
-/// A set of wishes that cannot hold together while every smaller part of it can; a smallest one where it is found in time.
+/// A set of wishes that cannot hold together while every smaller part of it can; a smallest one where it is
+/// found in time.
 pub(super) fn smallest(searcher: &mut Searcher, wishes: &[Wish]) -> Vec<Wish> {
     let gpus = gpus(wishes);
     if let Some(single) = wishes.iter().find(|wish| !searcher.hold_with(std::slice::from_ref(wish), &gpus)) {

@@ -57,7 +57,8 @@ fn relaxed(
     }
 }
 
-/// The drivers from which on something more is possible: what CUDA releases and the wished GPUs need at least.
+/// The drivers from which on something more is possible: what CUDA releases and the wished GPUs need at
+/// least.
 fn floors(others: &[Wish]) -> Vec<DriverVersion> {
     let majors = cuda::majors().iter().map(|row| row.driver_min.as_str());
     let releases = cuda::all().iter().filter_map(|row| row.driver_min.as_deref());

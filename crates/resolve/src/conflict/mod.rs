@@ -1,8 +1,8 @@
 //! Why there is no stack, and which ones come nearest.
 //!
-//! First the smallest set of wishes that cannot hold together ([`core`]), then what the constraints say of the candidates that
-//! these wishes leave ([`reasons`]), then what has to be changed for the least ([`nearest`]). Everything comes from searches with
-//! some of the wishes, so it is as true as they are.
+//! First the smallest set of wishes that cannot hold together ([`core`]), then what the constraints say of
+//! the candidates that these wishes leave ([`reasons`]), then what has to be changed for the least
+//! ([`nearest`]). Everything comes from searches with some of the wishes, so it is as true as they are.
 
 mod absent;
 mod builds;
@@ -81,7 +81,8 @@ fn reasons_of(searcher: &Searcher, core: &[Wish], gpus: &[Wish]) -> Vec<Reason> 
     }
 }
 
-/// The sets of wishes (by their places) that have to be changed, as few at once as will do, and the conflicts that were met.
+/// The sets of wishes (by their places) that have to be changed, as few at once as will do, and the conflicts
+/// that were met.
 fn corrections(searcher: &mut Searcher, wishes: &[Wish]) -> (Vec<Vec<Wish>>, Vec<Vec<usize>>) {
     let mut cores: Vec<Vec<Wish>> = Vec::new();
     let mut level: Vec<Vec<usize>> = vec![Vec::new()];
@@ -132,7 +133,8 @@ fn nearest_of(
         let others = without(wishes, places);
         all.extend(nearest::nearest(searcher, &relaxed, &others, both_sides && relaxed.len() == 1));
     }
-    // What rests on something that nobody knows is told only where the same wish leads to nothing that is known.
+    // What rests on something that nobody knows is told only where the same wish leads to nothing that is
+    // known.
     let known: Vec<String> =
         all.iter().filter(|(cost, _)| !cost.tolerance.unknown).map(|(_, near)| near.wish.clone()).collect();
     all.retain(|(cost, near)| !cost.tolerance.unknown || !known.contains(&near.wish));

@@ -17,8 +17,8 @@ use diagnostic::words::and;
 /// What a change costs, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
-    /// From another patch release (0), minor (1) or major (2) over another driver (3) and a package less (4) to hardware that
-    /// is left out (5).
+    /// From another patch release (0), minor (1) or major (2) over another driver (3) and a package less (4)
+    /// to hardware that is left out (5).
     pub weight: u8,
     /// What the stack then has to put up with.
     pub tolerance: Tolerance,
@@ -38,8 +38,8 @@ pub(super) struct Relaxed {
     pub cost: Cost,
 }
 
-/// The nearest stacks when these wishes are relaxed while all others hold. `both_sides`: a version that does not exist gets its
-/// neighbours on both sides.
+/// The nearest stacks when these wishes are relaxed while all others hold. `both_sides`: a version that does
+/// not exist gets its neighbours on both sides.
 pub(super) fn nearest(
     searcher: &mut Searcher,
     relaxed: &[Wish],

@@ -21,7 +21,8 @@ struct Refused<'a> {
     release: &'a Release,
     /// The build with which it was refused.
     build: Option<&'a Build>,
-    /// Which refusal of the search it is: one release may be refused for one reason here and for another one there.
+    /// Which refusal of the search it is: one release may be refused for one reason here and for another one
+    /// there.
     place: usize,
     constraint: &'static str,
     refusal: &'a Refusal,
@@ -44,7 +45,8 @@ pub(super) fn reasons(world: &World, wanted: &Wanted, trace: &Trace) -> Vec<Reas
     let packages = distinct(refused.iter().map(|one| one.release.package));
     let essential: Vec<(&str, &str)> = packages.iter().flat_map(|name| constraints(name, &refused)).collect();
     refused.retain(|one| essential.contains(&(one.release.package, one.constraint)));
-    // What sets two wishes against each other says it all. Sorting is stable: within each kind the order of the search stays.
+    // What sets two wishes against each other says it all. Sorting is stable: within each kind the order of
+    // the search stays.
     refused.sort_by_key(|one| (wanted.package(one.release.package).is_empty(), !names_another(wanted, one)));
     let key = |one: &Refused| (one.constraint, one.release.package, one.refusal.without_details());
     grouped(&refused, key).iter().filter_map(|(_, group)| sentence(world, group)).take(SENTENCES).collect()

@@ -58,7 +58,8 @@ fn builds_of<'w>(refused: &[&Refused<'w>]) -> Vec<&'w Build> {
     refused.iter().filter_map(|refused| refused.candidate.build).collect()
 }
 
-/// `torch 2.1.0 to 2.1.2 have no wheel for Python 3.12, only for 3.8 to 3.11; the first torch with one is 2.2.0`.
+/// `torch 2.1.0 to 2.1.2 have no wheel for Python 3.12, only for 3.8 to 3.11; the first torch with one is
+/// 2.2.0`.
 fn wheels(world: &World, refused: &[Refused], does: impl Fn(&Build, &Python) -> bool) -> Vec<String> {
     let by_python =
         grouped(refused, |refused| refused.candidate.python.map_or("", |python| python.text.as_str()));
@@ -80,8 +81,8 @@ fn wheels(world: &World, refused: &[Refused], does: impl Fn(&Build, &Python) -> 
     sentences.into_iter().filter_map(write).collect()
 }
 
-/// The first release after those refused, or the last before them, that has a wheel for the same Python. Of the torch of images
-/// there is no other.
+/// The first release after those refused, or the last before them, that has a wheel for the same Python. Of
+/// the torch of images there is no other.
 fn first_after(world: &World, refused: &[&Refused], does: impl Fn(&Build, &Python) -> bool) -> String {
     let Some(python) = refused.first().and_then(|refused| refused.candidate.python) else {
         return String::new();
@@ -158,8 +159,8 @@ fn wished(base: &Wished) -> String {
 /// More CUDA releases than this are no wish for one.
 const CUDAS: usize = 2;
 
-/// Why nothing can be compiled on the wished systems: no image has the nvcc, and where its gcc is one that the nvcc does not accept
-/// there will be none.
+/// Why nothing can be compiled on the wished systems: no image has the nvcc, and where its gcc is one that
+/// the nvcc does not accept there will be none.
 pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python)]) -> Vec<Reason> {
     let mut cudas: Vec<&Version> = places.iter().map(|(build, _)| &build.cuda).collect();
     cudas.sort();
@@ -201,8 +202,8 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
     all
 }
 
-/// Why the constraints refuse base images: images that are refused alike in one sentence. Where any torch will do, one that has
-/// no image is not worth a sentence.
+/// Why the constraints refuse base images: images that are refused alike in one sentence. Where any torch
+/// will do, one that has no image is not worth a sentence.
 pub(super) fn base_reasons(stage: &Stage<&Base>, torch_matters: bool) -> Vec<Reason> {
     if !torch_matters {
         return Vec::new();

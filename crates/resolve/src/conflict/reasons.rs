@@ -1,4 +1,5 @@
-//! Why wishes cannot hold together: what the constraints say of the candidates that the wishes leave, in few sentences.
+//! Why wishes cannot hold together: what the constraints say of the candidates that the wishes leave, in few
+//! sentences.
 
 use std::collections::BTreeSet;
 
@@ -201,8 +202,8 @@ fn base_stage<'w>(
     stage
 }
 
-/// Of the constraints that refuse candidates only so many that each candidate is refused by one of them: one that refuses all
-/// says it all.
+/// Of the constraints that refuse candidates only so many that each candidate is refused by one of them: one
+/// that refuses all says it all.
 pub(super) fn essential<'w>(refused: &[Refused<'w>]) -> Vec<Refused<'w>> {
     type Key = (*const Build, *const Python, *const Base);
     let key = |refused: &Refused| -> Key {

@@ -102,7 +102,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The series of a part around a wish: those that it touches, and outwards on both sides those that it does not.
+/// The series of a part around a wish: those that it touches, and outwards on both sides those that it does
+/// not.
 struct Around {
     within: Vec<Series>,
     above: Vec<Series>,
@@ -115,7 +116,8 @@ impl Around {
         let all_named = || wish.specifiers.iter().map(|one| series(one.version()));
         let lowest = all_named().min().unwrap_or((0, 0));
         let highest = all_named().max().unwrap_or((u64::MAX, 0));
-        // A series whose releases are named counts as touched though it has no such release; 12.4 of `<12.4` is outside.
+        // A series whose releases are named counts as touched though it has no such release; 12.4 of `<12.4`
+        // is outside.
         use pep440_rs::Operator::{GreaterThan, LessThan, NotEqual, NotEqualStar};
         let outside = |operator: &pep440_rs::Operator| {
             [GreaterThan, LessThan, NotEqual, NotEqualStar].contains(operator)
@@ -136,7 +138,8 @@ impl Around {
     }
 }
 
-/// What to wish of a part instead of a wish, so that the others hold: the nearest version, or one on each side.
+/// What to wish of a part instead of a wish, so that the others hold: the nearest version, or one on each
+/// side.
 pub(super) fn relax(
     searcher: &mut Searcher,
     (part, wish, says): (Part, &Versions, &str),
@@ -170,7 +173,8 @@ pub(super) fn relax(
     found
 }
 
-/// The place of the first series of a side with which the others hold, by halving: more series never hold less.
+/// The place of the first series of a side with which the others hold, by halving: more series never hold
+/// less.
 fn first(
     searcher: &mut Searcher,
     (part, wish): (Part, &Versions),

@@ -1,4 +1,4 @@
-//! DeepSpeed accepts the image's nvcc beside torch's CUDA.
+//! DeepSpeed accepts the image's nvcc together with torch's CUDA.
 
 use crate::constraint::{Constraint, Judge, Place};
 use crate::verdict::{Gap, Judgement, Refusal};

@@ -27,7 +27,8 @@ fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
         let all = wanted.drivers.iter().map(|driver| documented(build, image, *driver));
         return all.fold(Judgement::Holds, Judgement::and);
     }
-    // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs prefers what starts.
+    // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs
+    // prefers what starts.
     match starts(wanted, base) {
         Judgement::Costs(cost) => Judgement::Notes(Note::Start(cost)),
         Judgement::Unknown(gap) => Judgement::Notes(Note::StartUnknown(gap)),
@@ -35,8 +36,8 @@ fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     }
 }
 
-/// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older branches do on data-centre GPUs,
-/// of which the catalog has no list.
+/// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older
+/// branches do on data-centre GPUs, of which the catalog has no list.
 fn documented(build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
     let of_notes = image.driver_min.as_deref().and_then(|text| {
         let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });

@@ -24,7 +24,7 @@ mod testing;
 
 use super::constraint::Constraint;
 
-/// All constraints; the reasons of a refusal stand in this order.
+/// All constraints; the reasons of a refusal have this order.
 pub const CONSTRAINTS: &[Constraint] = &[
     asked_for::BUILD,
     gpu_driver::CONSTRAINT,

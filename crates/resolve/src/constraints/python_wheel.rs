@@ -88,7 +88,8 @@ fn missing(wanted: &Wanted, build: &Build, python: &Python, partner: &'static st
     })
 }
 
-/// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody asked for it.
+/// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody
+/// asked for it.
 pub(crate) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &'static str) -> bool {
     !wanted.packages.contains_key(name) && missing(wanted, build, python, name).is_some()
 }

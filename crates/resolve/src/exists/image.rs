@@ -3,7 +3,8 @@
 use super::Explanation;
 use catalog::images::{self, Existence, Flavour, Image};
 
-/// Whether a text names an image: a repository of the catalog, or anything with a path and a tag. `python` alone is the language.
+/// Whether a text names an image: a repository of the catalog, or anything with a path and a tag. `python`
+/// alone is the language.
 pub(super) fn is_reference(text: &str) -> bool {
     let repository = text.rsplit_once(':').map_or(text, |(repository, _)| repository);
     let known = images::REPOSITORIES.contains(&repository);

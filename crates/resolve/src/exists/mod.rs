@@ -1,5 +1,6 @@
-//! Does a thing exist, what is it, and what does instead? Answered from the catalog alone: `torch==2.6.0+cu121`, `numpy 1.26.4`,
-//! `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`, the id of a constraint.
+//! Does a thing exist, what is it, and what does instead? Answered from the catalog alone:
+//! `torch==2.6.0+cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`,
+//! the id of a constraint.
 
 mod cuda;
 mod driver;
@@ -97,7 +98,8 @@ pub fn thing(world: &World, text: &str) -> Option<Explanation> {
     }
 }
 
-/// Name and version: `torch==2.6.0`, `torch=2.6.0`, `torch 2.6.0`, `Flash_Attn`; the version is empty where there is none.
+/// Name and version: `torch==2.6.0`, `torch=2.6.0`, `torch 2.6.0`, `Flash_Attn`; the version is empty where
+/// there is none.
 fn split(text: &str) -> (String, &str) {
     let end =
         text.find(|letter: char| letter.is_whitespace() || "=<>~!@".contains(letter)).unwrap_or(text.len());

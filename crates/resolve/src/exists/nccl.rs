@@ -13,15 +13,15 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     let Some(row) = nccl::release(version) else { return missing(version) };
     let day = row.released.as_ref().map_or(String::new(), |day| format!(", tagged {day}"));
     let fault = row.known_bad.as_ref().map_or(String::new(), |fault| {
-        let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!(" (mended in {one})"));
+        let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!(" (fixed in {one})"));
         format!(" Known fault{fixed}: {fault}.")
     });
     let mut explanation = Explanation::new(format!("NCCL {version}"), format!("Exists{day}.{fault}"));
     explanation.row("notes", row.notes.join("; "));
     let ranks = match row.checks_versions {
         Some(true) => "of different versions stop at init with a message",
-        Some(false) => "of different versions are not told apart: they may hang",
-        None => "whether it compares their versions is not known",
+        Some(false) => "of different versions are not detected: they may hang",
+        None => "unknown whether it compares their versions",
     };
     explanation.row("ranks", ranks);
     let names: Vec<String> = row.architectures.iter().flatten().map(|one| catalog::cuda::sm(one)).collect();

@@ -115,7 +115,8 @@ fn deepspeed_rows(explanation: &mut Explanation, version: &str) {
     }
 }
 
-/// Whether the releases of a row (`>=0.10.1,<=0.14.0`) have a version among them; `None` where that cannot be read.
+/// Whether the releases of a row (`>=0.10.1,<=0.14.0`) have a version among them; `None` where that cannot be
+/// read.
 fn covers(range: &str, version: &str) -> Option<bool> {
     let versions = VersionSpecifiers::from_str(range).ok()?;
     Some(versions.contains(&Version::from_str(version).ok()?))

@@ -17,7 +17,8 @@ pub enum WhyError {
     Version(#[from] VersionsError),
 }
 
-/// Why `torch=2.6.0` (or `numpy`, `python 3.13`, `deepspeed==0.9.5`) is, or is not, in the answer to a request.
+/// Why `torch=2.6.0` (or `numpy`, `python 3.13`, `deepspeed==0.9.5`) is, or is not, in the answer to a
+/// request.
 pub fn why(world: &World, request: &Request, text: &str) -> Result<Explanation, WhyError> {
     let (name, version) = split(text);
     let versions: Versions = version.parse()?;
@@ -72,15 +73,15 @@ fn chosen(title: String, name: &str, best: &Resolution) -> Explanation {
     explanation
 }
 
-/// It would hold too; another stack ranks before it.
+/// It is compatible too; another stack ranks before it.
 fn would_hold(title: String, name: &str, best: &Resolution, other: &Resolution) -> Explanation {
     let (mine, theirs) = (part(&best.stack, name), part(&other.stack, name));
     let says = match (&mine, &theirs) {
         (Some(mine), Some(theirs)) if mine != theirs => {
-            format!("It would hold too, as {theirs}, but {mine} ranks before it.")
+            format!("{theirs} is compatible too, but {mine} ranks before it.")
         }
-        (None, Some(theirs)) => format!("It would hold too, as {theirs}; nobody asked for it."),
-        _ => "It would hold too, in a stack that ranks behind the answer.".to_owned(),
+        (None, Some(theirs)) => format!("{theirs} would also work (not requested)."),
+        _ => "It would also work, in a stack that ranks below the answer.".to_owned(),
     };
     let mut explanation = Explanation::new(title, says);
     for because in best.because.iter().filter(|because| because.part == name) {
@@ -172,10 +173,14 @@ mod tests {
         let twelve = [("cuda", "12.1"), ("python", "3.12")];
         assert!(says(&twelve, "torch=2.5.1").starts_with("It is in the answer"));
         let older = says(&twelve, "torch=2.4.1");
-        assert_eq!(older, "It would hold too, as torch 2.4.1+cu121, but torch 2.5.1+cu121 ranks before it.");
+        assert_eq!(older, "torch 2.4.1+cu121 is compatible too, but torch 2.5.1+cu121 ranks before it.");
         assert!(says(&twelve, "torch=2.6.0").starts_with("It does not go with this request"));
         assert!(says(&twelve, "torch=2.6.1").starts_with("There is no such release"));
-        assert!(says(&[], "deepspeed").contains("nobody asked for it"), "{}", says(&[], "deepspeed"));
+        assert!(
+            says(&[], "deepspeed").contains("would also work (not requested)"),
+            "{}",
+            says(&[], "deepspeed")
+        );
     }
 
     #[test]

@@ -16,8 +16,8 @@ use catalog::{deepspeed, systems};
 use diagnostic::words;
 
 impl<'w> Answered<'w, '_> {
-    /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds is in the answer. Ends
-    /// before the first of which that cannot be told.
+    /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds
+    /// is in the answer. Ends before the first of which that cannot be told.
     pub(super) fn refused_releases(&self, world: &'w World) -> Vec<Refused> {
         let chosen = &self.choice.place.build.version;
         let mut newer: Vec<&'w Build> =
@@ -307,7 +307,8 @@ impl<'w> Answered<'w, '_> {
         entry(release.package, release.text.clone(), says, constraints, &[source])
     }
 
-    /// The releases of a package that rank before the chosen one, newest first, and why each does not go beside the others.
+    /// The releases of a package that rank before the chosen one, newest first, and why each does not go
+    /// beside the others.
     pub(super) fn newer_packages<'s>(
         &'s self,
         world: &'w World,

@@ -117,7 +117,8 @@ impl Group {
     }
 }
 
-/// Refused releases, newest first, as ranges with a reason each, the oldest first: `2.6.0 to 2.14.1: no build for CUDA 12.1`.
+/// Refused releases, newest first, as ranges with a reason each, the oldest first: `2.6.0 to 2.14.1: no build
+/// for CUDA 12.1`.
 pub(super) fn ranges(refused: &[&Refused]) -> Vec<String> {
     let mut ranges: Vec<Vec<&Refused>> = Vec::new();
     for &one in refused {

@@ -1,5 +1,6 @@
-//! Why a stack is as it is: the reason of each choice, what was refused, what to know. Everything is derived: candidates that
-//! rank before the chosen ones are judged again by the same functions, or taken from the trace of the search.
+//! Why a stack is as it is: the reason of each choice, what was refused, what to know. Everything is derived:
+//! candidates that rank before the chosen ones are judged again by the same functions, or taken from the
+//! trace of the search.
 
 mod because;
 mod merge;

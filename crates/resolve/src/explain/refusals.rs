@@ -83,7 +83,8 @@ impl<'w> Answered<'w, '_> {
         all
     }
 
-    /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be told in a sentence.
+    /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be told in a
+    /// sentence.
     pub(super) fn whole_build(&self, world: &'w World, build: &'w Build) -> Vec<Reason<'w>> {
         let direct = self.build(build);
         if !direct.is_empty() {
@@ -111,7 +112,8 @@ impl<'w> Answered<'w, '_> {
         apart_from_wishes(refused.into_iter(), "base-asked-for")
     }
 
-    /// Why no packages go with a build: of a package that is refused in every release, the newest one that was wished.
+    /// Why no packages go with a build: of a package that is refused in every release, the newest one that
+    /// was wished.
     fn packages(&self, build: &Build) -> Vec<Reason<'w>> {
         let here = |entry: &&Rejected| entry.candidate.build.is_some_and(|one| ptr::eq(one, build));
         let mut reasons: Vec<Reason<'w>> = Vec::new();

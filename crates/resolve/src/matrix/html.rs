@@ -1,4 +1,4 @@
-//! The table as a page that needs nothing beside it.
+//! The table as a page that needs nothing else.
 
 use std::fmt::Write;
 

@@ -47,7 +47,8 @@ pub enum Cell {
     Build {
         /// Whether it is the one that `pip install torch` gives.
         pypi: bool,
-        /// The oldest and the newest GPU that it has machine code for (`50`, `90`); `None` where it is not known.
+        /// The oldest and the newest GPU that it has machine code for (`50`, `90`); `None` where it is not
+        /// known.
         gpus: Option<(String, String)>,
         /// Whether newer GPUs are served by PTX.
         ptx: bool,

@@ -52,6 +52,6 @@ fn every_format_has_every_row() {
     assert!(texts[0].lines().all(|line| anstream::adapter::strip_str(line).to_string().len() <= 100));
     assert!(texts[1].contains("| 50-90\\* |"));
     for outside in ["http://", "src=", "<link", "<script", "@import", "url("] {
-        assert!(!texts[2].contains(outside), "{outside}: the page needs nothing beside it");
+        assert!(!texts[2].contains(outside), "{outside}: the page needs nothing else");
     }
 }

@@ -5,7 +5,8 @@ use crate::answer::Warning;
 use catalog::{cuda, drivers};
 use facts::driver::DriverVersion;
 
-/// `550.54.14`, `550`, `R550`. A branch alone is read as its oldest release: what runs there runs on every other.
+/// `550.54.14`, `550`, `R550`. A branch alone is read as its oldest release: what runs there runs on every
+/// other.
 pub(super) fn driver(text: &str) -> Result<(DriverVersion, Option<Warning>), Mistake> {
     let typed = text.trim();
     let bare = typed.trim_start_matches(['r', 'R', 'v']);

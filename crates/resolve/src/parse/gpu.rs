@@ -19,7 +19,8 @@ pub(super) fn gpu(text: &str) -> Result<Gpu, Mistake> {
     })
 }
 
-/// A GPU of the catalog under the name by which it was called; `None` where the row has no readable capability.
+/// A GPU of the catalog under the name by which it was called; `None` where the row has no readable
+/// capability.
 pub fn of_model(name: &str, model: &gpus::Gpu) -> Option<Gpu> {
     Some(Gpu {
         name: name.to_owned(),

@@ -15,8 +15,8 @@ pub fn system(text: &str) -> Option<&'static System> {
     })
 }
 
-/// The system that a machine or an image says it is (`ID` and `VERSION_ID` of os-release): `ubuntu`, `22.04`; `rocky`, `9.4`. A minor
-/// release of a family changes neither glibc nor Python's series.
+/// The system that a machine or an image says it is (`ID` and `VERSION_ID` of os-release): `ubuntu`, `22.04`;
+/// `rocky`, `9.4`. A minor release of a family changes neither glibc nor Python's series.
 pub fn system_of_release(id: &str, release: &str) -> Option<&'static System> {
     let major = release.split('.').next().unwrap_or_default();
     system(&format!("{id} {release}")).or_else(|| system(&format!("{id} {major}")))

@@ -6,8 +6,8 @@ use super::Mistake;
 use crate::request::Versions;
 use crate::world::series;
 
-/// Reads the versions of an option. What does not exist is no mistake here: the resolver says so, and why. `known` gives the
-/// versions that exist, for a suggestion.
+/// Reads the versions of an option. What does not exist is no mistake here: the resolver says so, and why.
+/// `known` gives the versions that exist, for a suggestion.
 pub(super) fn versions(
     option: &str,
     text: &str,
@@ -33,7 +33,8 @@ pub(super) fn versions(
     Ok(versions)
 }
 
-/// The version that exists and whose digits were typed: `121` and `cu121` are 12.1, `py312` is 3.12, `v2.6` is 2.6.
+/// The version that exists and whose digits were typed: `121` and `cu121` are 12.1, `py312` is 3.12, `v2.6`
+/// is 2.6.
 fn meant(typed: &str, known: &[Version]) -> Option<String> {
     let bare =
         typed.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || "=-_ ".contains(letter));

@@ -15,14 +15,14 @@ pub struct Report<'a> {
     pub wishes: &'a [Wish],
     /// The answer.
     pub answer: &'a Answer,
-    /// What is to know beside it: of the machines, and of how the options were read.
+    /// Notes: of the machines, and of how the options were read.
     pub warnings: &'a [Warning],
     /// What is to know and asks for nothing.
     pub notes: &'a [String],
 }
 
 impl Report<'_> {
-    /// All warnings: of the stack, and beside it.
+    /// All warnings: of the stack and of the request.
     pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
         let of_stack = match self.answer {
             Answer::Found(resolution) => &resolution.warnings[..],
@@ -48,8 +48,8 @@ fn comments(report: &Report, stack: &Stack) -> String {
     lines.iter().flat_map(|line| line.lines()).map(|line| format!("# {line}\n")).collect()
 }
 
-/// What is said of a flash-attn that has no wheel: it imports torch while its metadata is made, which is before anything of a file
-/// is installed, so it can stand in no file.
+/// What is said of a flash-attn that has no wheel: it imports torch while its metadata is made, which is
+/// before anything of a file is installed, so it cannot be in a file.
 fn flash_attn_apart(version: &str, install: &str) -> String {
     format!(
         "# flash-attn {version} is compiled against torch; when the above is installed:\n\

@@ -86,7 +86,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
         }
     };
     add(
-        "beside it",
+        "with it",
         joined(&[
             ("torchvision", &stack.torchvision),
             ("torchaudio", &stack.torchaudio),
@@ -102,7 +102,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    add("driver", stack.driver_min.as_ref().map_or("not known".into(), |min| format!("{min} or newer")));
+    add("driver", stack.driver_min.as_ref().map_or("unknown".into(), |min| format!("{min} or newer")));
     add("GPUs", gpus(stack));
     rows
 }
@@ -113,7 +113,7 @@ fn joined_plain(parts: &[String]) -> String {
 
 fn gpus(stack: &Stack) -> String {
     match &stack.gpu_archs {
-        None => "for which it has code is not known".into(),
+        None => "unknown which GPUs it has code for".into(),
         Some(list) => {
             list.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect::<Vec<_>>().join(" ")
         }
@@ -167,10 +167,10 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
 fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
     let style = colour(NONE).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
-    let says = if conflict.says.is_empty() { "no stack meets these wishes" } else { &conflict.says };
+    let says = if conflict.says.is_empty() { "no stack meets these requirements" } else { &conflict.says };
     wrapped(text, says, &format!("{style}{sign}{style:#} "), "  ", layout);
     if !conflict.wishes.is_empty() {
-        heading(text, "Together these cannot hold");
+        heading(text, "These requirements conflict");
         for wish in &conflict.wishes {
             let _ = writeln!(text, "  {wish}");
         }
@@ -193,7 +193,7 @@ fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
         }
     }
     if !conflict.nearest.is_empty() {
-        heading(text, "What there is instead");
+        heading(text, "Alternatives");
         for nearest in &conflict.nearest {
             near(text, nearest, layout);
         }

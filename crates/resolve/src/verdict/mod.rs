@@ -1,7 +1,8 @@
 //! The verdict of a constraint on a candidate, as values. [`super::message`] forms the sentences from them.
 //!
-//! A variant holds what differs between candidates that are refused alike; the names of the candidate itself (torch build,
-//! Python, base image, package) come from [`Candidate`], so that a message can name several at once.
+//! A variant holds what differs between candidates that are refused alike; the names of the candidate itself
+//! (torch build, Python, base image, package) come from [`Candidate`], so that a message can name several at
+//! once.
 
 mod gap;
 mod refusal;
