@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC1090
 # Images are built, proved and pushed by Debian 13's engine (26.1) as by the machine's own
+# long
 # needs: engine-26.1
 engine_26="$LAB_KEPT/engine-26.1/usr/sbin"
 [ -x "$engine_26/dockerd" ] || { skip "Docker 26.1 is not here: it could not be fetched from this machine's Debian mirror"; return 0; }

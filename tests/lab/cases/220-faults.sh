@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # What is wrong with a cluster is named by its cause, with what to do
+# long
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh

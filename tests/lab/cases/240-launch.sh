@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Real jobs over two engines of different age: DeepSpeed trains with its hostfile, torchrun sums; a rank that dies takes the others along
+# long
 # needs: fleet torch engine-26.1
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
