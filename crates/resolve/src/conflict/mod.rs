@@ -62,7 +62,7 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
 fn says(names: &[String]) -> String {
     match names {
         [one] => format!("Nothing meets {one}."),
-        several => format!("{} cannot hold together.", and(several)),
+        several => format!("{} are incompatible.", and(several)),
     }
 }
 
