@@ -176,6 +176,8 @@ proptest! {
         // with forward compatibility.
         let driver = request.wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
         prop_assume!(!(driver && matches!(dropped.want, Want::Gpu(_))));
+        // --compile chooses images with nvcc, on which releases without a wheel can be installed.
+        prop_assume!(!matches!(dropped.want, Want::Compile));
         if let Some((choice, _)) = best(&request) {
             let found = best(&freer);
             prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.says);
