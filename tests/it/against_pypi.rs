@@ -2,7 +2,7 @@
 //! there too, where an index can judge it. `uv pip compile` is the judge.
 //!
 //! Needs uv (on PATH, or named by `ENVDOC_UV`) and the network, and runs only when it is named: `cargo test
-//! --test it -- --ignored`. The cases that PyPI and envdoc judge differently, each with the reason, stand in
+//! --test it -- --ignored`. The cases that PyPI and envdoc judge differently, each with the reason, are in
 //! tests/against_pypi.yaml.
 #![allow(
     clippy::disallowed_methods,

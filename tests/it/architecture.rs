@@ -1,40 +1,17 @@
 //! The drawing of the crate graph in docs/architecture.md is what Cargo says it is.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "tests run cargo and read the source tree"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests read the source tree")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
+
+use crate::layers::{Graph, crate_graph};
 
 const BEGIN: &str = "<!-- crate graph: made by tests/it/architecture.rs from `cargo metadata` -->\n";
 const END: &str = "<!-- /crate graph -->\n";
 
-/// The workspace's crates, each with those that it uses, by package name.
-fn graph() -> BTreeMap<String, BTreeSet<String>> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let own = |package: &serde_json::Value| -> BTreeSet<String> {
-        let dependencies = package["dependencies"].as_array().unwrap().iter();
-        dependencies
-            .filter(|one| one["path"].is_string() && one["kind"].is_null())
-            .map(|one| one["name"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    let packages = metadata["packages"].as_array().unwrap().iter();
-    packages.map(|package| (package["name"].as_str().unwrap().to_owned(), own(package))).collect()
-}
-
 /// Every crate that one uses, directly or through others.
-fn reachable(graph: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
+fn reachable(graph: &Graph, from: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open: Vec<&String> = graph[from].iter().collect();
     while let Some(next) = open.pop() {
@@ -46,15 +23,14 @@ fn reachable(graph: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet
 }
 
 /// The graph without the arrows that follow from others, as Mermaid draws it.
-fn drawing(graph: &BTreeMap<String, BTreeSet<String>>) -> String {
-    let short = |name: &str| name.strip_prefix("envdoc-").unwrap_or(name).to_owned();
+fn drawing(graph: &Graph) -> String {
     let mut text = String::from("```mermaid\nflowchart TD\n");
     for (name, own) in graph {
         let indirect = |target: &String| {
             own.iter().any(|other| other != target && reachable(graph, other).contains(target))
         };
         for target in own.iter().filter(|target| !indirect(target)) {
-            let _ = writeln!(text, "    {} --> {}", short(name), short(target));
+            let _ = writeln!(text, "    {name} --> {target}");
         }
     }
     text + "```\n"
@@ -66,7 +42,7 @@ fn the_drawing_is_the_graph() {
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    let now = format!("{before}{BEGIN}{}{END}{after}", drawing(&graph()));
+    let now = format!("{before}{BEGIN}{}{END}{after}", drawing(&crate_graph()));
     if std::env::var_os("ENVDOC_REGENERATE").is_some() {
         std::fs::write(&path, &now).unwrap();
     }

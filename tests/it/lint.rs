@@ -152,7 +152,7 @@ fn comments_in_the_file_leave_rules_out() {
     assert_eq!(findings(&["."], dir.path()), Vec::<serde_json::Value>::new());
 }
 
-/// Lists of packages are read from the build context: beside the Dockerfile, or above it where that lacks
+/// Lists of packages are read from the build context: next to the Dockerfile, or above it where that lacks
 /// what is copied.
 #[test]
 fn requirements_files_are_followed() {
@@ -406,7 +406,7 @@ fn envdoc_claims() -> Vec<Claim> {
     serde_yaml::from_str(&std::fs::read_to_string(Path::new(FOLDER).join("claims.yaml")).unwrap()).unwrap()
 }
 
-/// Whatever stands in a file, lint ends: the files of this folder, cut off and with foreign characters in
+/// Whatever a file contains, lint ends: the files of this folder, cut off and with foreign characters in
 /// them.
 #[test]
 fn damaged_files_break_nothing() {

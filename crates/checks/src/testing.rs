@@ -1,7 +1,8 @@
 //! What a check says, for comparisons.
 
 use crate::{Check, Verdict, judge_one};
-use facts::Facts;
+use facts::testing::{pci::device, smi::machine};
+use facts::{Fact, Facts};
 
 /// The status word of a verdict that stands alone.
 pub fn status(verdict: &Verdict) -> &'static str {
@@ -36,4 +37,12 @@ pub(crate) fn ids_of_files(folder: &str, extension: &str) -> std::collections::B
     let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let paths = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
     paths.map(|path| path.file_stem().unwrap().to_string_lossy().replace('_', "-")).collect()
+}
+
+/// A machine with GPUs and NVSwitches, whose fabric is in this state.
+pub fn switched(state: &str) -> Facts {
+    let mut facts = machine(&[&format!("<fabric><state>{state}</state><status>Success</status></fabric>")]);
+    facts.pci.devices = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
+    facts.fabric.process = Fact::Known(false);
+    facts
 }

@@ -1,4 +1,4 @@
-//! The machines of a cluster: roads to all of them opened side by side, and what can be done on each:
+//! The machines of a cluster: connections to all of them opened side by side, and what can be done on each:
 //! commands, a worker, a snapshot.
 
 use std::process::Stdio;
@@ -42,7 +42,7 @@ pub struct Node {
     /// Its engine's endpoint.
     pub engine: String,
     /// The way to it, or why there is none.
-    pub road: Result<Transport, ConnectError>,
+    pub transport: Result<Transport, ConnectError>,
     /// How long reaching it took.
     pub took: Duration,
     /// The session of its connection, where that must last and nothing else holds it.
@@ -79,25 +79,25 @@ pub async fn side_by_side<I, T, W: Future<Output = T>>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Opens the roads to all nodes. Whether their engines answer is not asked yet.
+/// Opens connections to all nodes. Whether their engines answer is not asked yet.
 pub async fn open(nodes: impl IntoIterator<Item = &plan::Node>, limits: Limits) -> Vec<Node> {
     side_by_side(nodes, limits.width, |node| async move {
         let started = Instant::now();
-        let road = Transport::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
-        Node::new(node, road, started.elapsed())
+        let transport = Transport::connect(&node.engine, node.tls.as_deref(), started + limits.each).await;
+        Node::new(node, transport, started.elapsed())
     })
     .await
 }
 
 impl Node {
     /// Of the plan's, with the way to it.
-    pub fn new(node: &plan::Node, road: Result<Transport, ConnectError>, took: Duration) -> Node {
+    pub fn new(node: &plan::Node, transport: Result<Transport, ConnectError>, took: Duration) -> Node {
         Node {
             index: node.index,
             name: node.name.clone(),
             address: node.address.clone(),
             engine: node.engine.clone(),
-            road,
+            transport,
             took,
             held: None,
         }
@@ -105,9 +105,9 @@ impl Node {
 
     /// How the machine itself can be worked on.
     pub fn place(&self) -> Place<'_> {
-        match &self.road {
+        match &self.transport {
             Err(blocked) => Place::Blocked(blocked),
-            Ok(road) => match road.ssh() {
+            Ok(transport) => match transport.ssh() {
                 Some(connection) => Place::There(connection),
                 None if self.engine.starts_with("unix://") => Place::Here,
                 None => Place::EngineOnly,
@@ -133,13 +133,13 @@ impl Node {
         Error::Connection(self.closed().unwrap_or_else(|| "this machine is inspected directly".into()))
     }
 
-    /// The engine, asked for its version. The road goes with it.
+    /// The engine, asked for its version. The transport goes with it.
     pub async fn into_engine(self, deadline: Instant) -> Result<Engine, diagnostic::error::Error> {
-        let road = self.road.map_err(|blocked| blocked.error(&self.engine))?;
-        if let Some(connection) = road.ssh() {
+        let transport = self.transport.map_err(|blocked| blocked.error(&self.engine))?;
+        if let Some(connection) = transport.ssh() {
             connection.check_engine(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
         }
-        Engine::over(road).await
+        Engine::over(transport).await
     }
 
     /// Everything that `envdoc check` reads there, unredacted. `program` is how envdoc is started there.

@@ -15,7 +15,7 @@ const FOR_EACH: usize = 1 << 7;
 
 /// An expression of a signature, over bytes.
 ///
-/// What the regex crate builds beside the automaton to be fast on long texts is left out: lines are short, a
+/// What the regex crate builds next to the automaton to be fast on long texts is left out: lines are short, a
 /// literal of the expression has been found in each already, and there are hundreds of expressions to keep in
 /// memory (`docs/measurements/diagnose.md`).
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ pub fn constant(text: &str) -> Regex {
     RegexBuilder::new(&ascii(text)).dfa_size_limit(AUTOMATON).build().unwrap()
 }
 
-/// The expression with its classes written out. Written out they may stand inside of other classes too; a
+/// The expression with its classes written out. Written out they may be inside other classes too; a
 /// space is written by its number, since a verbose expression leaves spaces out.
 fn ascii(text: &str) -> String {
     let mut written = String::with_capacity(text.len() * 2);

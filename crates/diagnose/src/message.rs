@@ -1,8 +1,8 @@
 //! The sentence of a signature, filled with the captures of a line.
 
 /// Fills a sentence: `{name}` is what `value` has for it. A part in `[…]` is left out where something in it
-/// is missing. Names that follow each other without anything between are one value that stands in one of
-/// several places: one suffices. `None` where something outside of brackets is missing.
+/// is missing. Names that follow each other without anything between are one value that any of
+/// several captures may hold: one suffices. `None` where something outside of brackets is missing.
 pub fn fill<'v>(template: &str, value: &dyn Fn(&str) -> Option<&'v str>) -> Option<String> {
     let mut text = String::new();
     let mut rest = template;

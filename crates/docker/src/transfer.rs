@@ -21,7 +21,7 @@ const PIECES_QUEUED: usize = 16;
 type Piece = Result<Bytes, std::io::Error>;
 
 /// Sends an image as one engine has it to others: it is read once and sent to all at the pace of the slowest.
-/// `sent` is told the bytes so far. For each of the others whether it has the image now.
+/// `sent` receives the bytes so far. Returns, for each target, whether it has the image now.
 pub async fn stream(
     from: &Engine,
     image: &str,

@@ -141,7 +141,7 @@ impl Index<'_> {
         }
     }
 
-    /// The day of a release by PyPI's own API, beside the simple index, for pages that do not tell; `None`
+    /// The day of a release from PyPI's own API, for pages of the simple index that lack it; `None`
     /// where it does not answer.
     pub fn day(&self, name: &str, version: &str) -> Option<String> {
         #[derive(Deserialize)]

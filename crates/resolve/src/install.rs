@@ -61,7 +61,7 @@ pub fn hold(packages: &[String]) -> String {
     format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
 }
 
-/// `pip install` beside what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on)
+/// `pip install` on top of what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on)
 /// is left out: it would refuse packages that were asked for in another version, and hold for the tools of a
 /// build too.
 pub fn held() -> String {
@@ -89,7 +89,7 @@ fn installer(stack: &Stack) -> &'static str {
 /// The option with which pip installs into a Python that its distribution manages (PEP 668).
 pub(crate) const OVERRIDE: &str = "--break-system-packages";
 
-/// That option, where the Python of the image needs it: beside the torch that is in it there is no other way
+/// That option, where the Python of the image needs it: on top of its torch there is no other way
 /// without a virtual environment.
 fn overriding(stack: &Stack) -> String {
     let managed = || match images::exists(stack.base_image.as_deref()?) {

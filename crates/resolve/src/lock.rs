@@ -1,6 +1,6 @@
 //! A stack that is kept in a file.
 //!
-//! The stack of a lock is asked for as wishes: every part exactly as it stands there. So a lock resolves to
+//! The stack of a lock becomes requirements: every part exactly as written. So a lock resolves to
 //! itself as long as it holds, and when it does not the conflict names the parts of it that cannot stay.
 
 use schemars::JsonSchema;

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use crate::cli::headings::{BUILD, CACHE, OUTPUT};
 use crate::cli::image::ImageArgs;
 use crate::cli::running::runtime;
-use ::image::report::{BuildReport, Phase, Progress, events, lines, text, tree};
+use ::image::report::{BuildReport, Note, Phase, Progress, events, lines, text, tree};
 use ::image::verify::Status;
 use diagnostic::error::Error;
 use diagnostic::layout::Layout;
@@ -196,7 +196,8 @@ impl Args {
             let logins = Arc::new(client.logins.clone());
             let work = work::carry_out_until_interrupted(&engine, logins, &one, &mut progress);
             let mut report = runtime.block_on(work)?;
-            report.notes.extend(client.notes.iter().chain(&order.notes).cloned());
+            report.notes.extend(client.notes.iter().cloned().map(Note::Info));
+            report.notes.extend_from_slice(&order.notes);
             report.stack.clone_from(&order.stack);
             drop(progress);
             let code = self.exit_code(&report);

@@ -9,6 +9,7 @@ use super::cache::{self, Target};
 use super::source::{self, Source};
 use super::{Args, Which, base, platforms};
 use crate::cli::image::Settled;
+use ::image::report::Note;
 use ::image::verify::Expectations;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -41,7 +42,7 @@ pub(super) struct Order {
     /// The stack that was resolved; `None` with --file.
     pub(super) stack: Option<Stack>,
     /// What should be known of it.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Args {
@@ -285,7 +286,7 @@ impl Order {
         row("cache to", self.cache_names.join(", "));
         let count = self.expected.as_ref().map_or(0, Expectations::count);
         row("verify", if count == 0 { "nothing".into() } else { format!("{count} expectations") });
-        self.notes.iter().for_each(|note| row("note", note.clone()));
+        self.notes.iter().for_each(|note| row("note", note.to_string()));
         let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
         if let Some((_, bytes)) = own {
             let _ = write!(text, "\n{}", String::from_utf8_lossy(bytes));

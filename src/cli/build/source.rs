@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Args;
 use ::image::plan::Plan;
 use ::image::render;
+use ::image::report::Note;
 use ::image::verify::Expectations;
 use diagnostic::error::Error;
 use docker::context::Context;
@@ -22,7 +23,7 @@ pub(super) struct Source {
     pub(super) needs_buildkit: Option<String>,
     pub(super) names: Vec<String>,
     pub(super) stack: Option<Stack>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 /// The source of a planned image.
@@ -46,7 +47,7 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
     if !plan.sources.is_empty() {
         context.folder = Some(args.folder()?);
     }
-    let warnings = plan.warnings.iter().map(|warning| format!("warning: {}", warning.says));
+    let warnings = plan.warnings.iter().map(|warning| Note::Warning(warning.says.clone()));
     Ok(Source {
         context,
         secrets,
@@ -58,6 +59,6 @@ pub(super) fn of(plan: &Plan, notes: Vec<String>, args: &Args) -> Result<Source,
         needs_buildkit: plan.buildkit.clone(),
         names: vec![plan.name.clone()],
         stack: Some(plan.stack.clone()),
-        notes: warnings.chain(notes).collect(),
+        notes: warnings.chain(notes.into_iter().map(Note::Info)).collect(),
     })
 }

@@ -15,7 +15,7 @@ mod imports;
 
 use imports::{Imports, cycles};
 
-type Graph = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The crates that each crate may use, lowest first: a crate uses only those listed before it.
 const ALLOWED: &[(&str, &[&str])] = &[

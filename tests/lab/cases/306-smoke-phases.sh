@@ -16,7 +16,7 @@ check_that "up: status 0" ended_with 0
 
 # worker_on HOST: the process that is the rank there, as its host numbers it.
 worker_on() { docker_on "$1" top "$1" -eo pid,args | awk '/envdoc-worker/ && !/defunct/ { newest = $1 } END { print newest }'; }
-# in_phase PHASE [ARGUMENT…]: a run that stands still for two seconds when the phase begins, so that something can happen before its first word.
+# in_phase PHASE [ARGUMENT…]: a run that pauses for two seconds when the phase begins, so that something can happen before its first word.
 in_phase() {
     local phase=$1
     shift

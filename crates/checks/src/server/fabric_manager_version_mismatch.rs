@@ -50,19 +50,10 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::kind;
+    use crate::testing::{kind, switched};
     use facts::Fact;
     use facts::driver::Module;
-    use facts::testing::{pci::device, smi::machine, unknown};
-
-    /// A machine with GPUs and NVSwitches, whose fabric is in this state.
-    fn switched(state: &str) -> Facts {
-        let mut facts =
-            machine(&[&format!("<fabric><state>{state}</state><status>Success</status></fabric>")]);
-        facts.pci.devices = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
-        facts.fabric.process = Fact::Known(false);
-        facts
-    }
+    use facts::testing::unknown;
 
     #[test]
     fn versions_must_be_equal() {

@@ -69,18 +69,18 @@ pub(super) async fn reach_node(
     let opened = started + options.limits.each;
     let asking = nodes::asking(options.look);
     if !node.engine.starts_with("ssh://") {
-        let road = Transport::connect(&node.engine, node.tls.as_deref(), opened).await;
-        let mut node = Node::new(node, road, Duration::ZERO);
+        let transport = Transport::connect(&node.engine, node.tls.as_deref(), opened).await;
+        let mut node = Node::new(node, transport, Duration::ZERO);
         let envdoc = local(&node, options, worker).await;
         node.took = started.elapsed();
         return (node, envdoc);
     }
     let script = |address: &_| bootstrap::script(address, &asking, worker);
-    let (road, talk) = match Transport::connect_shell(&node.engine, script, opened).await {
-        Ok((road, talk)) => (Ok(road), Some(talk)),
+    let (transport, talk) = match Transport::connect_shell(&node.engine, script, opened).await {
+        Ok((transport, talk)) => (Ok(transport), Some(talk)),
         Err(blocked) => (Err(blocked), None),
     };
-    let mut node = Node::new(node, road, Duration::ZERO);
+    let mut node = Node::new(node, transport, Duration::ZERO);
     let envdoc = match talk {
         Some(talk) => {
             let (envdoc, talk) = over_ssh(&node, talk, packing, options, worker).await;

@@ -97,8 +97,8 @@ async fn engine_only(node: &Node, facts: &mut Facts, limit: Duration) {
 }
 
 async fn ask(node: &Node, path: &str, limit: Duration) -> Reading {
-    let Ok(road) = &node.road else { return Reading::failed(node.closed().unwrap_or_default()) };
-    match tokio::time::timeout(limit, docker::ask(road.local(), path)).await {
+    let Ok(transport) = &node.transport else { return Reading::failed(node.closed().unwrap_or_default()) };
+    match tokio::time::timeout(limit, docker::ask(transport.local(), path)).await {
         Ok(reading) => reading,
         Err(_) => Reading::Failed(Missing::new(
             MissingKind::TimedOut { milliseconds: u64::try_from(limit.as_millis()).ok() },
@@ -110,7 +110,7 @@ async fn ask(node: &Node, path: &str, limit: Duration) -> Reading {
 /// Bytes of the image in the node's engine; absent where it does not have it.
 async fn size(node: &Node, image: &str, limit: Duration) -> Fact<u64> {
     match ask(node, &format!("/images/{image}/json"), limit).await {
-        Reading::Failed(why) if why.detail.contains("HTTP status 404") => Fact::Absent,
+        Reading::Failed(why) if why.kind == MissingKind::Http(404) => Fact::Absent,
         Reading::Absent => Fact::Unknown("no Docker engine".into()),
         reading => {
             reading.json::<Value>().and_then(|image| match image.get("Size").and_then(Value::as_u64) {

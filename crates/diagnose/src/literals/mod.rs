@@ -76,7 +76,7 @@ impl Literals {
         }
     }
 
-    /// A literal that starts at or after `from` and before `limit`, not always the first; none stands in a
+    /// A literal that starts at or after `from` and before `limit`, not always the first; none is in a
     /// line before its line.
     pub fn any(&self, block: &[u8], from: usize, limit: usize) -> Option<Place> {
         let block = &block[..block.len().min(limit + self.longest)];

@@ -91,7 +91,7 @@ pub struct Keeper {
 
 impl Keeper {
     /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which
-    /// lines after it can be added, and whether those beside it are to be added too: they are taken of the
+    /// lines after it can be added, and whether its neighbours are to be added too: they are taken of the
     /// first lines of a kind alone, as long as there is much room.
     pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> (u64, bool) {
         let place = self.next;
@@ -261,7 +261,7 @@ fn place(signature: Option<usize>) -> usize {
     signature.map_or(0, |signature| signature + 1)
 }
 
-/// What lines are told apart by: for each signature of a line what it captures; where there is none the text
+/// What distinguishes lines: for each signature of a line what it captures; where there is none the text
 /// without its digits.
 pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
     let number = |signature: Option<usize>, what: &dyn Fn(&mut DefaultHasher)| {

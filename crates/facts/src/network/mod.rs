@@ -45,7 +45,7 @@ pub struct Interface {
     pub speed: Fact<u32>,
     /// IPv4 addresses with prefix length, `10.0.18.1/24`. `/proc` has addresses in one list and interfaces in
     /// another (the routes to connected networks): an address whose network two interfaces share cannot be
-    /// told to either, and stands in none. Unknown when `/proc/net` could not be read.
+    /// assigned to either, and is in neither list. Unknown when `/proc/net` could not be read.
     pub ipv4: Fact<Vec<String>>,
     /// Networks that it is connected to, `10.0.18.0/24`: routes of the main table without a gateway.
     pub networks: Vec<String>,

@@ -9,7 +9,7 @@ use crate::environment;
 use host::{Host, Missing, Stat};
 
 /// Names in a directory of packages that matter here begin with one of these. They are part of the key of a
-/// reading, so they stand in one order and change rarely.
+/// reading, so their order is fixed and they change rarely.
 pub const PREFIXES: &[&str] = &[
     "accelerate",
     "apex",

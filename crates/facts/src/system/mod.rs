@@ -22,8 +22,8 @@ pub struct System {
     /// show it; absent on bare metal.
     pub virtualisation: Fact<String>,
     /// The container that envdoc itself runs in (`docker`, `podman`, `kubernetes`, `lxc`, …; `container`
-    /// where nothing names the engine). Absent on a machine itself, be it virtual. What decides stands in
-    /// `container.rs`.
+    /// where nothing names the engine). Absent on a machine itself, be it virtual. `container.rs` has
+    /// the rules.
     pub container: Fact<String>,
     /// Windows Subsystem for Linux: `/proc/version` names Microsoft.
     pub wsl: Fact<Wsl>,

@@ -58,7 +58,7 @@ pub struct Plan {
     pub glibc: String,
     /// The index of Python packages, where it is a mirror.
     pub index: Option<String>,
-    /// Build arguments that the engine is given (the proxy); they are predefined, so that they stand in no
+    /// Build arguments that the engine is given (the proxy); they are predefined, so they are in no
     /// layer and in no history.
     pub build_args: Vec<(String, String)>,
     /// The processor to build for, where one was asked for: `linux/arm64`.

@@ -49,8 +49,33 @@ pub struct BuildReport {
     pub proof: Option<crate::verify::Verification>,
     /// Why there is no image, or why it was not named or pushed.
     pub failure: Option<FailureEntry>,
-    /// What should be known.
-    pub notes: Vec<String>,
+    /// What should be known; a warning begins with `warning: `.
+    #[schemars(with = "Vec<String>")]
+    pub notes: Vec<Note>,
+}
+
+/// A remark of the report: one string in JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Something that may break the image later.
+    Warning(String),
+    /// Anything else worth knowing.
+    Info(String),
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::Warning(text) => write!(f, "warning: {text}"),
+            Note::Info(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for Note {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// The image.

@@ -55,7 +55,10 @@ fn built() -> BuildReport {
                 item("import vllm", Status::Unknown, "wants the driver's library"),
             ],
         }),
-        notes: vec!["warning: Standard support of Debian 12 ended.".into(), "BuildKit is not here".into()],
+        notes: vec![
+            Note::Warning("Standard support of Debian 12 ended.".into()),
+            Note::Info("BuildKit is not here".into()),
+        ],
         ..BuildReport::default()
     }
 }

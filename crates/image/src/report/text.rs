@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, FailureEntry, ImageEntry, Phase, StepEntry, internal, title};
+use super::{BuildReport, FailureEntry, ImageEntry, Note, Phase, StepEntry, internal, title};
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
@@ -34,7 +34,10 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
         text.push('\n');
     }
     for note in &report.notes {
-        let label = if note.starts_with("warning: ") { "" } else { "note: " };
+        let label = match note {
+            Note::Warning(_) => "",
+            Note::Info(_) => "note: ",
+        };
         let _ = writeln!(text, "{}", textwrap::fill(&format!("{label}{note}"), layout.width));
     }
     text

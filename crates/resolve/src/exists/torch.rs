@@ -273,7 +273,7 @@ pub(super) fn partner(name: &str, version: &str) -> Explanation {
         Explanation::new(format!("{name} {version}"), "Not known as the partner of a torch release.")
     } else {
         let torches: Vec<&str> = with.iter().map(|release| release.version.as_str()).collect();
-        let says = format!("Exists, and goes with torch {}.", words::span(&torches));
+        let says = format!("Exists, and is compatible with torch {}.", words::span(&torches));
         Explanation::new(format!("{name} {version}"), says)
     };
     if with.is_empty() {

@@ -47,8 +47,8 @@ pub fn why(world: &World, request: &Request, text: &str) -> Result<Explanation, 
                 return Ok(explanation);
             }
             let says = match conflict.says.is_empty() {
-                true => "It does not go with this request.".to_owned(),
-                false => format!("It does not go with this request. {}", conflict.says),
+                true => "It is not compatible with this request.".to_owned(),
+                false => format!("It is not compatible with this request. {}", conflict.says),
             };
             let mut explanation = Explanation::new(title, says);
             for reason in &conflict.reasons {
@@ -174,7 +174,7 @@ mod tests {
         assert!(says(&twelve, "torch=2.5.1").starts_with("It is in the answer"));
         let older = says(&twelve, "torch=2.4.1");
         assert_eq!(older, "torch 2.4.1+cu121 is compatible too, but torch 2.5.1+cu121 ranks before it.");
-        assert!(says(&twelve, "torch=2.6.0").starts_with("It does not go with this request"));
+        assert!(says(&twelve, "torch=2.6.0").starts_with("It is not compatible with this request"));
         assert!(says(&twelve, "torch=2.6.1").starts_with("There is no such release"));
         assert!(
             says(&[], "deepspeed").contains("would also work (not requested)"),

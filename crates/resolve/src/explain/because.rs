@@ -307,8 +307,8 @@ impl<'w> Answered<'w, '_> {
         entry(release.package, release.text.clone(), says, constraints, &[source])
     }
 
-    /// The releases of a package that rank before the chosen one, newest first, and why each does not go
-    /// beside the others.
+    /// The releases of a package that rank before the chosen one, newest first, and why each is incompatible
+    /// with the others.
     pub(super) fn newer_packages<'s>(
         &'s self,
         world: &'w World,

@@ -1,7 +1,7 @@
 //! A requirements file for `pip install -r` and `uv pip install -r`.
 //!
-//! A CUDA build of torch that is not PyPI's stands on an index of its own, which also holds old copies of
-//! numpy and others: as an extra index it would stand before PyPI for uv, and beside it for pip. So the pages
+//! A CUDA build of torch that is not PyPI's is on an index of its own, which also holds old copies of
+//! numpy and others: as an extra index uv would prefer it to PyPI, and pip would treat both alike. So the pages
 //! of torch and its partners alone are named.
 
 use std::fmt::Write;
