@@ -83,7 +83,6 @@ const CYCLES: &[(&str, &[&str])] = &[
     ),
     ("cluster", &["error", "worker"]),
     ("cluster", &["plan", "validate"]),
-    ("diagnose", &["read", "scan"]),
     (
         "docker",
         &[
@@ -100,7 +99,6 @@ const CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("docker", &["container", "run"]),
-    ("lint", &["machine", "rule"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),
