@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `envdoc check` beside its peers, in one run on one machine: wall time and peak memory, and the ratios.
+# `envdoc check` next to its peers, in one run on one machine: wall time and peak memory, and the ratios.
 #
 #     benches/check.sh [RUNS]
 #

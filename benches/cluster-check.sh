@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `envdoc cluster check` and `envdoc cluster exec` over many SSH endpoints, beside pdsh on the same ones in the same run.
+# `envdoc cluster check` and `envdoc cluster exec` over many SSH endpoints, next to pdsh on the same ones in the same run.
 #
 #     benches/cluster-check.sh [ENDPOINTS] [ROUNDS]      64 and 3 unless said otherwise; needs root, sshd, pdsh, jq, and for exec dockerd
 #

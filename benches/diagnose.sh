@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `envdoc diagnose` on large logs beside ripgrep with as many literals, in one run on one machine and one core.
+# `envdoc diagnose` on large logs next to ripgrep with as many literals, in one run on one machine and one core.
 #
 #     benches/diagnose.sh [MIB] [RUNS]
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lint of 1,000 Dockerfiles, beside hadolint on the same files, in one run on one machine.
+# Lint of 1,000 Dockerfiles, next to hadolint on the same files, in one run on one machine.
 #
 #     benches/lint.sh [FOLDER]
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The resolver's speed: cold, in-process, and beside `uv pip compile` of the same request with a warm cache.
+# The resolver's speed: cold, in-process, and next to `uv pip compile` of the same request with a warm cache.
 #
 #     benches/resolve.sh [UV]      needs hyperfine, GNU time and, for the comparison, uv and the network
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The TCP ring of the smoke test beside torch's Gloo, Open MPI's all-reduce over TCP, and iperf3 both ways at once: two ranks on the
+# The TCP ring of the smoke test next to torch's Gloo, Open MPI's all-reduce over TCP, and iperf3 both ways at once: two ranks on the
 # loopback, 64 MiB, all in one run and in turns, so that what else the machine does falls on all alike. The best of all turns counts.
 #
 #     benches/smoke.sh [TURNS]       TORCH_ROOT=DIR: a file system whose python3 has torch, entered by chroot; else this machine's python3

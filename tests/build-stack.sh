@@ -81,7 +81,7 @@ for _ in $(seq 300); do
 done
 docker import "$base" lab:base >/dev/null || exit 2
 
-# Where a proxy signs TLS anew, the host's certificates are the ones to trust.
+# Where a proxy signs TLS again, the host's certificates are the ones to trust.
 certificates=()
 for file in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt; do
     [ -s "$file" ] && certificates=(--ca-cert "$file") && break

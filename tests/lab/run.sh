@@ -109,7 +109,7 @@ base() {
     rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/* "$lab/base/debootstrap"
     tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$file" && rm -rf "$lab/base"
 }
-# DeepSpeed from PyPI (pure Python; what it needs are packages of Debian), and a fault of Debian 13's torch mended: it is built without
+# DeepSpeed from PyPI (pure Python; what it needs are packages of Debian), and a fault of Debian 13's torch repaired: it is built without
 # libuv, and its torchrun asks for libuv whatever USE_LIBUV says.
 deepspeed_into() {
     local root=$1 python folder=$1/usr/lib/python3/dist-packages/torch/distributed program

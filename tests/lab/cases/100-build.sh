@@ -36,7 +36,7 @@ echo "    rebuilt after a change of the code in $took ms"
 builds --file "$context/Dockerfile" "$context" --tag lab:built --build-arg WHO=me
 check_that "without a change: status 0" ended_with 0
 cached=$took
-# The docker program beside it, cached as well; without buildx newer ones have only the classic builder.
+# The docker program next to it, cached as well; without buildx newer ones have only the classic builder.
 by_docker() { DOCKER_BUILDKIT=1 docker build "$@" 2>/dev/null || DOCKER_BUILDKIT=0 docker build "$@" 2>/dev/null; }
 by_docker --quiet --build-arg WHO=me --tag lab:by-docker "$context" >/dev/null
 start=$(date +%s%N)

@@ -16,7 +16,7 @@ check_that "large packets arrive" grep -q "packets up to the interface MTU arriv
 echo "    check after $took ms"
 on node2 hostname node2
 clock_off_on node2 0
-# A bridge lets the 4 bytes of a VLAN tag through beside.
+# A bridge lets the 4 bytes of a VLAN tag through on top.
 path_mtu node2 1400
 host_block node2 4789/udp
 in_cluster check --bring

@@ -57,7 +57,7 @@ ask_for && host_block node2 7946/tcp && host_block node2 7946/udp
 fault "7946 blocked" '7946' up
 host_unblock node2 7946/tcp && host_unblock node2 7946/udp && again
 
-# A bridge lets the 4 bytes of a VLAN tag through beside.
+# A bridge lets the 4 bytes of a VLAN tag through on top.
 ask_for && path_mtu node2 1400
 fault "the way to a node takes 1400 bytes only" 'carries only 1404 bytes' up
 path_mtu node2 1500 && again

@@ -4,7 +4,7 @@
 # slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-# An engine takes a registry without TLS only where it is told to.
+# An engine accepts a registry without TLS only where its configuration says so.
 ENGINE_ARGUMENTS=(--insecure-registry 10.77.10.254:5000)
 hosts_start 2 && image_on node1 || return 1
 mkdir -p "$LAB/cluster/context" "$LAB/registry"

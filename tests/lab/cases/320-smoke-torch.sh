@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The image's own torch sums across two engines, DeepSpeed trains, NCCL finds its library; and each is told apart when it cannot
+# The image's own torch sums across two engines, DeepSpeed trains, NCCL finds its library; and each failure is distinguished
 # needs: fleet torch
 # slow
 # shellcheck source=tests/lab/fleet.sh

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# How fast the smoke test's ring is across the overlay of two engines, beside torch's Gloo, Open MPI and iperf3 in the same containers
+# How fast the smoke test's ring is across the overlay of two engines, next to torch's Gloo, Open MPI and iperf3 in the same containers
 # needs: speed
 # measurement: named only, with an optimized program: ENVDOC=…/release/envdoc ENVDOC_LAB_TURNS=5 tests/lab/run.sh 390-
 # shellcheck source=tests/lab/fleet.sh

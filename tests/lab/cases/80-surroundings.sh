@@ -46,7 +46,7 @@ AS=(bash -c 'exec "$@" 2>&- </dev/null' -)
 survives "standard error closed"
 AS=(env)
 
-# Programs that hang, print garbage or too much, beside a GPU on the bus. The device's files are those of an H100.
+# Programs that hang, print garbage or too much, next to a GPU on the bus. The device's files are those of an H100.
 bus='mkdir -p /run/lab/bus && mount -t tmpfs none /run/lab/bus && d=/run/lab/bus/0000:41:00.0 && mkdir -p $d &&
     echo 0x10de >$d/vendor; echo 0x2330 >$d/device; echo 0x030200 >$d/class; echo 0x16c1 >$d/subsystem_device
     echo 0x10de >$d/subsystem_vendor; echo 0xa1 >$d/revision; echo "32.0 GT/s PCIe" | tee $d/current_link_speed >$d/max_link_speed
