@@ -12,6 +12,7 @@ use std::process::Command;
 
 mod fence;
 mod imports;
+mod sentences;
 
 use imports::{Imports, cycles};
 

@@ -1,0 +1,68 @@
+//! Sentences are output: outside tests, no code takes apart a text that envdoc wrote. The search finds a field
+//! or variable with a name that messages have, and a search for a fixed text in it. What other programs wrote
+//! is read in the files listed here.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use super::imports::{code, module_of, rust_files, test_modules};
+use super::source_of;
+
+/// A message that is searched for a literal; [`code`] has removed the literal itself.
+const SEARCHED: &str = concat!(
+    r"\b(?:cause|description|detail|error|explanation|fix|headline|hint|message|note|problem|reason|refusal",
+    r"|remark|said|says|sentence|summary|text_of|title|verdict|warning|why)s?(?:\(\))?",
+    r"(?:\s*\.(?:to_string\(\)|as_str\(\)|trim\(\)|to_lowercase\(\)))*",
+    r"\s*\.(?:contains|starts_with|ends_with|find|rfind|split|rsplit|split_once|rsplit_once|strip_prefix",
+    r"|strip_suffix|replace|replacen|matches)\(\s*(?:\)|,|\[|&format!)",
+);
+
+/// Files that read texts of other programs, or of snapshots of an older format, and whose.
+const FOREIGN: &[(&str, &str, &str)] = &[];
+
+#[test]
+fn no_message_is_taken_apart() {
+    let searched = Regex::new(SEARCHED).unwrap();
+    let listed: BTreeSet<(String, String)> =
+        FOREIGN.iter().map(|(name, file, _)| ((*name).to_owned(), (*file).to_owned())).collect();
+    let (mut found, mut shown) = (BTreeSet::new(), String::new());
+    for name in super::crate_graph().into_keys() {
+        let source = source_of(&name);
+        let tests = test_modules(&source);
+        for file in rust_files(&source) {
+            let module = module_of(&source, &file);
+            if (1..=module.len()).any(|length| tests.contains(&module[..length])) {
+                continue;
+            }
+            let text = code(&std::fs::read_to_string(&file).unwrap());
+            let key = (name.clone(), file.strip_prefix(&source).unwrap().display().to_string());
+            for hit in searched.find_iter(&text) {
+                if !listed.contains(&key) {
+                    shown += &format!("    {}: {}: {}\n", key.0, key.1, hit.as_str());
+                }
+                found.insert(key.clone());
+            }
+        }
+    }
+    assert!(shown.is_empty(), "give the part that is needed a field of its own:\n{shown}");
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these no longer read foreign text, remove them from FOREIGN: {gone:?}");
+}
+
+#[test]
+fn the_search_finds_what_it_should() {
+    let searched = Regex::new(SEARCHED).unwrap();
+    for line in [
+        r#"if refusal.message.contains("no wheel") {"#,
+        r#"says.split_once(" goes with ")"#,
+        r#"why.to_string().starts_with('/')"#,
+        r#"error.message().strip_prefix(&format!("{name}: "))"#,
+        "said\n            .trim()\n            .ends_with(['.', ':'])",
+    ] {
+        assert!(searched.is_match(&code(line)), "{line}");
+    }
+    for line in ["warnings.contains(&says)", r#"line.contains("error")"#, r#"// message.contains("x")"#] {
+        assert!(!searched.is_match(&code(line)), "{line}");
+    }
+}
