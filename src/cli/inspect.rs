@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::format::Format;
 use super::headings::{CONNECTION, MACHINES, OUTPUT};
-use super::registry;
+use super::interrupts::Interrupts;
+use ::build::registry;
 use ::image::inspect::image::{self, Image, processor};
 use ::image::inspect::remote::{self, Question, RegistryError};
 use ::image::inspect::report::{self as report, Machine};
@@ -100,10 +101,14 @@ Examples:
   envdoc inspect team/train:1.0 --here                 # does it run on this machine?
   envdoc inspect team/train:1.0 --from gpu1.json       # ... on a recorded machine?";
 
+/// Timeout for reading this machine with --here.
+const HERE_TIMEOUT: Duration = Duration::from_secs(2);
+
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
-        let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
-        let machines = self.machines()?;
+    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+        let reference =
+            Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
+        let machines = self.machines(interrupts)?;
         let image = match self.read(&reference, &machines) {
             Ok(image) => image,
             Err(ReadError::NotFound(error)) => {
@@ -156,14 +161,14 @@ impl Args {
         })
     }
 
-    fn machines(&self) -> Result<Vec<(String, Facts)>, Error> {
+    fn machines(&self, interrupts: &Interrupts) -> Result<Vec<(String, Facts)>, Error> {
         let mut machines = Vec::new();
         for path in &self.from {
             let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default());
             machines.push((name(path), facts));
         }
         if self.here {
-            let (_, facts) = super::look(None, Duration::from_secs(2), Expected::default())?;
+            let (_, facts) = super::read_machine(None, HERE_TIMEOUT, Expected::default(), interrupts)?;
             machines.push(("this machine".to_owned(), facts));
         }
         Ok(machines)

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::headings::{LOCK, OUTPUT};
-use super::stack_args::{Asked, StackArgs};
+use super::interrupts::Interrupts;
+use super::stack_args::StackArgs;
 use crate::cli::explain::text as explain;
+use ::build::Requirements;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -77,9 +79,9 @@ enum Format {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
         let world = World::get();
-        let Asked { request, warnings, mut notes } = self.stack.asked(world)?;
+        let Requirements { request, warnings, mut notes } = self.stack.requirements(world, interrupts)?;
         if let Some(thing) = &self.why {
             return why(world, &request, thing);
         }

@@ -11,7 +11,9 @@ pub mod container;
 mod error;
 pub mod error_like;
 pub mod folder;
+pub mod follow;
 pub mod formats;
+pub mod kernel;
 pub mod line_cache;
 pub mod lines;
 pub mod pickle;
@@ -100,6 +102,13 @@ pub struct Read {
     pub binary: bool,
     /// It was asked for and could not be read; the remarks say why.
     pub unread: bool,
+}
+
+impl Read {
+    /// A log that could not be read.
+    pub fn missing(name: String, why: &str) -> Read {
+        Read { name, unread: true, remarks: vec![format!("not read: {why}")], ..Read::default() }
+    }
 }
 
 /// Reads a source to its end.
