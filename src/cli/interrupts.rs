@@ -21,7 +21,6 @@ impl Interrupts {
             if let Ok(Ok(())) = runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
                 host::end_programs();
                 if !handled_by_command.load(Ordering::SeqCst) {
-                    #[expect(clippy::exit, reason = "the other threads may be held by the kernel")]
                     std::process::exit(Kind::Interrupted.exit_code().into());
                 }
             }

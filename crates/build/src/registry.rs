@@ -33,14 +33,14 @@ pub(crate) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
 }
 
 /// The text of a file with certificates; `None` where none is named.
-pub fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
+pub(crate) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
     let Some(path) = path else { return Ok(None) };
     let missing = || Error::new(Kind::File, format!("{}: no such file", path.display()));
     file::read(path)?.ok_or_else(missing).map(Some)
 }
 
 /// The login that `docker login` stored for a registry.
-pub fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
+pub(crate) fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
     let login = client.logins.for_registry(registry);
     login.map_err(|why| Error::new(Kind::File, format!("cannot read the login for {registry}: {why}")))
 }

@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("refresh", &["catalog", "docker", "host", "resolve"]),
     ("diagnose", &["catalog", "checks", "diagnostic", "docker", "facts", "host"]),
     ("image", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "resolve"]),
-    ("build", &["checks", "diagnostic", "docker", "facts", "host", "image", "resolve"]),
+    ("build", &["catalog", "checks", "diagnostic", "docker", "facts", "host", "image", "resolve"]),
     ("lint", &["catalog", "checks", "diagnostic", "facts", "host", "resolve"]),
     ("cluster", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "host", "image"]),
     (
