@@ -110,7 +110,8 @@ Examples:
   envdoc check --expect 'gpus=8,driver>=550'   # also fail if a GPU is missing
   envdoc check --from server.json              # a recorded machine";
 
-/// The longest one step of `--live` may take; generous, because a machine without persistence mode initialises its GPUs first.
+/// The longest one step of `--live` may take; generous, because a machine without persistence mode
+/// initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
 
 impl Args {

@@ -18,11 +18,12 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix it.
+/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix
+/// it.
 ///
 /// Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
-/// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error lines
-/// without an explanation are always shown.
+/// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error
+/// lines without an explanation are always shown.
 ///
 /// Exit code 0: no failure found; 1: a root cause or an unexplained error; 2: something could not be read.
 #[derive(Debug, clap::Args)]

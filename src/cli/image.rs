@@ -29,8 +29,8 @@ pub struct ImageArgs {
 
     /// Lock file, made with `envdoc render lock`.
     ///
-    /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the options, and
-    /// its Python packages are installed by hash.
+    /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the
+    /// options, and its Python packages are installed by hash.
     #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub lock: Option<PathBuf>,
 

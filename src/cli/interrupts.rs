@@ -12,8 +12,8 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on Ctrl-C ends the programs that were started, and then envdoc: they are in process groups of their
-    /// own, which the terminal does not signal.
+    /// From now on Ctrl-C ends the programs that were started, and then envdoc: they are in process groups of
+    /// their own, which the terminal does not signal.
     pub(super) fn end_programs(&self) {
         let handled_by_command = self.handled_by_command.clone();
         let watch = move || {

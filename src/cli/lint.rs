@@ -21,10 +21,10 @@ use lint::{File, Finding, Kind, RULES, Rule, World};
 
 /// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
 ///
-/// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile installs,
-/// and env files of Compose services. It does not report what it cannot determine, such as variables that only the
-/// build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the top of a file for the whole
-/// file, else for the next instruction or the same line.
+/// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile
+/// installs, and env files of Compose services. It does not report what it cannot determine, such as
+/// variables that only the build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the
+/// top of a file for the whole file, else for the next instruction or the same line.
 ///
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: a file could not be read.
 #[derive(Debug, clap::Args)]
@@ -32,9 +32,9 @@ use lint::{File, Finding, Kind, RULES, Rule, World};
 pub struct Args {
     /// Files or directories to lint, or - for standard input.
     ///
-    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts, DeepSpeed
-    /// configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts. compose.yaml is
-    /// merged with compose.override.yaml, like docker compose does.
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
+    /// DeepSpeed configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts.
+    /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file", "here"])]
     paths: Vec<PathBuf>,
 
@@ -56,7 +56,8 @@ pub struct Args {
     #[arg(long, help_heading = INPUT)]
     stack: bool,
 
-    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the config].
+    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the
+    /// config].
     #[arg(
         long,
         value_name = "RANKS",
@@ -67,8 +68,8 @@ pub struct Args {
 
     /// Also check this machine's environment, and check all files against this machine.
     ///
-    /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names of
-    /// hostfiles.
+    /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names
+    /// of hostfiles.
     #[arg(long, help_heading = MACHINES)]
     here: bool,
 

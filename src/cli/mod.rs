@@ -43,9 +43,9 @@ use interrupts::Interrupts;
 
 /// Environment doctor and container image builder for GPU servers.
 ///
-/// Checks drivers, CUDA, NCCL, the container toolkit, Docker and the Python stack, and shows how to fix what is
-/// wrong; finds compatible versions of driver, CUDA, Python, torch and DeepSpeed; builds and verifies the image. What
-/// could not be checked is reported as unknown, never as healthy.
+/// Checks drivers, CUDA, NCCL, the container toolkit, Docker and the Python stack, and shows how to fix what
+/// is wrong; finds compatible versions of driver, CUDA, Python, torch and DeepSpeed; builds and verifies the
+/// image. What could not be checked is reported as unknown, never as healthy.
 #[derive(Debug, Parser)]
 #[command(name = "envdoc", disable_version_flag = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {

@@ -17,8 +17,8 @@ use resolve::world::World;
 
 /// Write the files of an image without building it: the Dockerfile and its build context files.
 ///
-/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with --output
-/// to files; files that envdoc did not generate are kept unless --force.
+/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with
+/// --output to files; files that envdoc did not generate are kept unless --force.
 ///
 /// Exit code 1: no compatible stack exists.
 #[derive(Debug, clap::Args)]

@@ -14,8 +14,8 @@ use resolve::parse;
 /// The longest that the container may run; its first start may have to unpack something.
 const CONTAINER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Fills in what the request leaves out about its own base image, which must be on the engine; returns what was
-/// found. Does nothing for other base images.
+/// Fills in what the request leaves out about its own base image, which must be on the engine; returns what
+/// was found. Does nothing for other base images.
 pub(crate) fn describe(merged: &mut Merged, client: &Client) -> Result<Vec<String>, Error> {
     let Some(name) = merged.request.base_image.clone() else { return Ok(Vec::new()) };
     let inside = inspect(&name, client)?;
@@ -60,8 +60,10 @@ fn inspect(name: &str, client: &Client) -> Result<Inside, Error> {
             ran = run::run(&engine, &container, &spec) => Ok(ran),
             () = docker::interrupted() => {
                 let left = run::remove(&engine, &container).await;
-                let message =
-                    left.map_or_else(|left| left.to_string(), |()| "interrupted before the build started".into());
+                let message = match left {
+                    Ok(()) => "interrupted before the build started".to_owned(),
+                    Err(left) => left.to_string(),
+                };
                 Err(Error::new(Kind::Interrupted, message))
             }
         }

@@ -55,8 +55,8 @@ pub enum Prepared {
     NoStack(Box<NoStack>),
 }
 
-/// Checks and plans a build. The engine is asked only for the contents of a user's own base image, and after the
-/// options are checked.
+/// Checks and plans a build. The engine is asked only for the contents of a user's own base image, and after
+/// the options are checked.
 pub fn prepare(world: &World, request: &BuildRequest, read_here: ReadMachine<'_>) -> Result<Prepared, Error> {
     let (source, checked) = request.check(world)?;
     let client = client::find(request.host.as_deref())?;

@@ -14,7 +14,7 @@ use resolve::world::World;
 
 use crate::cache::{self, Target};
 use crate::plan::PlanRequest;
-use crate::platforms::{self, Platforms};
+use crate::platforms::Platforms;
 
 /// The secret under which certificates are given.
 const CA_SECRET: &str = "ca";
@@ -112,7 +112,7 @@ impl BuildRequest {
             Source::Dockerfile { path, labels, .. } => CheckedSource::Dockerfile { path, labels },
         };
         let planned = matches!(source, CheckedSource::Planned(..));
-        let platforms = platforms::of(&self.platforms, planned, self.push)?;
+        let platforms = self.platforms(planned)?;
         if self.push && self.tags.is_empty() && !source.has_name() {
             return Err(Error::new(Kind::Usage, "--push requires --tag").hint("--tag REGISTRY/NAME:TAG"));
         }
@@ -134,6 +134,13 @@ impl BuildRequest {
             cache_names: self.cache_names()?,
         };
         Ok((source, checked))
+    }
+
+    fn platforms(&self, planned: bool) -> Result<Platforms, Error> {
+        Platforms::of(&self.platforms, planned, self.push).map_err(|why| {
+            let error = usage("--platform", &self.platforms.join(","), &why);
+            why.hint().into_iter().fold(error, Error::hint)
+        })
     }
 
     fn cache_names(&self) -> Result<Vec<String>, Error> {
@@ -214,7 +221,7 @@ fn certificates(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// An option with a value that cannot be used.
-pub(crate) fn usage(option: &str, value: &str, why: impl Display) -> Error {
+fn usage(option: &str, value: &str, why: impl Display) -> Error {
     Error::new(Kind::Usage, format!("{option} {value}: {why}"))
 }
 

@@ -9,9 +9,15 @@
 pub(crate) enum UnsupportedCache {
     #[error("the engine's builder reads caches only from images: type=registry,ref=NAME; {}", BUILDX)]
     Source,
-    #[error("the engine's builder caches only the layers of the image (mode=min), not mode={0}; {buildx}", buildx = BUILDX)]
+    #[error(
+        "the engine's builder caches only the layers of the image (mode=min), not mode={0}; {buildx}",
+        buildx = BUILDX
+    )]
     Mode(String),
-    #[error("the engine's builder writes its cache as an image and does not support {0:?}; {buildx}", buildx = BUILDX)]
+    #[error(
+        "the engine's builder writes its cache as an image and does not support {0:?}; {buildx}",
+        buildx = BUILDX
+    )]
     Option(String),
     #[error("type=registry requires ref=NAME")]
     NoName,
@@ -23,8 +29,8 @@ pub(crate) enum UnsupportedCache {
     Target,
 }
 
-const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the output of \
-                      `envdoc render dockerfile`";
+const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the \
+                      output of `envdoc render dockerfile`";
 
 /// Where the cache goes.
 #[derive(Debug, PartialEq, Eq)]

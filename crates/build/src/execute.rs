@@ -14,10 +14,10 @@ use image::report::{self, BuildReport, FailureEntry, ImageEntry, Note, Progress,
 use image::verify::{self, Verification};
 
 use crate::build_plan::{BuildPlan, ImageBuild};
-use crate::platforms;
+use crate::image_index;
 
-/// Builds each platform of a plan in turn, and stops at the first that fails. Each report goes to `on_report`; the
-/// last one after the image indexes are pushed.
+/// Builds each platform of a plan in turn, and stops at the first that fails. Each report goes to
+/// `on_report`; the last one after the image indexes are pushed.
 pub fn run(
     plan: &BuildPlan,
     new_progress: &dyn Fn() -> Progress,
@@ -26,7 +26,7 @@ pub fn run(
     let runtime = docker::runtime().map_err(|error| Error::new(Kind::Engine, error.to_string()))?;
     let engine = runtime.block_on(Engine::connect(&plan.client.endpoint))?;
     let mut reports: Vec<BuildReport> = Vec::new();
-    for image in platforms::images(plan) {
+    for image in image_index::images(plan) {
         let mut progress = new_progress();
         let logins = Arc::new(plan.client.logins.clone());
         let mut report =
@@ -45,7 +45,7 @@ pub fn run(
     }
     // A context that is still being read, or a credential helper, must not hold envdoc.
     runtime.shutdown_background();
-    let indexes = platforms::push_indexes(plan, &reports);
+    let indexes = image_index::push_indexes(plan, &reports);
     let Some(mut last) = reports.pop() else { return Ok(()) };
     if let Ok(indexes) = &indexes {
         last.pushed.extend(indexes.iter().cloned());

@@ -49,7 +49,7 @@ pub enum InspectError {
     Other(#[from] Error),
 }
 
-/// Asks the engine, then the registry. `note` is told why an engine was skipped.
+/// Asks the engine, then the registry. `note` gets the reason why an engine was skipped.
 pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, InspectError> {
     let client = client::find(request.host.as_deref())?;
     let reference = &request.reference;

@@ -1,9 +1,9 @@
 //! Images: the service behind `envdoc render`, `envdoc build` and `envdoc inspect`.
 //!
-//! A [`PlanRequest`] (request file, options, machines, lock) becomes a plan, or the reason that there is no stack:
-//! [`plan`]. A [`BuildRequest`] is checked, planned and becomes a [`BuildPlan`], in which nothing is left to choose:
-//! [`prepare`]. [`execute::run`] builds it on an engine, verifies the image, tags and pushes it, and returns one
-//! report for each platform.
+//! A [`PlanRequest`] (request file, options, machines, lock) becomes a plan, or the reason that there is no
+//! stack: [`plan`]. A [`BuildRequest`] is checked, planned and becomes a [`BuildPlan`], in which nothing is
+//! left to choose: [`prepare`]. [`execute::run`] builds it on an engine, verifies the image, tags and pushes
+//! it, and returns one report for each platform.
 //!
 //! [`inspect`] describes an image of an engine or a registry.
 //!
@@ -17,6 +17,7 @@ mod context;
 mod dry_run;
 pub mod execute;
 mod host_mirrors;
+mod image_index;
 pub mod inspect;
 pub mod lock_file;
 mod machines;

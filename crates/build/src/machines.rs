@@ -41,8 +41,8 @@ const CHECKED: &[&str] =
     &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
 
 impl Machines {
-    /// The requirements of a user, and those of the machines. `today` (`2026-11-21`) decides what is past its end
-    /// of life.
+    /// The requirements of a user, and those of the machines. `today` (`2026-11-21`) decides what is past its
+    /// end of life.
     pub fn requirements(
         &self,
         understood: Understood,

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, UdpSocket};
 
-/// Whether this machine has the address (`10.0.0.1`, `::1`): then a socket can be bound to it. Names are not resolved.
+/// Whether this machine has the address (`10.0.0.1`, `::1`): then a socket can be bound to it. Names are not
+/// resolved.
 pub fn is_own(address: &str) -> bool {
     address.parse::<IpAddr>().is_ok_and(|ip| UdpSocket::bind((ip, 0)).is_ok())
 }

@@ -1,5 +1,5 @@
-//! What the user gave envdoc when it was started: the command line, and variables that are options and secrets,
-//! no facts.
+//! What the user gave envdoc when it was started: the command line, and variables that are options and
+//! secrets, no facts.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads the user's variables")]
 
 use std::ffi::OsString;

@@ -7,8 +7,8 @@ use resolve::world::World;
 use crate::request::ImageRequest;
 use diagnostic::error::{Error, Kind};
 
-/// A request of which every key has its value, and which part of the stack's requirements came from where: each
-/// is reported in the words of its source.
+/// A request of which every key has its value, and which part of the stack's requirements came from where:
+/// each is reported in the words of its source.
 #[derive(Debug, Clone, Default)]
 pub struct Merged {
     /// The options over the file.

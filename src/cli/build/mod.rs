@@ -22,9 +22,9 @@ use resolve::world::World;
 /// With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
 /// verification succeed.
 ///
-/// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for example,
-/// no Docker engine); 3: with --strict, the verification could not check everything; 130: interrupted, the build
-/// was canceled on the engine.
+/// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for
+/// example, no Docker engine); 3: with --strict, the verification could not check everything; 130:
+/// interrupted, the build was canceled on the engine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

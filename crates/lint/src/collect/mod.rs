@@ -1,4 +1,5 @@
-//! The files to lint: those that were named, the known ones below a directory, and the files that these refer to.
+//! The files to lint: those that were named, the known ones below a directory, and the files that these refer
+//! to.
 
 mod context;
 pub mod here;
@@ -29,8 +30,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads them, with the files that they refer to. An error where a named file cannot be read or has no known
-    /// type, or a directory has nothing to lint.
+    /// Reads them, with the files that they refer to. An error where a named file cannot be read or has no
+    /// known type, or a directory has nothing to lint.
     pub fn files(&self) -> Result<Vec<File>, Error> {
         let mut files = Vec::new();
         for path in &self.paths {
