@@ -108,7 +108,7 @@ impl PlanRequest {
         let required = machines.requirements(understood, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
         notes.extend(of_machines.into_iter().chain(of_mirrors));
-        image.says = required.wishes.iter().map(|wish| wish.says.clone()).collect();
+        image.says = required.wishes.iter().map(|wish| wish.source.to_string()).collect();
         image.targets = required.wishes.iter().filter_map(capability).collect();
         let lock = self.lock.read()?;
         if let Some(lock) = &lock {

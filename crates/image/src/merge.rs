@@ -1,6 +1,7 @@
 //! Options over a request file: both are an [`ImageRequest`], and so is the result.
 
 use resolve::answer::Warning;
+use resolve::parameter::{Naming, Source};
 use resolve::parse::{self, Mistake, Typed, Understood};
 use resolve::world::World;
 
@@ -48,7 +49,9 @@ impl Merged {
         warnings.extend(options.warnings);
         let mut wishes = file.wishes;
         for wish in &mut wishes {
-            wish.says = key(&wish.says);
+            if let Source::Given { naming, .. } = &mut wish.source {
+                *naming = Naming::Keys;
+            }
         }
         wishes.extend(options.wishes);
         wishes.extend(self.request.own_base());
@@ -56,7 +59,7 @@ impl Merged {
     }
 
     fn in_file(&self, mistake: Mistake) -> Error {
-        let message = key(&mistake.says);
+        let message = mistake.message(Naming::Keys);
         let message = match self.request.origin.as_deref() {
             None | Some("") => message,
             Some(name) => format!("{name}: {message}"),
@@ -153,19 +156,6 @@ fn lists(request: &mut ImageRequest, options: &ImageRequest) {
     request.labels.extend(options.labels.clone());
 }
 
-/// The words of an option as the key of a request file.
-fn key(says: &str) -> String {
-    let Some(option) = says.strip_prefix("--") else { return says.to_owned() };
-    for (name, key) in
-        [("with", "packages"), ("gpu", "gpus"), ("preset", "presets"), ("arch", "architectures")]
-    {
-        if let Some(rest) = option.strip_prefix(name).filter(|rest| rest.starts_with([' ', ':'])) {
-            return format!("{key}{rest}");
-        }
-    }
-    option.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,7 +167,7 @@ mod tests {
     fn says(file: &str, options: &str) -> Vec<String> {
         let merged = Merged::new(request(file), &request(options));
         let requirements = merged.requirements(World::get()).unwrap();
-        requirements.wishes.into_iter().map(|wish| wish.says).collect()
+        requirements.wishes.into_iter().map(|wish| wish.source.to_string()).collect()
     }
 
     #[test]

@@ -85,8 +85,6 @@ const CYCLES: &[(&str, &[&str])] = &[
     ),
     ("cluster", &["error", "worker"]),
     ("cluster", &["plan", "validate"]),
-    ("diagnose", &["read", "scan"]),
-    ("lint", &["machine", "rule"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),
