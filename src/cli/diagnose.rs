@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
-
+use super::format::Format;
 use super::headings::OUTPUT;
 use super::interrupts::Interrupts;
 use super::logs::{Elsewhere, LOGS};
 use diagnose::read::follow::{Followed, follow};
 use diagnose::read::{self, Read, Source};
-use diagnose::report::{json, markdown, text};
+use diagnose::report::{findings, json, markdown, text};
 use diagnose::root_cause::{self, Diagnosis};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -54,7 +53,7 @@ pub struct Args {
     #[arg(long, help_heading = OUTPUT)]
     timeline: bool,
 
-    /// Report format.
+    /// Report format. Names of people, machines and networks are replaced in markdown only.
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
@@ -75,16 +74,6 @@ Examples:
 /// Timeout for reading this machine.
 const HERE_TIMEOUT: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Plain text.
-    Text,
-    /// JSON with stable keys; schema in docs/schemas/diagnose.json.
-    Json,
-    /// Markdown for an issue; names of people, machines and networks are replaced.
-    Markdown,
-}
-
 impl Args {
     pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.follow {
@@ -95,9 +84,13 @@ impl Args {
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
         let diagnosis = root_cause::diagnose(&reads, facts.as_ref());
         let text = match self.format {
-            Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
-            Format::Json => diagnostic::render::json::text(&json::report(&diagnosis))?,
+            // For an issue: names of people, machines and networks are replaced.
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
+            format => format.write(
+                || findings::report(&diagnosis),
+                || text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
+                || diagnostic::render::json::text(&json::report(&diagnosis)),
+            )?,
         };
         terminal::print(&text)?;
         if !diagnosis.failed() {

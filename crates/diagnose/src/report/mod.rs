@@ -1,5 +1,6 @@
 //! The report of a diagnosis: one file a format.
 
+pub mod findings;
 pub mod json;
 pub mod markdown;
 pub mod signature;

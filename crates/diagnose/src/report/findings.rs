@@ -1,0 +1,140 @@
+//! The diagnosis as findings, for the formats that every command has: JUnit, SARIF, GitHub annotations, HTML.
+
+use super::{nothing, sentences, title};
+use crate::root_cause::machine_evidence::Outcome as OnMachine;
+use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence};
+use catalog::signatures;
+use diagnostic::report::{Outcome, Report, RuleInfo};
+use diagnostic::rule::Group;
+use diagnostic::{Diagnostic, Fix, FixClass, Severity, Subject, Verdict};
+
+const LOG: Group = Group { id: "log", title: "Logs" };
+
+/// The rule that no error line is without a signature.
+const UNMATCHED: &str = "unmatched-error";
+
+/// The report: an outcome for each cause, the root cause first, and for each error line that no signature
+/// matches. A log without either passes; lines that only resemble errors are notes.
+pub fn report(diagnosis: &Diagnosis) -> Report {
+    let causes = diagnosis.causes.iter().enumerate().map(|(place, one)| cause(place, one));
+    let unmatched = diagnosis.unmatched_errors.iter().map(|line| {
+        let message = format!("error that matches no signature: {}", line.text);
+        outcome(rule(UNMATCHED, LOG, Severity::Error, ""), Diagnostic::error(message), line)
+    });
+    let suspicious = diagnosis.suspicious.iter().map(|line| {
+        let message = format!("line that resembles an error: {}", line.text);
+        outcome(rule(UNMATCHED, LOG, Severity::Error, ""), Diagnostic::note(message), line)
+    });
+    let mut results: Vec<Outcome> = causes.chain(unmatched).chain(suspicious).collect();
+    if !diagnosis.failed() {
+        results.insert(0, Outcome::new(rule("known-failure", LOG, Severity::Error, ""), Verdict::Pass));
+    }
+    let mut about = vec![match diagnosis.lines {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    }];
+    if !diagnosis.failed() {
+        about.push(nothing(diagnosis));
+    }
+    about.extend(diagnosis.remarks.iter().cloned());
+    let properties = vec![("lines", diagnosis.lines.to_string())];
+    Report { command: "envdoc diagnose", about, properties, results }
+}
+
+fn rule(id: &str, group: Group, severity: Severity, explain: &str) -> RuleInfo {
+    let summary = match id {
+        UNMATCHED => "every error line matches a signature".to_owned(),
+        "known-failure" => "the logs show no failure".to_owned(),
+        id => format!("the logs show no failure `{id}`"),
+    };
+    RuleInfo {
+        id: id.to_owned().into(),
+        group,
+        severity,
+        summary: summary.into(),
+        explain: explain.to_owned().into(),
+    }
+}
+
+/// A finding at a line of a log.
+fn outcome(rule: RuleInfo, found: Diagnostic, line: &Evidence) -> Outcome {
+    let subject = Subject::line(&line.file, usize::try_from(line.line).unwrap_or(usize::MAX));
+    Outcome::new(rule, found.subject(subject).into())
+}
+
+fn cause(place: usize, cause: &Cause) -> Outcome {
+    // A candidate is shown with others: a pipeline must not take each for the failure.
+    let severity = match cause.confidence {
+        Confidence::Certain | Confidence::Likely => Severity::Error,
+        Confidence::Candidate if place == 0 => Severity::Error,
+        Confidence::Candidate => Severity::Warning,
+    };
+    let component = cause.component;
+    let group = Group { id: component.id(), title: component.title() };
+    let message = format!("{}: {}", title(place, cause), sentences(cause));
+    let mut found = Diagnostic::new(severity, message).id(cause.id.clone());
+    for line in &cause.evidence {
+        found = found.evidence(format!("{}:{}: {}", line.file, line.line, line.text));
+    }
+    for one in &cause.machine_evidence {
+        let word = match one.outcome {
+            OnMachine::Confirmed => "confirmed",
+            OnMachine::RuledOut => "ruled out",
+            OnMachine::Unknown => "unknown",
+        };
+        found = found.evidence(format!("{word} by {}: {}", one.check, one.message));
+    }
+    for choice in cause.choices {
+        let commands = choice.commands.iter().map(|&command| command.to_owned()).collect();
+        // Whether it disturbs the machine depends on what runs there: a person decides.
+        let fix = Fix { title: choice.fix.into(), commands, edits: Vec::new(), class: FixClass::Manual };
+        found = found.fix(fix.punctuated());
+    }
+    let rule = rule(&cause.id, group, Severity::Error, &explanation(cause));
+    match cause.evidence.first() {
+        Some(line) => outcome(rule, found, line),
+        None => Outcome::new(rule, found.into()),
+    }
+}
+
+/// Markdown: what it means, and the possible causes with how to confirm each.
+fn explanation(cause: &Cause) -> String {
+    let mut text = format!("{}\n", cause.meaning);
+    for choice in cause.choices {
+        text += &format!("\n- {} Confirm: `{}`.", choice.cause, choice.check);
+    }
+    if let Some(signature) = signatures::all().iter().find(|one| one.id == cause.id) {
+        text += &format!("\n\nSource: {}\n", signature.source);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root_cause::diagnose_text;
+    use diagnostic::render::{junit, sarif};
+
+    const FAILED: &str = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n\
+                          frobnicator: fatal error 17\n";
+
+    #[test]
+    fn a_failure_fails_a_pipeline_and_names_its_line() {
+        let report = report(&diagnose_text("job.log", FAILED));
+        let xml = junit::report(&report).unwrap();
+        assert!(xml.contains("<failure") && xml.contains("root cause: "), "{xml}");
+        let first = &report.results[0];
+        assert_eq!((first.subject.line, first.verdict.status()), (Some(1), "error"));
+        let sarif = sarif::report(&report);
+        let region = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
+        assert_eq!(region["startLine"], 1, "{sarif:#}");
+    }
+
+    #[test]
+    fn a_log_without_a_failure_passes() {
+        let report = report(&diagnose_text("job.log", "epoch 1: loss 0.5\nepoch 2: loss 0.4\n"));
+        let statuses: Vec<&str> = report.results.iter().map(|one| one.verdict.status()).collect();
+        assert_eq!(statuses, ["pass"]);
+        assert!(!junit::report(&report).unwrap().contains("<failure"));
+    }
+}
