@@ -102,7 +102,8 @@ Examples:
 
 impl Args {
     pub fn run(self) -> Result<u8, Error> {
-        let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
+        let reference =
+            Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
         let machines = self.machines()?;
         let image = match self.read(&reference, &machines) {
             Ok(image) => image,

@@ -15,7 +15,7 @@ const DIGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The current digest of an image in its registry.
 pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String, Error> {
-    let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why))?;
+    let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
     let login = login(&client::find(None)?, &reference.registry)?;
     let certificates = self::certificates(certificates)?;
     let question = Question {

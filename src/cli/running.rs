@@ -6,7 +6,7 @@ use diagnostic::error::{Error, Kind};
 
 /// A runtime of one thread.
 pub(super) fn runtime() -> Result<Runtime, Error> {
-    docker::runtime().map_err(|error| Error::new(Kind::Engine, error))
+    docker::runtime().map_err(|error| Error::new(Kind::Engine, error.to_string()))
 }
 
 /// Waits for Ctrl-C or SIGTERM.

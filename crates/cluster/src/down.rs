@@ -60,9 +60,9 @@ impl Downed {
         self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
     }
 
-    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl Into<String>) {
+    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl ToString) {
         self.done(progress, step, node, "not removed", Outcome::Failed);
-        self.problems.push(Problem::of(step, node, why).fix("Resume: `envdoc cluster down`"));
+        self.problems.push(Problem::of(step, node, why.to_string()).fix("Resume: `envdoc cluster down`"));
     }
 }
 

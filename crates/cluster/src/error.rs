@@ -95,10 +95,3 @@ impl From<Failure> for Error {
         Error::Worker(failure)
     }
 }
-
-/// For callers that put the text into a report.
-impl From<Error> for String {
-    fn from(error: Error) -> String {
-        error.to_string()
-    }
-}

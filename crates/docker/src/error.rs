@@ -359,13 +359,6 @@ fn of_connection(error: &(dyn std::error::Error + 'static)) -> Error {
     }
 }
 
-/// For callers whose own errors are still strings.
-impl From<Error> for String {
-    fn from(error: Error) -> String {
-        error.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -67,7 +67,7 @@ fn look(name: &str, client: &Client) -> Result<Inside, Error> {
             _ = tokio::signal::ctrl_c() => {
                 let left = run::remove(&engine, &container).await;
                 let done = "interrupted before the build started";
-                let says = left.map_or_else(String::from, |()| done.into());
+                let says = left.map_or_else(|error| error.to_string(), |()| done.into());
                 Err(Error::new(Kind::Interrupted, says))
             }
         }
@@ -81,7 +81,7 @@ fn look(name: &str, client: &Client) -> Result<Inside, Error> {
             )
             .hint(format!("if the engine does not have it: docker pull {name}")));
         }
-        Err(NotRan::Engine(why)) => return Err(Error::new(Kind::Engine, why)),
+        Err(NotRan::Engine(why)) => return Err(Error::new(Kind::Engine, why.to_string())),
     };
     Inside::parse(&ran.stdout).ok_or_else(|| {
         Error::new(Kind::Engine, format!("cannot read the contents of {name}: {}", ran.stderr.trim()))

@@ -74,7 +74,7 @@ pub(super) fn join(
 }
 
 fn list(order: &Order, name: &str, reports: &[BuildReport], client: &Client) -> Result<PushedEntry, Error> {
-    let reference = Reference::parse(name).map_err(|why| Error::new(Kind::Usage, why))?;
+    let reference = Reference::parse(name).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
     let mut members = Vec::new();
     for (platform, report) in order.platforms.iter().zip(reports) {
         let own = own_name(name, platform);

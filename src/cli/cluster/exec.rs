@@ -67,7 +67,7 @@ pub(super) fn engines<'r>(
             Ok(engine) => engines.push((node.name.clone(), engine)),
             Err(problem) => gone.push(Ended {
                 node: node.name.clone(),
-                status: Err(problem.says.clone()),
+                status: Err(fan_out::Error::Unreachable(Box::new(problem.clone()))),
                 seconds: 0.0,
                 stopped: false,
             }),

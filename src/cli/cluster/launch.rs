@@ -67,7 +67,7 @@ impl Args {
         let places: Vec<usize> = (0..plan.nodes.len()).collect();
         let (engines, gone) = engines(&reached, &places);
         if let Some(gone) = gone.first() {
-            let why = gone.status.as_ref().err().cloned().unwrap_or_default();
+            let why = gone.status.as_ref().err().map_or(String::new(), ToString::to_string);
             return Err(Error::new(Kind::Engine, format!("{} is unreachable: {why}", gone.node))
                 .hint("a job requires all nodes; check them with `envdoc cluster status`"));
         }

@@ -54,7 +54,7 @@ impl Args {
                 if let Err(why) = result {
                     gone.push(cluster::fan_out::Ended {
                         node,
-                        status: Err(why),
+                        status: Err(cluster::fan_out::Error::Engine(why)),
                         seconds: 0.0,
                         stopped: false,
                     });
@@ -78,7 +78,7 @@ impl Args {
         engine: &docker::engine::Engine,
         node: &str,
         prefixed: &Prefixed,
-    ) -> Result<(), String> {
+    ) -> Result<(), docker::Error> {
         let mut printed = container::logs(engine, node, self.tail, self.follow);
         let mut lines = [Lines::default(), Lines::default()];
         while let Some(chunk) = printed.next().await {

@@ -194,7 +194,7 @@ impl Site<'_> {
             let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
             let unanswered =
                 format!("the Docker engine did not answer within {:.0} s", deadline.as_secs_f64());
-            let found = found.map_or(Err(unanswered), |found| found.map_err(String::from));
+            let found = found.map_or(Err(unanswered), |found| found.map_err(|error| error.to_string()));
             let found = found.map_err(|why| (why, Vec::new()))?;
             let up = || vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
             match found {

@@ -63,8 +63,12 @@ pub async fn train(
     for one in containers {
         let brought = container::upload(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(UPLOAD_TIMEOUT, brought).await;
-        let brought = brought.map(|brought| brought.map_err(String::from));
-        if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {
+        let why = match brought {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the Docker engine does not answer".to_owned()),
+        };
+        if let Some(why) = why {
             return fail(
                 outcome,
                 &one.node.name,
@@ -82,8 +86,8 @@ pub async fn train(
         Ok(jobs) => jobs,
         Err(error) => return fail(outcome, first_node, error.to_string()),
     };
-    if let Err(why) = launch::mark_ranks(first_engine, first_node, mark).await {
-        return fail(outcome, first_node, why);
+    if let Err(error) = launch::mark_ranks(first_engine, first_node, mark).await {
+        return fail(outcome, first_node, error.to_string());
     }
     let first = FirstFailure::of(plan);
     let lines: RefCell<Vec<String>> = RefCell::default();

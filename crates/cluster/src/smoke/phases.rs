@@ -178,8 +178,8 @@ impl<'p> PhaseRunner<'p> {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
                 Ok((id, worker::Answer::Listening { port })) => Ok((id, port)),
-                Ok((_, other)) => Err(format!("unexpected answer: {other:?}")),
-                Err(failure) => Err(failure.says),
+                Ok((_, other)) => Err(worker::unexpected(&other)),
+                Err(failure) => Err(failure),
             }
         }))
         .await;
@@ -249,14 +249,9 @@ impl<'p> PhaseRunner<'p> {
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
-        let ports: Vec<Result<u16, String>> = join_all(self.places.iter().map(listen))
-            .await
-            .into_iter()
-            .map(|answer| match answer {
-                Ok(Answer::Listening { port }) => Ok(port),
-                other => Err(unexpected(other, &|rank| self.rank_name(rank))),
-            })
-            .collect();
+        // A rank that does not listen says why when it joins; its neighbor connects to no port then.
+        let port = |answer| if let Ok(Answer::Listening { port }) = answer { port } else { 0 };
+        let ports: Vec<u16> = join_all(self.places.iter().map(listen)).await.into_iter().map(port).collect();
         let progress = self.progress;
         let joined = join_all(self.places.iter().enumerate().map(|(number, place)| {
             let (to, from) = ((number + 1) % world, (number + world - 1) % world);
@@ -268,7 +263,7 @@ impl<'p> PhaseRunner<'p> {
                 number,
                 world,
                 address: self.places[to].address,
-                port: ports[to].as_ref().copied().unwrap_or(0),
+                port: ports[to],
                 stall: self.options.stall.as_secs_f64(),
             };
             async move {
@@ -286,7 +281,7 @@ impl<'p> PhaseRunner<'p> {
             }
             other => Some((
                 place.node.clone(),
-                format!("{}: {}", place.node, unexpected(other, &|rank| self.rank_name(rank))),
+                format!("{}: {}", place.node, NoAnswer::of(other, &|rank| self.rank_name(rank))),
             )),
         });
         let mut failed: Vec<_> = failed.collect();
@@ -569,11 +564,37 @@ pub(super) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result
     place.session.ask_custom(&task, deadline).await
 }
 
-/// Why an answer is not the expected one.
-pub(super) fn unexpected(answer: Result<Answer, Failure>, name: &dyn Fn(usize) -> String) -> String {
-    match answer {
-        Ok(Answer::Broken(broken)) => broken.message(name),
-        Ok(other) => format!("unexpected answer: {other:?}"),
-        Err(failure) => failure.says,
+/// Why a rank did not give the answer that its task has.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoAnswer {
+    /// The rank could not do it; other ranks are named in the text.
+    #[error("{0}")]
+    Broken(String),
+    /// The answer of another task.
+    #[error("unexpected answer: {0:?}")]
+    Unexpected(Box<Answer>),
+    /// Its worker failed.
+    #[error(transparent)]
+    Worker(#[from] Failure),
+}
+
+impl NoAnswer {
+    /// Of an answer that is not the expected one. `name` names the ranks that a fault is about.
+    pub(super) fn of(answer: Result<Answer, Failure>, name: &dyn Fn(usize) -> String) -> NoAnswer {
+        match expected(answer, name) {
+            Ok(other) => NoAnswer::Unexpected(Box::new(other)),
+            Err(error) => error,
+        }
+    }
+}
+
+/// The answer, unless the rank or its worker reports a fault.
+pub(super) fn expected(
+    answer: Result<Answer, Failure>,
+    name: &dyn Fn(usize) -> String,
+) -> Result<Answer, NoAnswer> {
+    match answer? {
+        Answer::Broken(broken) => Err(NoAnswer::Broken(broken.message(name))),
+        answer => Ok(answer),
     }
 }

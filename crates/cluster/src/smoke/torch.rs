@@ -15,7 +15,7 @@ use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::transport::{self, ExpectedTransport, Infiniband, Site};
 use crate::container_probe::ContainerProbe;
 use crate::fan_out::{self, Job};
-use crate::worker::{Answer, Task};
+use crate::worker::{self, Answer, Failure, Task};
 use docker::engine::Engine;
 use docker::exec::Command;
 
@@ -68,7 +68,10 @@ pub async fn reduce(
     let Some(first) = containers.first() else { return Ok(()) };
     let port = match free_port(first).await {
         Ok(port) => port,
-        Err(why) => return outcome.finish_phase("torch", start, vec![(first.node.name.clone(), why)], ""),
+        Err(failure) => {
+            let why = format!("no port for the rendezvous: {failure}");
+            return outcome.finish_phase("torch", start, vec![(first.node.name.clone(), why)], "");
+        }
     };
     let everywhere: Vec<(String, &Engine)> =
         containers.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
@@ -92,22 +95,23 @@ pub async fn reduce(
         .into_iter()
         .filter(|end| end.status != Ok(0) && !end.stopped)
         .map(|end| {
-            (end.node, end.status.map_or_else(|why| why, |status| format!("exited with status {status}")))
+            let status = end.status.map(|status| format!("exited with status {status}"));
+            (end.node, status.unwrap_or_else(|error| error.to_string()))
         })
         .collect();
     told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
 }
 
 /// A port of the first container that nobody listens on.
-async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, String> {
+async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, Failure> {
     let wait = Duration::from_secs(5);
     match first.session.start(Task::ListenTcp { port: 0 }, wait).await {
         Ok((listener, Answer::Listening { port })) => {
             let _ = first.session.ask(Task::Stop { listener }, wait).await;
             Ok(port)
         }
-        Ok((_, other)) => Err(format!("no port for the rendezvous: {other:?}")),
-        Err(failure) => Err(format!("no port for the rendezvous: {failure}")),
+        Ok((_, other)) => Err(worker::unexpected(&other)),
+        Err(failure) => Err(failure),
     }
 }
 

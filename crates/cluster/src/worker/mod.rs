@@ -19,7 +19,6 @@ pub mod session;
 mod tcp;
 mod udp;
 
-use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -274,18 +273,13 @@ pub struct Interface {
 pub const ENTRIES_MAX: usize = 1000;
 
 /// Why something could not be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{says}")]
 pub struct Failure {
     /// Its kind.
     pub why: Why,
     /// In the system's words.
     pub says: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
-    }
 }
 
 /// An answer to another question.

@@ -7,9 +7,10 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
+use super::error::{RankError, Reported};
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
-use super::{Answer, Gpu, Opened, Task};
+use super::{Answer, Gpu, Loaded, Opened, Task};
 use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{
     Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict, WrongElements,
@@ -125,26 +126,33 @@ async fn one(
     node: usize,
     device: usize,
     workers: &mut Workers,
-) -> Result<(Rank, Opened), String> {
+) -> Result<(Rank, Opened), RankError> {
     let rank = site.start(node, device, workers).await?;
     let task = Task::Open { device, environment: site.environment(node) };
     match rank.ask(task, OPEN_TIMEOUT).await? {
         Answer::Opened(found) => Ok((rank, *found)),
-        other => Err(format!("unexpected answer: {other:?}")),
+        other => Err(RankError::Unexpected(Box::new(other))),
     }
 }
 
+/// What a rank lacks.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum Missing<'r> {
+    #[error("no GPU: {why}. NCCL {} found ({}; {})", library.version, library.path, library.from)]
+    Gpu { why: &'r Reported, library: &'r Loaded },
+    #[error("{} found, but no NCCL: {why}", gpu.name)]
+    Nccl { why: &'r Reported, gpu: &'r Gpu },
+    #[error("no GPU: {gpu}. No NCCL: {library}")]
+    Both { gpu: &'r Reported, library: &'r Reported },
+}
+
 /// The GPU, or what is missing.
-fn state(found: &Opened) -> Result<&Gpu, String> {
-    let nccl = found
-        .library
-        .as_ref()
-        .map(|library| format!("NCCL {} found ({}; {})", library.version, library.path, library.from));
-    match (&nccl, &found.gpu) {
+fn state(found: &Opened) -> Result<&Gpu, Missing<'_>> {
+    match (&found.library, &found.gpu) {
         (Ok(_), Ok(gpu)) => Ok(gpu),
-        (Ok(nccl), Err(why)) => Err(format!("no GPU: {why}. {nccl}")),
-        (Err(why), Ok(gpu)) => Err(format!("{} found, but no NCCL: {why}", gpu.name)),
-        (Err(library), Err(gpu)) => Err(format!("no GPU: {gpu}. No NCCL: {library}")),
+        (Ok(library), Err(why)) => Err(Missing::Gpu { why, library }),
+        (Err(why), Ok(gpu)) => Err(Missing::Nccl { why, gpu }),
+        (Err(library), Err(gpu)) => Err(Missing::Both { gpu, library }),
     }
 }
 
@@ -195,7 +203,7 @@ async fn communicator(
     let id = match first.ask(Task::UniqueId, deadline).await {
         Ok(Answer::Id { id }) => id,
         other => {
-            let why = other.map_or_else(|why| why, |answer| format!("unexpected answer: {answer:?}"));
+            let why = other.map_or_else(|why| why, |answer| RankError::Unexpected(Box::new(answer)));
             let failed = vec![(first.node.clone(), format!("{}: {why}", first.name()))];
             return outcome.finish_phase("communicator", start, failed, "");
         }
@@ -327,7 +335,6 @@ pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smoke::nccl::Loaded;
     use crate::smoke::transport::Infiniband;
 
     #[test]
@@ -358,18 +365,18 @@ mod tests {
         let mut found = Opened {
             library: Ok(library),
             remarks: Vec::new(),
-            gpu: Err("libcuda.so.1 not found".into()),
+            gpu: Err(Reported("libcuda.so.1 not found".into())),
             infiniband: Infiniband::default(),
             rates: Vec::new(),
         };
-        let says = state(&found).unwrap_err();
+        let says = state(&found).unwrap_err().to_string();
         assert!(
             says.starts_with(
                 "no GPU: libcuda.so.1 not found. NCCL 2.27.3 found (/x/libnccl.so.2; needed by torch"
             ),
             "{says}"
         );
-        found.library = Err("libnccl.so.2 (system library): cannot open".into());
-        assert!(state(&found).unwrap_err().contains("No NCCL:"));
+        found.library = Err(Reported("libnccl.so.2 (system library): cannot open".into()));
+        assert!(state(&found).unwrap_err().to_string().contains("No NCCL:"));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::error::{Error, Reported};
 use super::gpu::{self, Device};
 use super::library::{self, Communicator, ID, Id, Nccl};
 use super::search::{self, Choice};
@@ -56,15 +57,15 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     // What gives up by itself does it a little before this.
     match tokio::time::timeout(deadline.mul_f64(f64::midpoint(OWN_DEADLINE_RATIO, 1.0)), working).await {
         Ok(Ok(Ok(answer))) => answer,
-        Ok(Ok(Err(says))) => Answer::Broken { says },
-        Ok(Err(error)) => Answer::Broken { says: format!("{what}: {error}") },
+        Ok(Ok(Err(error))) => Answer::Broken { says: error.into() },
+        Ok(Err(error)) => Answer::Broken { says: Reported(format!("{what}: {error}")) },
         Err(_) => {
             end_within(ANSWER_GRACE);
             let says = format!(
                 "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
             );
-            Answer::Broken { says }
+            Answer::Broken { says: Reported(says) }
         }
     }
 }
@@ -84,13 +85,12 @@ fn end_within(grace: Duration) {
     });
 }
 
-fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
+fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, Error> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     match task {
         Task::Look => Ok(Answer::Ground(look())),
         Task::Open { device, environment } => {
-            let (log, path) = library::nameless()
-                .map_err(|error| format!("cannot create a file for NCCL's log: {error}"))?;
+            let (log, path) = library::nameless().map_err(Error::LogFile)?;
             let own = [("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV")];
             library::set_environment(own.map(|(name, value)| (name, value.to_owned())));
             library::set_environment([("NCCL_DEBUG_FILE", path)]);
@@ -101,15 +101,15 @@ fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
             Ok(Answer::Opened(Box::new(open(&mut state, choice, device))))
         }
         Task::UniqueId => {
-            let id = state.nccl.ok_or("libnccl is not loaded")?.unique_id()?;
+            let id = state.nccl.ok_or(Error::NotLoaded)?.unique_id()?;
             Ok(Answer::Id { id: hex(&id.0) })
         }
         Task::Join { id, number, world } => {
-            let nccl = state.nccl.ok_or("libnccl is not loaded")?;
-            let device = state.device.as_ref().ok_or("no GPU is open")?;
+            let nccl = state.nccl.ok_or(Error::NotLoaded)?;
+            let device = state.device.as_ref().ok_or(Error::NoGpu)?;
             device.enter()?;
-            let of = |number: usize| i32::try_from(number).map_err(|error| error.to_string());
-            let id = unhex(&id).ok_or("not an NCCL unique id")?;
+            let of = |number: usize| i32::try_from(number).map_err(|_| Error::RankNumber(number));
+            let id = unhex(&id).ok_or(Error::UniqueId)?;
             let communicator = nccl.join(id, (of(number)?, of(world)?), until)?;
             state.joined = Some((communicator, number, world));
             Ok(Answer::Joined)
@@ -132,11 +132,13 @@ fn open(state: &mut State, choice: &Choice, device: usize) -> Opened {
         let path = mapped().unwrap_or_else(|| choice.path.display().to_string());
         Ok(Loaded { path, from: choice.from.clone(), version })
     });
-    let library = library.map_err(|why| format!("{} ({}): {why}", choice.path.display(), choice.from));
+    let library = library
+        .map_err(|error: Error| Reported(format!("{} ({}): {error}", choice.path.display(), choice.from)));
     let gpu = gpu::open(device).map(|(device, gpu)| {
         state.device = Some(device);
         gpu
     });
+    let gpu = gpu.map_err(Reported::from);
     let (infiniband, rates) = infiniband();
     Opened { library, remarks: choice.remarks.clone(), gpu, infiniband, rates }
 }
@@ -146,9 +148,9 @@ fn reduce(
     elements: usize,
     (warmup, iterations): (usize, usize),
     until: Instant,
-) -> Result<Answer, String> {
-    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("no GPU is open")?;
-    let (communicator, number, world) = state.joined.ok_or("the rank has no communicator")?;
+) -> Result<Answer, Error> {
+    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or(Error::NoGpu)?;
+    let (communicator, number, world) = state.joined.ok_or(Error::NotJoined)?;
     let mut numbers = vec![0.0; elements];
     pattern::add(number, 0, &mut numbers);
     let mut buffer = device.put(&numbers)?;

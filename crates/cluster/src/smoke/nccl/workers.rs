@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
+use super::error::RankError;
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
 use crate::worker::Why;
@@ -44,14 +45,12 @@ pub struct Rank {
 
 impl Rank {
     /// Does a task. What came of it, or why it could not be done.
-    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, String> {
+    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, RankError> {
         match self.session.ask_custom(&task, deadline).await {
-            Ok(Answer::Broken { says }) => Err(says),
+            Ok(Answer::Broken { says }) => Err(says.into()),
             Ok(answer) => Ok(answer),
-            Err(failure) if failure.why == Why::Gone => {
-                Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
-            }
-            Err(failure) => Err(failure.says),
+            Err(failure) if failure.why == Why::Gone => Err(RankError::Exited),
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -93,7 +92,7 @@ impl Site<'_> {
     }
 
     /// Starts the rank of a node's GPU.
-    pub async fn start(&self, node: usize, device: usize, workers: &mut Workers) -> Result<Rank, String> {
+    pub async fn start(&self, node: usize, device: usize, workers: &mut Workers) -> Result<Rank, RankError> {
         let name = self.nodes().get(node).cloned().unwrap_or_default();
         let session = match self {
             Site::Local => {
@@ -102,7 +101,7 @@ impl Site<'_> {
                 session
             }
             Site::Cluster { containers, bundle } => {
-                let one = containers.get(node).ok_or("no such node")?;
+                let one = containers.get(node).ok_or(RankError::NoNode)?;
                 let argv = command(bundle, &ground(one).await?);
                 worker_container::worker(one.engine, &one.node.name, argv).await?
             }
@@ -124,26 +123,25 @@ impl Workers {
 }
 
 /// What decides how a rank is to be started in a container.
-pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
+pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, RankError> {
     match one.session.ask_custom(&Task::Look, INSPECT_TIMEOUT).await {
         Ok(Answer::Ground(ground)) => Ok(ground),
-        Ok(other) => Err(format!("unexpected answer: {other:?}")),
-        Err(failure) => Err(failure.says),
+        Ok(other) => Err(RankError::Unexpected(Box::new(other))),
+        Err(failure) => Err(failure.into()),
     }
 }
 
-async fn local() -> Result<(Session, Child), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+async fn local() -> Result<(Session, Child), RankError> {
+    let program = std::env::current_exe()?;
     let mut child = Command::new(&program)
         .arg("worker")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| error.to_string())?;
+        .spawn()?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the process has no stdin or stdout".into());
+        return Err(RankError::NoPipes);
     };
     Ok((Session::open(stdout, stdin, START_TIMEOUT).await?, child))
 }

@@ -292,7 +292,7 @@ fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
         there_gbps: came.map(|came| came.there / 1e9),
         back_gbps: came.map(|came| came.back / 1e9),
         seconds: came.map(|came| came.trip),
-        says: pair.came.as_ref().err().cloned(),
+        says: pair.came.as_ref().err().map(ToString::to_string),
     }
 }
 
