@@ -28,6 +28,7 @@ pub mod observed_state;
 pub mod plan;
 pub mod probe;
 pub mod problem;
+mod program_line;
 pub mod reach;
 pub mod render;
 pub mod report;

@@ -20,8 +20,9 @@ use clap::Subcommand;
 
 use super::headings::CONNECTION;
 use ::cluster::nodes::Limits;
-use ::cluster::plan::{ClusterPlan, validate};
+use ::cluster::plan::ClusterPlan;
 use ::cluster::request::ClusterRequest;
+use ::cluster::validate::validate;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use host::file;

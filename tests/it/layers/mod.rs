@@ -81,8 +81,6 @@ const CYCLES: &[(&str, &[&str])] = &[
             "xids",
         ],
     ),
-    ("cluster", &["error", "worker"]),
-    ("cluster", &["plan", "validate"]),
     ("diagnose", &["read", "scan"]),
     (
         "docker",

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::nodes::{Worker, side_by_side};
-use crate::worker::{Answer, Failure, Task, Why};
+use crate::worker::{self, Answer, Failure, Task, Why};
 use facts::Fact;
 use facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
 
@@ -258,7 +258,7 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
         false => Task::ConnectTcp { address, port: port.number, greeting: ours },
     };
     match worker.session.ask(task, PORT_TIMEOUT).await {
-        Ok(Answer::Connected { greeting: Some(greeting), .. }) if !greeting.contains(nonce) => {
+        Ok(Answer::Connected { greeting: Some(greeting), .. }) if greeting != worker::greeting(nonce) => {
             Fact::Known(Reach::Not(
                 Why::Other,
                 format!(

@@ -8,6 +8,7 @@ use futures_util::{StreamExt, stream};
 
 use super::nccl;
 use super::outcome::{Outcome, PhaseFailed};
+use super::phase::PhaseId;
 use super::phases::{self, Options, PhaseRunner, Place, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
@@ -66,6 +67,7 @@ pub async fn run(
         .iter()
         .map(|one| Place {
             node: one.node.name.clone(),
+            is_rank: false,
             address: one.address,
             session: Arc::clone(&one.session),
         })
@@ -80,7 +82,7 @@ pub async fn run(
             }
         }
         Err(PhaseFailed) if site.gone(&containers).await.is_empty() => {
-            site.why(&containers, &mut runner.outcome, "tcp").await;
+            site.why(&containers, &mut runner.outcome, PhaseId::Tcp).await;
         }
         Err(PhaseFailed) => {}
     }
@@ -141,11 +143,11 @@ impl Site<'_> {
             nccl::phases::run(&site, None, options, progress, outcome).await?;
         }
         if options.torch {
-            progress.phase("torch", "all-reduce with the image's own torch");
+            progress.phase(PhaseId::Torch, "all-reduce with the image's own torch");
             torch::reduce(containers, options.transport, mark, outcome).await?;
         }
         if options.deepspeed {
-            progress.phase("deepspeed", "DeepSpeed trains a tiny model");
+            progress.phase(PhaseId::Deepspeed, "DeepSpeed trains a tiny model");
             deepspeed::train(self.plan, containers, mark, outcome).await?;
         }
         Ok(())
@@ -187,7 +189,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("containers", "checking that every container runs");
+        self.progress.phase(PhaseId::Containers, "checking that every container runs");
         let (deadline, network) = (self.options.deadline, &self.plan.network);
         let looked = reached.iter().map(|(node, engine)| async move {
             let engine = engine.as_ref().map_err(|problem| (problem.says.clone(), problem.fix.clone()))?;
@@ -243,7 +245,7 @@ impl Site<'_> {
             }
         }
         let says = format!("{} containers run in {}", nodes.len(), network.name);
-        outcome.finish_phase("containers", start, failed, &says).map(|()| nodes)
+        outcome.finish_phase(PhaseId::Containers, start, failed, &says).map(|()| nodes)
     }
 
     /// The worker is in every container.
@@ -253,7 +255,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("worker", "starting a worker in every container");
+        self.progress.phase(PhaseId::Worker, "starting a worker in every container");
         let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
@@ -273,7 +275,7 @@ impl Site<'_> {
         }
         let says =
             format!("{} MB copied into each, with its own C library", self.bundle.tar.len() / 1_000_000);
-        outcome.finish_phase("worker", start, failed, &says).map(|()| containers)
+        outcome.finish_phase(PhaseId::Worker, start, failed, &says).map(|()| containers)
     }
 
     /// /dev/shm is what processes of one node talk through.
@@ -283,7 +285,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("shm", "checking the size of /dev/shm");
+        self.progress.phase(PhaseId::Shm, "checking the size of /dev/shm");
         let ask = |one: &ContainerProbe<'_>| {
             let session = Arc::clone(&one.session);
             let deadline = self.options.deadline;
@@ -326,7 +328,7 @@ impl Site<'_> {
             u64::MAX => "size unknown".to_owned(),
             least => format!("/dev/shm has at least {} MiB", least >> 20),
         };
-        outcome.finish_phase("shm", start, failed, &says)
+        outcome.finish_phase(PhaseId::Shm, start, failed, &says)
     }
 
     /// NCCL and Gloo use the interface by which the others reach this container.
@@ -336,7 +338,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("interface", "checking which interface NCCL and Gloo use");
+        self.progress.phase(PhaseId::Interface, "checking which interface NCCL and Gloo use");
         let pins = join_all(containers.iter().map(|one| async {
             match one.node.environment.get("NCCL_SOCKET_IFNAME") {
                 Some(pin) => Some(pin.clone()),
@@ -365,7 +367,7 @@ impl Site<'_> {
             .map(|one| format!("{} {} {}", one.node.name, one.interface, one.address))
             .collect();
         let pinned = if pins.iter().any(Option::is_some) { "" } else { " (NCCL is not pinned to it)" };
-        outcome.finish_phase("interface", start, failed, &(used.join(", ") + pinned))
+        outcome.finish_phase(PhaseId::Interface, start, failed, &(used.join(", ") + pinned))
     }
 
     /// Every name gives the right address, from everywhere.
@@ -375,7 +377,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("names", "resolving every name in every container");
+        self.progress.phase(PhaseId::Names, "resolving every name in every container");
         let came = self
             .pairs(
                 containers,
@@ -394,10 +396,14 @@ impl Site<'_> {
         let alive = gone.is_empty();
         failed.splice(..0, gone);
         let count = containers.len() * (containers.len() - 1);
-        let phase =
-            outcome.finish_phase("names", start, failed, &format!("all {count} pairs resolve each other"));
+        let phase = outcome.finish_phase(
+            PhaseId::Names,
+            start,
+            failed,
+            &format!("all {count} pairs resolve each other"),
+        );
         if phase.is_err() && alive {
-            self.why(containers, outcome, "names").await;
+            self.why(containers, outcome, PhaseId::Names).await;
         }
         phase
     }
@@ -409,7 +415,7 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("mtu", "testing the largest packets");
+        self.progress.phase(PhaseId::Mtu, "testing the largest packets");
         let came = self.pairs(
             containers,
             |one, other| async {
@@ -438,7 +444,12 @@ impl Site<'_> {
         if !failed.is_empty() {
             failed.splice(..0, self.gone(containers).await);
         }
-        outcome.finish_phase("mtu", start, failed, &format!("packets of {least} bytes arrive unfragmented"))
+        outcome.finish_phase(
+            PhaseId::Mtu,
+            start,
+            failed,
+            &format!("packets of {least} bytes arrive unfragmented"),
+        )
     }
 
     /// Workers that have ended, or hang.
@@ -450,7 +461,7 @@ impl Site<'_> {
     async fn ssh(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome) -> Result<(), PhaseFailed> {
         let Some(ssh) = &self.plan.ssh else { return Ok(()) };
         let start = Instant::now();
-        self.progress.phase("ssh", "testing ssh between all containers");
+        self.progress.phase(PhaseId::Ssh, "testing ssh between all containers");
         let came = self
             .pairs(
                 containers,
@@ -470,7 +481,12 @@ impl Site<'_> {
             }
         }
         let count = containers.len() * (containers.len() - 1);
-        outcome.finish_phase("ssh", start, failed, &format!("passwordless SSH works for all {count} pairs"))
+        outcome.finish_phase(
+            PhaseId::Ssh,
+            start,
+            failed,
+            &format!("passwordless SSH works for all {count} pairs"),
+        )
     }
 
     /// Something of every pair, under a deadline; in order.
@@ -500,7 +516,7 @@ impl Site<'_> {
     }
 
     /// Some do not find or reach each other: what their machines see of each other says why.
-    async fn why(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome, phase: &str) {
+    async fn why(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome, phase: PhaseId) {
         self.progress.phase(phase, "finding out why containers cannot reach each other");
         let of = |from: usize, to: usize| async move {
             let (one, other) = (&containers[from], &containers[to]);
@@ -524,7 +540,7 @@ impl Site<'_> {
             return;
         };
         if let Some(first) = problems.first() {
-            outcome.says = format!("{phase}: {}", first.says);
+            outcome.says = format!("{}: {}", phase.id(), first.says);
             outcome.fix.extend(first.fix.iter().cloned());
         }
         outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.says));

@@ -43,7 +43,12 @@ impl Local {
             let session =
                 Session::open(stdout, stdin, START_TIMEOUT).await.map_err(|why| failed(why.to_string()))?;
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            local.places.push(Place { node: format!("rank {rank}"), address, session: Arc::new(session) });
+            local.places.push(Place {
+                node: format!("rank {rank}"),
+                is_rank: true,
+                address,
+                session: Arc::new(session),
+            });
         }
         Ok(local)
     }

@@ -13,6 +13,7 @@ use super::bandwidth::{bus, median, size};
 use super::judge;
 use super::outcome::{Expected, Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
 use super::pairs;
+use super::phase::PhaseId;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
 use crate::probe;
@@ -49,6 +50,8 @@ pub(super) const CHECKED_COUNTS: &[usize] = &[1, 1009, 262_147];
 pub struct Place {
     /// Its node: `node1`; on one machine `rank 0`.
     pub node: String,
+    /// Whether `node` names the rank itself, as on one machine.
+    pub is_rank: bool,
     /// The address by which the others reach it.
     pub address: IpAddr,
     /// Its worker.
@@ -144,7 +147,7 @@ impl<'p> PhaseRunner<'p> {
     /// Which node or link it is.
     async fn pairs(&mut self) {
         let start = Instant::now();
-        self.progress.phase("pairs", "testing every pair of ranks alone");
+        self.progress.phase(PhaseId::Pairs, "testing every pair of ranks alone");
         let pairs = pairs::tournament(self.places, self.options).await;
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
@@ -157,7 +160,7 @@ impl<'p> PhaseRunner<'p> {
             self.outcome.says += &format!("; pair by pair: {says}");
         }
         let seconds = start.elapsed().as_secs_f64();
-        self.outcome.phases.push(Phase { name: "pairs", node: None, status, seconds, says });
+        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, says });
         self.outcome.network.pairs = pairs;
     }
 
@@ -173,7 +176,7 @@ impl<'p> PhaseRunner<'p> {
     /// Every rank connects to every other.
     pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
-        self.progress.phase("tcp", "connecting every rank to every other");
+        self.progress.phase(PhaseId::Tcp, "connecting every rank to every other");
         let listening = join_all(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
@@ -191,7 +194,7 @@ impl<'p> PhaseRunner<'p> {
         }
         if !failed.is_empty() {
             failed.splice(..0, gone(self.sessions()).await);
-            return self.outcome.finish_phase("tcp", start, failed, "");
+            return self.outcome.finish_phase(PhaseId::Tcp, start, failed, "");
         }
         let (places, world) = (self.places, self.places.len());
         let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
@@ -235,7 +238,7 @@ impl<'p> PhaseRunner<'p> {
         .await;
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
         let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
-        self.outcome.finish_phase("tcp", start, failed, &says)
+        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
     }
 
     fn sessions(&self) -> impl Iterator<Item = (&str, &Session)> {
@@ -245,7 +248,7 @@ impl<'p> PhaseRunner<'p> {
     /// The ring is closed.
     async fn rendezvous(&mut self) -> Result<(), PhaseFailed> {
         let (start, world) = (Instant::now(), self.places.len());
-        self.progress.phase("rendezvous", "connecting the ranks to a ring");
+        self.progress.phase(PhaseId::Rendezvous, "connecting the ranks to a ring");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
@@ -291,23 +294,28 @@ impl<'p> PhaseRunner<'p> {
             failed.retain(|row| seen.insert(row.clone()));
         }
         self.outcome.remarks.extend(remarks);
-        self.outcome.finish_phase("rendezvous", start, failed, &format!("all {world} ranks connected"))
+        self.outcome.finish_phase(PhaseId::Rendezvous, start, failed, &format!("all {world} ranks connected"))
     }
 
     /// Small all-reduces of awkward sizes, every element checked.
     async fn correct(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("all-reduce", "checking every element of all-reduces");
+        self.progress.phase(PhaseId::AllReduce, "checking every element of all-reduces");
         for elements in CHECKED_COUNTS {
-            self.reduce("all-reduce", start, *elements, 0, 0).await?;
+            self.reduce(PhaseId::AllReduce, start, *elements, 0, 0).await?;
         }
-        self.outcome.finish_phase("all-reduce", start, Vec::new(), "every element is correct on every rank")
+        self.outcome.finish_phase(
+            PhaseId::AllReduce,
+            start,
+            Vec::new(),
+            "every element is correct on every rank",
+        )
     }
 
     /// What the path carries without any reducing: the limit that the ring is held against.
     async fn path(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase("path", "the measured rate of the path");
+        self.progress.phase(PhaseId::Path, "the measured rate of the path");
         let mut best = vec![0.0_f64; self.places.len()];
         let mut resent = vec![None; self.places.len()];
         let mut bytes = 1 << 20;
@@ -316,7 +324,7 @@ impl<'p> PhaseRunner<'p> {
         // grows for longer.
         for round in 0..STREAM_ROUNDS {
             let task = Task::Stream { bytes, sends: true, receives: true };
-            let answers = self.all(task, "path", start).await?;
+            let answers = self.all(task, PhaseId::Path, start).await?;
             for (rank, answer) in answers.into_iter().enumerate() {
                 if let Answer::Streamed { seconds, resent: again } = answer {
                     best[rank] = best[rank].max(bytes as f64 / seconds);
@@ -343,7 +351,7 @@ impl<'p> PhaseRunner<'p> {
             measured: true,
         });
         self.outcome.finish_phase(
-            "path",
+            PhaseId::Path,
             start,
             Vec::new(),
             &format!("{:.2} GB/s on the slowest link", slowest / 1e9),
@@ -359,7 +367,7 @@ impl<'p> PhaseRunner<'p> {
             for (to, best) in alone.iter_mut().enumerate() {
                 let from = (to + world - 1) % world;
                 let task = |rank| Task::Stream { bytes, sends: rank == from, receives: rank == to };
-                let answers = self.each(task, "path", start).await?;
+                let answers = self.each(task, PhaseId::Path, start).await?;
                 if let Some(Answer::Streamed { seconds, .. }) = answers.get(to) {
                     *best = best.max(bytes as f64 / seconds);
                 }
@@ -374,7 +382,7 @@ impl<'p> PhaseRunner<'p> {
         let start = Instant::now();
         let mut last = (0_usize, 0.0);
         for bytes in &self.options.sizes {
-            self.progress.phase("bandwidth", &format!("bandwidth of {}", size(*bytes)));
+            self.progress.phase(PhaseId::Bandwidth, &format!("bandwidth of {}", size(*bytes)));
             let world = self.places.len();
             let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
             let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
@@ -393,7 +401,8 @@ impl<'p> PhaseRunner<'p> {
             // Before these one is checked, over the same memory: that is warm-up enough where each takes
             // long.
             let warmup = if guess > SECONDS_PER_SIZE / 5.0 { 0 } else { rounds.min(5) };
-            let measured = self.reduce("bandwidth", start, bytes / size_of::<f32>(), warmup, rounds).await?;
+            let measured =
+                self.reduce(PhaseId::Bandwidth, start, bytes / size_of::<f32>(), warmup, rounds).await?;
             last = (*bytes, measured.seconds);
             self.outcome.results.push(measured);
         }
@@ -401,13 +410,13 @@ impl<'p> PhaseRunner<'p> {
             Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
             None => "no size was requested".into(),
         };
-        self.outcome.finish_phase("bandwidth", start, Vec::new(), &says)
+        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &says)
     }
 
     /// One size on all ranks.
     async fn reduce(
         &mut self,
-        name: &'static str,
+        name: PhaseId,
         start: Instant,
         elements: usize,
         warmup: usize,
@@ -435,12 +444,7 @@ impl<'p> PhaseRunner<'p> {
         Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
     }
 
-    async fn all(
-        &mut self,
-        task: Task,
-        name: &'static str,
-        start: Instant,
-    ) -> Result<Vec<Answer>, PhaseFailed> {
+    async fn all(&mut self, task: Task, name: PhaseId, start: Instant) -> Result<Vec<Answer>, PhaseFailed> {
         self.each(|_| task.clone(), name, start).await
     }
 
@@ -449,7 +453,7 @@ impl<'p> PhaseRunner<'p> {
     async fn each(
         &mut self,
         task: impl Fn(usize) -> Task,
-        name: &'static str,
+        name: PhaseId,
         start: Instant,
     ) -> Result<Vec<Answer>, PhaseFailed> {
         // The ring ends by itself when it stands still; this is for a worker that is stopped altogether.
@@ -518,8 +522,8 @@ impl<'p> PhaseRunner<'p> {
 
     /// `rank 2 (node3)`; on one machine, where ranks are the nodes, `rank 2`.
     fn rank_name(&self, rank: usize) -> String {
-        match self.places.get(rank).map(|place| place.node.as_str()) {
-            Some(node) if node != format!("rank {rank}") => format!("rank {rank} ({node})"),
+        match self.places.get(rank) {
+            Some(place) if !place.is_rank => format!("rank {rank} ({})", place.node),
             _ => format!("rank {rank}"),
         }
     }

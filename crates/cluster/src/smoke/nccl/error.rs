@@ -20,8 +20,8 @@ pub enum Error {
     Load(String),
     /// The driver's library is not installed here.
     #[error(
-        "libcuda.so.1 (the driver's library) not found: the container was given no GPU, or the machine has no \
-         NVIDIA driver"
+        "libcuda.so.1 (the driver's library) not found: the container was given no GPU, or the machine has \
+         no NVIDIA driver"
     )]
     NoDriverLibrary,
     /// The driver's library is there and cannot be loaded; the loader's text.
