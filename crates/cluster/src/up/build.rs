@@ -100,7 +100,7 @@ fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) ->
 
 /// Runs this program with these words; both of its streams are progress here.
 async fn run(words: &[String], leader: &Node) -> Result<i32, std::io::Error> {
-    let program = std::env::current_exe()?;
+    let program = host::process::own_program()?;
     let mut command = tokio::process::Command::new(program);
     command
         .args(words)

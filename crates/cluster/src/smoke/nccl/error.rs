@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::elf::ElfError;
 use super::{Answer, words};
+use crate::smoke::local::SpawnError;
 use crate::worker::Failure;
 
 /// A fault inside a rank's process.
@@ -125,11 +126,8 @@ pub enum RankError {
     #[error(transparent)]
     Node(#[from] crate::Error),
     /// No process could be started on this machine.
-    #[error("{0}")]
-    Spawn(#[from] std::io::Error),
-    /// The process on this machine has no stdin or stdout.
-    #[error("the process has no stdin or stdout")]
-    NoPipes,
+    #[error(transparent)]
+    Local(#[from] SpawnError),
     /// There are fewer nodes.
     #[error("no such node")]
     NoNode,

@@ -2,6 +2,7 @@
 //! [`guarded`] makes words of that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError}
 use super::Gpu;
 use super::error::Error;
 use super::library::{self, Communicator, Nccl};
+use host::file;
 
 /// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first
 /// moments.
@@ -101,8 +103,7 @@ impl Device {
 
 /// `570.86.15`, as /proc tells it.
 fn kernel_module() -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let text = file::read(Path::new("/proc/driver/nvidia/version")).ok()??;
     // `NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  …`
     let words = text.lines().next()?.split_whitespace();
     let number = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');

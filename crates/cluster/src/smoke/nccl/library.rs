@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "foreign functions; each call says why it is sound")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -297,9 +297,9 @@ fn dl_words(error: &libloading::Error) -> String {
 }
 
 /// A file without a name, for NCCL to write its log to: the path by which it opens it.
-pub fn nameless() -> std::io::Result<(File, String)> {
+pub fn nameless() -> std::io::Result<(OwnedFd, String)> {
     use std::os::fd::AsRawFd;
-    let file = File::from(rustix::fs::memfd_create("nccl-debug", rustix::fs::MemfdFlags::CLOEXEC)?);
+    let file = rustix::fs::memfd_create("nccl-debug", rustix::fs::MemfdFlags::CLOEXEC)?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok((file, path))
 }

@@ -1,8 +1,8 @@
 //! A rank, inside: what a worker does for the all-reduce of NCCL. One GPU, one communicator, one task at a
 //! time.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use super::search::{self, Choice};
 use super::{Answer, Ground, Loaded, Opened, Task, words};
 use crate::smoke::pattern;
 use crate::smoke::transport::Infiniband;
+use host::variables::text as variable;
 
 /// The part of its deadline after which a task gives up by itself, to be able to say why.
 const OWN_DEADLINE_RATIO: f64 = 0.85;
@@ -30,7 +31,7 @@ struct State {
     nccl: Option<Nccl>,
     device: Option<Device>,
     joined: Option<(Communicator, usize, usize)>,
-    log: Option<File>,
+    log: Option<OwnedFd>,
 }
 
 /// This process's rank.
@@ -172,7 +173,7 @@ fn reduce(
 fn log(state: &State) -> Vec<String> {
     let Some(file) = &state.log else { return Vec::new() };
     let (mut bytes, mut length) = (vec![0; LOG_LIMIT_BYTES], 0);
-    while let Ok(count) = file.read_at(&mut bytes[length..], length as u64) {
+    while let Ok(count) = rustix::io::pread(file, &mut bytes[length..], length as u64) {
         if count == 0 {
             break;
         }
@@ -215,8 +216,7 @@ fn look() -> Ground {
 /// `2.36`, as the library says of itself: `GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release
 /// version 2.36.`
 fn glibc(path: &str) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = host::file::read_bytes(Path::new(path)).ok()?;
     let at = memchr::memmem::find(&bytes, GLIBC)?;
     let line = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 200)]).into_owned();
     let (_, version) = line.split_once("release version ")?;
@@ -227,8 +227,7 @@ fn glibc(path: &str) -> Option<String> {
 /// What may keep NCCL from InfiniBand, and the rates of its ports in Gbit/s.
 fn infiniband() -> (Infiniband, Vec<u32>) {
     let class = "/sys/class/infiniband";
-    let mut devices = entries(class);
-    devices.sort();
+    let devices = entries(class);
     let ports = devices.iter().flat_map(|device| {
         let ports = format!("{class}/{device}/ports");
         entries(&ports).into_iter().map(move |port| format!("{ports}/{port}/rate"))
@@ -251,20 +250,14 @@ fn infiniband() -> (Infiniband, Vec<u32>) {
     (seen, rates)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
 fn file(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok()
+    host::file::read(Path::new(path)).ok()?
 }
 
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+/// The names in a directory, sorted.
 fn entries(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    let paths = host::file::entries(Path::new(folder));
+    paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 
 use super::error::RankError;
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
+use crate::smoke::local;
 use crate::worker::Why;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 
-/// The longest that a process on this machine may take to start.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that looking into a container may take.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a process may take to end by itself before it is killed.
@@ -96,7 +95,7 @@ impl Site<'_> {
         let name = self.nodes().get(node).cloned().unwrap_or_default();
         let session = match self {
             Site::Local => {
-                let (session, child) = local().await?;
+                let (session, child) = local::worker(Stdio::null()).await?;
                 workers.children.push(child);
                 session
             }
@@ -129,21 +128,6 @@ pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, RankError> {
         Ok(other) => Err(RankError::Unexpected(Box::new(other))),
         Err(failure) => Err(failure.into()),
     }
-}
-
-async fn local() -> Result<(Session, Child), RankError> {
-    let program = std::env::current_exe()?;
-    let mut child = Command::new(&program)
-        .arg("worker")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()?;
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(RankError::NoPipes);
-    };
-    Ok((Session::open(stdout, stdin, START_TIMEOUT).await?, child))
 }
 
 /// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for
